@@ -1,0 +1,60 @@
+# vlane. `make` lists what there is; every target sets up .venv first, once.
+SHELL := /bin/sh
+READY := .venv/.ready
+PYTHON := .venv/bin/python
+VLANE := .venv/bin/vlane
+PYTEST := .venv/bin/pytest -n 2 --dist worksteal
+FABRIC ?= tests/data/irregular_s1
+CYCLES ?= 2000000
+BLOCK ?= vlarb
+
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help env cosim test check formal mutate soak bench verilog fabric types clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: $(READY)  ## .venv with everything, pinned; quiet when up to date
+$(READY): pyproject.toml constraints.txt sim_top/setup.sh
+	@sh sim_top/setup.sh
+
+cosim: $(READY)  ## main job: a fabric's arbitration tables through the hardware, against golden (FABRIC=, CYCLES=)
+	@$(VLANE) cosim vlarb --fabric $(FABRIC) --cycles $(CYCLES) --waves build/cosim/vlarb.vcd --page build/cosim
+
+test: $(READY)  ## all tests
+	@$(PYTEST)
+
+check: $(READY) types  ## lint, types, fast tests
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@$(PYTEST) -m "not slow"
+
+formal: $(READY)  ## proofs of BLOCK by k-induction, small and full size
+	@$(VLANE) prove $(BLOCK)
+
+mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
+	@$(VLANE) mutate $(BLOCK)
+
+soak: $(READY)  ## long random lockstep of BLOCK at full size
+	@$(VLANE) cosim $(BLOCK) --cycles 100000000
+
+bench: $(READY)  ## speeds, as JSON
+	@$(PYTHON) bench/lockstep.py
+
+verilog: $(READY)  ## Verilog and port tables of the catalogue, under build/verilog
+	@$(VLANE) export vlarb --out build/verilog
+
+fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
+	@$(VLANE) fabric show $(FABRIC)
+	@$(VLANE) fabric check $(FABRIC)
+
+types: $(READY)
+	@mkdir -p typings/vlane
+	@for layer in golden hdl tb sim_top; do ln -sfn ../../$$layer typings/vlane/$$layer; done
+	@for part in __init__.py __main__.py py.typed $(notdir $(wildcard vlane/*.py)) fabric; do ln -sfn ../../vlane/$$part typings/vlane/$$part; done
+
+clean:  ## remove everything generated, .venv too
+	rm -rf .venv build typings *.egg-info

@@ -1,0 +1,1 @@
+"""The oracle: the reference behaviour of every block, in plain integers."""

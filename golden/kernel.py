@@ -1,0 +1,39 @@
+"""How a golden function is compiled: the same source runs compiled, and uncompiled under a debugger.
+
+Numba keys its cache by one file's date, yet a compiled function holds the code of every function it calls.
+So the cache folder is named by the content of all golden and bench sources: a change anywhere starts afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from vlane.paths import build_dir
+
+__all__ = ["kernel"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _source_digest() -> str:
+    here = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    for folder in (here, here.parent / "tb"):
+        for source in sorted(folder.glob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", _source_digest())))
+
+import numba  # noqa: E402 - it reads the folder's name when it is imported
+
+
+def kernel(function: F) -> F:
+    """Compile a function over integers and arrays; it holds no interpreter lock while it runs."""
+    compiled: F = numba.njit(cache=True, nogil=True)(function)
+    return compiled

@@ -1,0 +1,133 @@
+"""The rules of the VL arbiter that a run can show to have happened, one counter each.
+
+The letters are the decisions of ``docs/vlarb.md``. A rule applies to a table if the table can make it happen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from vlane.vlarb import LIMIT_UNBOUNDED
+
+if TYPE_CHECKING:
+    from vlane.vlarb import VLArbEntry, VLArbTable
+
+__all__ = ["RULES", "Rule", "applicable_rules"]
+
+
+class Rule(NamedTuple):
+    """One countable event.
+
+    Parameters
+    ----------
+    name : str
+        Its name in reports.
+    decision : str
+        The decision of the contract it shows.
+    text : str
+        What happened.
+    """
+
+    name: str
+    decision: str
+    text: str
+
+
+RULES = (
+    Rule("entry_expired_exactly", "A2", "a packet used an entry's weight to exactly 0"),
+    Rule("entry_overshot", "A2", "the last packet of an entry took more than was left"),
+    Rule("remainder_forfeited", "A3", "another entry was granted while the current one had weight left"),
+    Rule("remainder_kept", "A3", "nothing else in the list could send: the current entry kept its weight"),
+    Rule("wrapped_to_itself", "A4", "the search came round to the same entry: a full new weight"),
+    Rule("entry_continued", "A5", "the current entry went on with the weight it had left"),
+    Rule("list_resumed", "A6", "a list went on where it stood before the other list sent"),
+    Rule("expired_but_low_empty", "A7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
+    Rule("limit_expired_exactly", "A8", "a high packet used the limit to exactly 0"),
+    Rule("limit_overshot", "A8", "a high packet took more than was left of the limit"),
+    Rule("limit_zero", "A9", "limit 0: a high packet used the whole turn"),
+    Rule("bad_entry_skipped", "A10", "the search passed an entry naming VL15 or a lane the port lacks"),
+    Rule("unserved_stalled", "A11", "a lane could send but no entry serves it"),
+    Rule("swapped", "A12", "the shadow table took over"),
+    Rule("held", "A14", "a flow-control packet was due: data waited"),
+    Rule("reloaded_on_high_empty", "A15", "High had nothing: the used limit was reloaded"),
+    Rule("vl15_changes_nothing", "A15", "VL15 sent ahead of data that could have been sent"),
+    Rule("vl15_under_hold", "A15", "VL15 sent while a flow-control packet was due"),
+    Rule("swap_with_grant", "A16", "a swap was taken in a cycle that still granted by the old table"),
+    Rule("swap_waited", "A16", "a swap waited for the link"),
+    Rule("zero_weight_skipped", "1.4", "the search passed an entry of weight 0 whose lane could send"),
+    Rule("high_before_low", "1.8", "High sent although Low could"),
+    Rule("low_after_expiry", "1.8", "the limit had expired: Low sent although High could"),
+    Rule("low_alone", "1.12", "High had nothing: Low sent"),
+    Rule("limit_unbounded", "1.7", "limit 255: High sent although Low could"),
+    Rule("limit_near_most", "1.7", "limit 254: High sent and was counted"),
+    Rule("limit_one", "1.7", "limit 1: High sent and was counted"),
+    Rule("no_credit", "1.10", "a lane had a packet but the next node no room for it"),
+    Rule("idle", "A15", "nothing could send"),
+)
+
+(ENTRY_EXPIRED_EXACTLY, ENTRY_OVERSHOT, REMAINDER_FORFEITED, REMAINDER_KEPT, WRAPPED_TO_ITSELF, ENTRY_CONTINUED,
+ LIST_RESUMED, EXPIRED_BUT_LOW_EMPTY, LIMIT_EXPIRED_EXACTLY, LIMIT_OVERSHOT, LIMIT_ZERO, BAD_ENTRY_SKIPPED,
+ UNSERVED_STALLED, SWAPPED, HELD, RELOADED_ON_HIGH_EMPTY, VL15_CHANGES_NOTHING, VL15_UNDER_HOLD, SWAP_WITH_GRANT,
+ SWAP_WAITED, ZERO_WEIGHT_SKIPPED, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, LOW_ALONE, LIMIT_UNBOUNDED_USED,
+ LIMIT_NEAR_MOST, LIMIT_ONE, NO_CREDIT, IDLE) = range(len(RULES))  # fmt: skip
+
+
+def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that traffic through this one table can make happen.
+
+    Swapping a table for itself is traffic; a packet is 1 to 66 blocks.
+    """
+    lists = [_serving(table.high, data_vls), _serving(table.low, data_vls)]
+    high, low = lists
+    limit = table.limit_of_high_priority
+    counted = bool(high) and limit != LIMIT_UNBOUNDED
+    high_vls, low_vls = ({e.vl for e in entries} for entries in lists)
+    low_sends = bool(low) and (counted or bool(low_vls - high_vls))
+    either = bool(high) or low_sends
+    used = [high, low] if low_sends else [high]
+    heavy = any(e.weight > 1 for entries in used for e in entries)
+    conditions = {
+        "entry_expired_exactly": either,
+        "entry_overshot": either,
+        "remainder_forfeited": any(_moves_on(entries) for entries in used),
+        "remainder_kept": heavy,
+        "wrapped_to_itself": either,
+        "entry_continued": heavy,
+        "list_resumed": bool(high) and low_sends and heavy,
+        "expired_but_low_empty": counted and bool(high_vls - low_vls),
+        "limit_expired_exactly": counted,
+        "limit_overshot": counted,
+        "limit_zero": counted and limit == 0,
+        "bad_entry_skipped": any(_passes_bad(entries, data_vls) for entries in (table.high, table.low)),
+        "unserved_stalled": len(table.served_vls(data_vls)) < data_vls,
+        "reloaded_on_high_empty": counted,
+        "vl15_changes_nothing": has_vl15,
+        "vl15_under_hold": has_vl15,
+        "swap_with_grant": either,
+        "zero_weight_skipped": any(_passes_zero(entries, data_vls) for entries in (table.high, table.low)),
+        "high_before_low": bool(high) and bool(low),
+        "low_after_expiry": counted and bool(low),
+        "low_alone": bool(low_vls - high_vls),
+        "limit_unbounded": bool(high) and bool(low) and limit == LIMIT_UNBOUNDED,
+        "limit_near_most": bool(high) and limit == LIMIT_UNBOUNDED - 1,
+        "limit_one": bool(high) and limit == 1,
+    }
+    always = {"swapped", "swap_waited", "held", "no_credit", "idle"}
+    return frozenset(always | {name for name, holds in conditions.items() if holds})
+
+
+def _serving(entries: tuple[VLArbEntry, ...], data_vls: int) -> list[VLArbEntry]:
+    return [e for e in entries if e.weight and e.vl < data_vls]
+
+
+def _moves_on(entries: list[VLArbEntry]) -> bool:
+    return len({e.vl for e in entries}) > 1 and any(e.weight > 1 for e in entries)
+
+
+def _passes_bad(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
+    return any(e.vl >= data_vls for e in entries) and bool(_serving(entries, data_vls))
+
+
+def _passes_zero(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
+    """Tell whether an entry of weight 0 can be passed: its lane can send, and so can an entry with a weight."""
+    return any(e.vl < data_vls and not e.weight for e in entries) and bool(_serving(entries, data_vls))

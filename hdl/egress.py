@@ -1,0 +1,71 @@
+"""The port list that every egress scheduler shares, so that a switch takes any of them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import unsigned
+from amaranth.lib import enum
+from amaranth.lib.data import ArrayLayout
+from amaranth.lib.wiring import In, Out, Signature
+
+from vlane.egress import ListCode as _ListCode
+
+__all__ = ["BLOCKS_SHAPE", "EgressList", "HeadsSignature", "egress_members"]
+
+BLOCKS_SHAPE = unsigned(7)
+"""A packet's 64-byte blocks, 1 to 66."""
+
+
+class EgressList(enum.Enum, shape=2):
+    """The list a grant came from."""
+
+    NONE = int(_ListCode.NONE)
+    HIGH = int(_ListCode.HIGH)
+    LOW = int(_ListCode.LOW)
+    VL15 = int(_ListCode.VL15)
+
+
+class HeadsSignature(Signature):
+    """The head packets of the requesters, seen from where they queue.
+
+    Parameters
+    ----------
+    requesters : int
+        How many queues; bit ``i`` of every member is requester ``i``.
+
+    Members
+    -------
+    request : Out(requesters)
+        A head packet is there.
+    fits : Out(requesters)
+        The next node has room for all of it.
+    blocks : Out(ArrayLayout(unsigned(7), requesters))
+        Its size, 1 to 66 blocks of 64 bytes. Meaningless without a request.
+    """
+
+    def __init__(self, requesters: int) -> None:
+        super().__init__(
+            {
+                "request": Out(requesters),
+                "fits": Out(requesters),
+                "blocks": Out(ArrayLayout(BLOCKS_SHAPE, requesters)),
+            }
+        )
+
+
+def egress_members(requesters: int) -> dict[str, object]:
+    """Return the shared members of an egress scheduler.
+
+    ``heads`` in: the requesters' head packets. ``ready`` in: a new packet may start. ``hold_data`` in: a
+    flow-control packet is due, only VL15 may win. ``grant`` out: a packet may start, whatever ``ready`` says;
+    it starts if both are asserted, and only then does the scheduler's state change. ``vl``, ``list`` and
+    ``blocks`` out: its lane, the list it came from and its size; all 0 without a grant.
+    """
+    return {
+        "heads": In(HeadsSignature(requesters)),
+        "ready": In(1),
+        "hold_data": In(1),
+        "grant": Out(1),
+        "vl": Out(4),
+        "list": Out(EgressList),
+        "blocks": Out(BLOCKS_SHAPE),
+    }

@@ -1,0 +1,196 @@
+"""The VL arbiter of InfiniBand in its exact form: one decision a cycle, every rule visible."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from vlane.hdl.egress import EgressList, egress_members
+from vlane.hdl.list_search import ListSearch
+from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
+from vlane.vlarb import LIMIT_UNBOUNDED, MAX_DATA_VLS, MAX_ENTRIES, VL15
+
+__all__ = ["VLArb"]
+
+_COUNTER_SHAPE = signed(15)
+_REMAINING_SHAPE = signed(9)
+
+
+class VLArb(wiring.Component):
+    """Dual-priority weighted round robin with LimitOfHighPriority and VL15 (IBA 7.6.9, ``docs/vlarb.md``).
+
+    Latency 0: ``grant`` and its companions follow the inputs within the cycle. Reset empties both banks.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, 1 to 15; requester ``i`` is VL ``i``.
+    entries : int
+        Entries of each list, 1 to 64.
+    vl15 : bool
+        Whether there is one more requester, the last, for VL15.
+
+    Members
+    -------
+    heads : In(HeadsSignature(requesters))
+        Head packets of the lanes.
+    ready : In(1)
+        A new packet may start.
+    hold_data : In(1)
+        A flow-control packet is due: only VL15 may win.
+    grant : Out(1)
+        A packet may start; it starts if ``ready`` is asserted too.
+    vl : Out(4)
+        Its lane; 15 for VL15. 0 without a grant.
+    list : Out(EgressList)
+        The list it came from.
+    blocks : Out(7)
+        Its size. 0 without a grant.
+    program : In(ProgramSignature())
+        Writes to the shadow tables, at any time.
+    swap : In(1)
+        Asks, for one cycle or more, that the shadow tables become the active ones in the first ready cycle.
+    swap_pending : Out(1)
+        A swap was asked for and waits for a ready cycle.
+    unreachable : Out(data_vls)
+        Data lanes that no entry with a weight names: they are never served.
+    bad_entries : Out(range(2 * entries + 1))
+        Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    latency = 0
+
+    def __init__(self, *, data_vls: int = 8, entries: int = 8, vl15: bool = True) -> None:
+        for name, value, most in (("data_vls", data_vls, MAX_DATA_VLS), ("entries", entries, MAX_ENTRIES)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an int, not {value!r}")
+            if not 1 <= value <= most:
+                raise ValueError(f"{name} must be 1 to {most}, not {value}")
+        if not isinstance(vl15, bool):
+            raise TypeError(f"vl15 must be a bool, not {vl15!r}")
+        self.data_vls, self.entries, self.vl15 = data_vls, entries, vl15
+        self.requesters = data_vls + vl15
+        super().__init__(
+            {
+                **egress_members(self.requesters),
+                "program": In(ProgramSignature()),
+                "swap": In(1),
+                "swap_pending": Out(1),
+                "unreachable": Out(data_vls),
+                "bad_entries": Out(range(2 * entries + 1)),
+            }
+        )
+        self.banks = VLArbBanks(data_vls=data_vls, entries=entries)
+        self.searches = {EgressList.HIGH: ListSearch(entries), EgressList.LOW: ListSearch(entries)}
+        self.pointers = {side: Signal(range(entries), name=f"pointer_{side.name.lower()}") for side in self.searches}
+        self.remaining = {side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches}
+        self.counter = Signal(_COUNTER_SHAPE, init=1)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.banks = self.banks
+        connect(m, flipped(self.program), self.banks.program)
+        able = Signal(self.requesters)
+        eligible = Signal(self.data_vls)
+        m.d.comb += [
+            able.eq(self.heads.request & self.heads.fits),
+            eligible.eq(able),
+            self.unreachable.eq(self.banks.unreachable),
+            self.bad_entries.eq(self.banks.bad_entries),
+        ]
+        self._search(m, eligible)
+        vl15_wins = able[self.data_vls] if self.vl15 else Signal()
+        use_high, use_low = self._decide(m)
+        decides = Signal()
+        m.d.comb += decides.eq(~vl15_wins & ~self.hold_data)
+        self._grant(m, vl15_wins, decides, use_high, use_low)
+        with m.If(self.ready & decides):
+            self._charge(m, use_high, use_low)
+        self._swap(m)
+        return m
+
+    def _search(self, m: Module, eligible: Signal) -> None:
+        for side, search in self.searches.items():
+            m.submodules[f"search_{side.name.lower()}"] = search
+            entries = self.banks.high if side is EgressList.HIGH else self.banks.low
+            m.d.comb += [
+                search.eligible.eq(
+                    Cat(
+                        eligible.bit_select(entries[i].vl, 1) & entries[i].weight.any()
+                        for i in range(self.entries)
+                    )
+                ),
+                search.pointer.eq(self.pointers[side]),
+                search.weight_left.eq(self.remaining[side] > 0),
+            ]
+
+    def _decide(self, m: Module) -> tuple[Signal, Signal]:
+        """High while it can and has not expired; else Low; else High again (1.8, A7)."""
+        high, low = (search.found for search in self.searches.values())
+        use_high, use_low = Signal(), Signal()
+        m.d.comb += [
+            use_high.eq(high & ((self.counter > 0) | ~low)),
+            use_low.eq(low & ~use_high),
+        ]
+        return use_high, use_low
+
+    def _grant(self, m: Module, vl15_wins: Signal, decides: Signal, use_high: Signal, use_low: Signal) -> None:
+        with m.If(vl15_wins):
+            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(EgressList.VL15)]
+            m.d.comb += self.blocks.eq(self.heads.blocks[self.requesters - 1])
+        with m.Elif(decides & (use_high | use_low)):
+            entry = Mux(use_high, self._entry_of(EgressList.HIGH), self._entry_of(EgressList.LOW))
+            m.d.comb += [
+                self.grant.eq(1),
+                self.vl.eq(entry[:4]),
+                self.list.eq(Mux(use_high, EgressList.HIGH, EgressList.LOW)),
+                self.blocks.eq(self.heads.blocks[self.vl]),
+            ]
+
+    def _entry_of(self, side: EgressList) -> Signal:
+        entries = self.banks.high if side is EgressList.HIGH else self.banks.low
+        return entries[self.searches[side].entry].as_value()
+
+    def _charge(self, m: Module, use_high: Signal, use_low: Signal) -> None:
+        """Charge the packet to its entry and, if it is High's, to the limit (A2, A4, A8, A15)."""
+        for side, used in ((EgressList.HIGH, use_high), (EgressList.LOW, use_low)):
+            search = self.searches[side]
+            left = Mux(search.arrives, self._entry_of(side)[4:], self.remaining[side])
+            with m.If(used):
+                m.d.sync += [
+                    self.pointers[side].eq(search.entry),
+                    self.remaining[side].eq(left - self.blocks),
+                ]
+        reloads = (self.counter <= 0) | ~self.searches[EgressList.HIGH].found
+        counter = Signal(_COUNTER_SHAPE)
+        m.d.comb += counter.eq(Mux(reloads, _counter_load(self.banks.limit), self.counter))
+        with m.If(use_high & (self.banks.limit != LIMIT_UNBOUNDED)):
+            m.d.sync += self.counter.eq(counter - self.blocks)
+        with m.Else():
+            m.d.sync += self.counter.eq(counter)
+
+    def _swap(self, m: Module) -> None:
+        """Exchange the banks in the first ready cycle, after its decision (A12, A16)."""
+        wanted = self.swap | self.swap_pending
+        m.d.sync += self.swap_pending.eq(wanted & ~self.ready)
+        with m.If(wanted & self.ready):
+            m.d.comb += self.banks.exchange.eq(1)
+            m.d.sync += self.counter.eq(_counter_load(self.banks.shadow_limit))
+            for which, side in enumerate(self.searches):
+                m.d.sync += [
+                    self.pointers[side].eq(0),
+                    self.remaining[side].eq(self.banks.shadow_first[which]),
+                ]
+
+
+def _counter_load(limit: Signal) -> Signal:
+    """Blocks High may send: the limit times 64, at least one packet (A8, A9)."""
+    return Mux(limit == 0, 1, limit << 6)

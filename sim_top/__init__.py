@@ -1,0 +1,1 @@
+"""The tops: cosimulation, export, report and the command line."""

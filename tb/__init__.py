@@ -1,0 +1,1 @@
+"""The benches: native lockstep, cocotb, proofs and mutants."""

@@ -1,0 +1,102 @@
+// A Verilated device behind a small C interface. The marked places are filled in per component.
+#include <cstdint>
+#include <memory>
+
+#include "@TOP@.h"
+#include "verilated.h"
+#define TRACED @TRACED@
+#if TRACED
+#include "verilated_vcd_c.h"
+#endif
+
+double sc_time_stamp() { return 0; }
+
+namespace {
+
+struct Device {
+    std::unique_ptr<VerilatedContext> context{new VerilatedContext};
+    std::unique_ptr<@TOP@> top;
+#if TRACED
+    std::unique_ptr<VerilatedVcdC> wave;
+#endif
+    uint64_t half_cycles = 0;
+
+    explicit Device(const char* wave_file) {
+        (void)wave_file;
+#if TRACED
+        context->traceEverOn(true);
+#endif
+        top.reset(new @TOP@{context.get()});
+#if TRACED
+        if (wave_file) {
+            wave.reset(new VerilatedVcdC);
+            top->trace(wave.get(), 99);
+            wave->open(wave_file);
+        }
+#endif
+        top->clk = 0;
+        top->eval();
+    }
+
+    ~Device() {
+#if TRACED
+        if (wave) wave->close();
+#endif
+        top->final();
+    }
+
+    void dump() {
+#if TRACED
+        if (wave) wave->dump(half_cycles);
+#endif
+        ++half_cycles;
+    }
+
+    inline void settle(const uint64_t* in) {
+        @SET@
+        top->clk = 0;
+        top->eval();
+        dump();
+    }
+
+    inline void rise() {
+        top->clk = 1;
+        top->eval();
+        dump();
+    }
+
+    inline void read(uint64_t* out) const {
+        @GET@
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+void* vlane_new(const char* wave_file) { return new Device(wave_file); }
+
+void vlane_delete(void* device) { delete static_cast<Device*>(device); }
+
+void vlane_run(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
+    auto& d = *static_cast<Device*>(device);
+    for (uint64_t cycle = 0; cycle < cycles; ++cycle, in += @INPUT_WORDS@, out += @OUTPUT_WORDS@) {
+        d.settle(in);
+        d.read(out);
+        d.rise();
+    }
+}
+
+uint64_t vlane_free_run(void* device, uint64_t cycles, const uint64_t* in) {
+    auto& d = *static_cast<Device*>(device);
+    for (uint64_t cycle = 0; cycle < cycles; ++cycle, in += @INPUT_WORDS@) {
+        d.settle(in);
+        d.rise();
+    }
+    uint64_t last[@OUTPUT_WORDS@];
+    d.read(last);
+    uint64_t sum = 0;
+    for (uint64_t word : last) sum = sum * 31 + word;
+    return sum;
+}
+}

@@ -1,0 +1,365 @@
+"""Traffic for the VL arbiter, closed around the golden model: rows of inputs, and what must come out.
+
+A lane shows a head packet until it is granted; then its next one. The link is paced (a packet holds it for
+its blocks) or ready at random. Tables are written through the shadow bank while traffic runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.golden import vlarb as golden
+from vlane.golden.kernel import kernel
+from vlane.golden.vlarb_rules import RULES
+from vlane.tb.random_bits import below, draw, seeded
+from vlane.units import MAX_PACKET_BLOCKS
+from vlane.vlarb import VLArbTable
+
+__all__ = ["INPUTS", "OUTPUTS", "Phase", "Statistics", "VLArbTraffic"]
+
+INPUTS = ("rst", "heads__request", "heads__fits", "heads__blocks", "ready", "hold_data", "program__enable",
+          "program__select", "program__index", "program__vl", "program__weight", "swap")  # fmt: skip
+"""Order in which the kernel knows the input columns."""
+
+OUTPUTS = ("grant", "vl", "list", "blocks", "swap_pending", "unreachable", "bad_entries")
+"""Order in which the kernel knows the output columns."""
+
+(RST, REQUEST, FITS, BLOCKS, READY, HOLD, ENABLE, SELECT, INDEX, VL, WEIGHT, SWAP) = range(len(INPUTS))
+_BLOCK_BITS = 7
+_WORD_BITS = 64
+_LANES = 16
+_CERTAIN = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of traffic. Chances are out of 256 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    table : int
+        Index of the table programmed and swapped in at its start; -1 goes on with what is there.
+    least_blocks, most_blocks : int
+        Packet sizes are drawn from these, inclusive.
+    extremes : int
+        Chance that a packet is of 1 or 66 blocks instead.
+    idle_bits : int
+        An empty lane gets a packet with chance 2**-idle_bits per cycle; 0 keeps every lane full.
+    paced : bool
+        The link carries one block per cycle; otherwise it is ready with chance ``ready``.
+    ready, hold, stall, vl15, reset, rewrite : int
+        Chances: link ready (not paced), flow-control packet due, a lane's credit turning, VL15 getting a
+        packet, reset, and a new live table after the last swap.
+    wild : bool
+        Every input at random, also what the contract forbids.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    table: int = -1
+    least_blocks: int = 1
+    most_blocks: int = MAX_PACKET_BLOCKS
+    extremes: int = 0
+    idle_bits: int = 0
+    paced: bool = False
+    ready: int = _CERTAIN
+    hold: int = 0
+    stall: int = 0
+    vl15: int = 0
+    reset: int = 0
+    rewrite: int = 0
+    wild: bool = False
+    name: str = ""
+
+
+(P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
+(T_BUSY, T_WRITE, T_TABLE, T_SWAPS_LEFT, T_HELD) = range(5)
+
+
+class Traffic(NamedTuple):
+    """What surrounds the arbiter: the queues' heads, the link and the programmer."""
+
+    request: NDArray[np.int64]
+    fits: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    waited: NDArray[np.int64]
+    regs: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+
+
+class Statistics(NamedTuple):
+    """What a phase gave each lane.
+
+    Parameters
+    ----------
+    blocks, packets : array of int64, (16 lanes, 4 lists)
+        Granted, by lane (VL15 is 15) and list.
+    longest_wait : array of int64, (16,)
+        Most cycles a head packet waited, with or without credit, until it started.
+    decisions : array of int64, (1,)
+        Packets started.
+    """
+
+    blocks: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    longest_wait: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+
+
+def new_statistics() -> Statistics:
+    """Return zeros."""
+    shape = (_LANES, 4)
+    return Statistics(
+        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(_LANES, np.int64), np.zeros(1, np.int64)
+    )
+
+
+@kernel
+def _new_head(traffic: Traffic, lane: int, chances: NDArray[np.int64]) -> None:
+    traffic.waited[lane] = 0
+    if below(traffic.bits, _CERTAIN) < chances[P_EXTREMES]:
+        traffic.blocks[lane] = 1 if below(traffic.bits, 2) else MAX_PACKET_BLOCKS
+    else:
+        traffic.blocks[lane] = chances[P_LEAST] + below(traffic.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+
+
+@kernel
+def _arrivals(traffic: Traffic, data_vls: int, lanes: int, chances: NDArray[np.int64]) -> None:
+    """Give empty lanes packets, and turn the credit of one lane now and then."""
+    empty = ~traffic.request[0] & ((1 << data_vls) - 1)
+    for _ in range(chances[P_IDLE_BITS]):
+        if empty == 0:
+            break
+        empty &= draw(traffic.bits)
+    for lane in range(data_vls):
+        if (empty >> lane) & 1:
+            _new_head(traffic, lane, chances)
+    traffic.request[0] |= empty
+    if lanes > data_vls and not (traffic.request[0] >> data_vls) & 1 and below(traffic.bits, _CERTAIN) < chances[P_VL15]:
+        _new_head(traffic, data_vls, chances)
+        traffic.request[0] |= 1 << data_vls
+    if chances[P_STALL]:
+        chance = draw(traffic.bits)
+        if chance % _CERTAIN < chances[P_STALL]:
+            traffic.fits[0] ^= 1 << ((chance >> 8) % data_vls)
+    else:
+        traffic.fits[0] |= (1 << data_vls) - 1
+
+
+@kernel
+def _write_of(traffic: Traffic, tables: NDArray[np.int64], limits: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
+    """Return the next write of the table being programmed: high, low, then the limit."""
+    entries = tables.shape[2]
+    at, table = traffic.regs[T_WRITE], traffic.regs[T_TABLE]
+    if at < 0 or at > 2 * entries:
+        return 0, 0, 0, 0, 0
+    if at == 2 * entries:
+        return 1, golden.SELECT_LIMIT, 0, 0, limits[table]
+    which, entry = at // entries, at % entries
+    return 1, which, entry, tables[table, which, entry, 0], tables[table, which, entry, 1]
+
+
+@kernel
+def _pack_blocks(blocks: NDArray[np.int64], lanes: int, row: NDArray[np.uint64], column: int) -> None:
+    for word in range((lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
+        row[column + word] = 0
+    for lane in range(lanes):
+        at = lane * _BLOCK_BITS
+        word, bit = at // _WORD_BITS, at % _WORD_BITS
+        row[column + word] |= np.uint64(blocks[lane]) << np.uint64(bit)
+        if bit + _BLOCK_BITS > _WORD_BITS:
+            row[column + word + 1] |= np.uint64(blocks[lane]) >> np.uint64(_WORD_BITS - bit)
+
+
+@kernel
+def _account(traffic: Traffic, lane: int, vl: int, source: int, stats: Statistics) -> None:
+    stats.decisions[0] += 1
+    stats.packets[vl, source] += 1
+    stats.blocks[vl, source] += traffic.blocks[lane]
+    stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.waited[lane])
+
+
+@kernel
+def _fill(
+    state: golden.VLArbState,
+    data_vls: int,
+    lanes: int,
+    traffic: Traffic,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    tables: NDArray[np.int64],
+    limits: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    stats: Statistics,
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    missing, bad = golden.unreachable(state, data_vls), golden.bad_entries(state, data_vls)
+    regs = traffic.regs
+    for cycle in range(len(rows)):
+        row = rows[cycle]
+        chance = draw(traffic.bits)
+        if wild:
+            traffic.request[0], traffic.fits[0] = draw(traffic.bits) & 0xFFFF, draw(traffic.bits) & 0xFFFF
+            for lane in range(lanes):
+                traffic.blocks[lane] = below(traffic.bits, 128)
+            word = draw(traffic.bits)
+            write = (word & 1, (word >> 1) & 3, (word >> 3) & 63, (word >> 9) & 15, (word >> 13) & 255)
+            swap = (word >> 21) & 63 == 0
+            resets = (word >> 27) & 0xFFF == 0
+            ready, hold = chance & 7 != 0, (chance >> 3) & 7 == 0
+        else:
+            _arrivals(traffic, data_vls, lanes, chances)
+            write = _write_of(traffic, tables, limits)
+            swap = regs[T_WRITE] == 2 * tables.shape[2] + 1
+            resets = (chance >> 24) & 0xFFFF < chances[P_RESET]
+            hold = (chance >> 8) & 0xFF < chances[P_HOLD]
+            ready = regs[T_BUSY] == 0 if chances[P_PACED] else chance & 0xFF < chances[P_READY]
+        request, fits = traffic.request[0] & ((1 << lanes) - 1), traffic.fits[0] & ((1 << lanes) - 1)
+        pending = state.regs[golden.SWAP_PENDING]
+        swaps = ready and (swap or pending != 0)
+        vl, source = golden.step(
+            state, data_vls, lanes > data_vls, request, fits, traffic.blocks, ready, hold, write, swap, rules
+        )
+        granted = source != 0
+        lane = min(vl, data_vls)
+
+        row[columns[RST]], row[columns[REQUEST]], row[columns[FITS]] = resets, request, fits
+        _pack_blocks(traffic.blocks, lanes, row, columns[BLOCKS])
+        row[columns[READY]], row[columns[HOLD]], row[columns[SWAP]] = ready, hold, swap
+        for field in range(5):
+            row[columns[ENABLE + field]] = write[field]
+        out = expected[cycle]
+        out[0], out[1], out[2] = granted, vl, source
+        out[3] = traffic.blocks[lane] if granted else 0
+        out[4], out[5], out[6] = pending, missing, bad
+
+        if regs[T_BUSY] > 0:
+            regs[T_BUSY] -= 1
+        if granted and ready:
+            _account(traffic, lane, vl, source, stats)
+            regs[T_BUSY] = traffic.blocks[lane] - 1
+            traffic.request[0] &= ~(1 << lane)
+        for waiting in range(lanes):
+            traffic.waited[waiting] += 1
+        if regs[T_WRITE] >= 0:
+            regs[T_WRITE] += 1
+            if swap:
+                regs[T_WRITE] = -1
+        elif (chance >> 16) & 0xFF < chances[P_REWRITE]:
+            regs[T_WRITE], regs[T_TABLE] = 0, below(traffic.bits, len(tables))
+        if resets:
+            golden.reset(state)
+            regs[T_WRITE] = 0
+        if swaps or resets:
+            missing, bad = golden.unreachable(state, data_vls), golden.bad_entries(state, data_vls)
+
+
+class VLArbTraffic:
+    """A source of rows for the lockstep: golden, its surroundings, and a plan of phases.
+
+    Parameters
+    ----------
+    data_vls, entries : int
+        Parameters of the arbiter.
+    vl15 : bool
+        Whether it has the VL15 requester.
+    tables : sequence of VLArbTable
+        What phases and live rewrites choose from; padded with empty entries.
+    phases : sequence of Phase
+        Run in order.
+    seed : int
+        Two sources with equal arguments give equal rows.
+    columns : mapping
+        First word of every input column of the model, by name.
+    input_words : int
+        Words in a row of inputs.
+
+    Raises
+    ------
+    ValueError
+        If a table has more entries than the arbiter.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_vls: int,
+        entries: int,
+        vl15: bool,
+        tables: tuple[VLArbTable, ...],
+        phases: tuple[Phase, ...],
+        seed: int,
+        columns: dict[str, slice],
+    ) -> None:
+        self.data_vls, self.lanes = data_vls, data_vls + vl15
+        self.phases = phases
+        self.rules = np.zeros(len(RULES), np.int64)
+        self.statistics = [new_statistics() for _ in phases]
+        self._state = golden.new_state(entries)
+        self._tables, self._limits = _as_arrays(tables, entries)
+        self._columns = np.array([columns[name].start for name in INPUTS], np.int64)
+        self._traffic = Traffic(
+            np.zeros(1, np.int64),
+            np.full(1, (1 << self.lanes) - 1, np.int64),
+            np.ones(_LANES, np.int64),
+            np.zeros(_LANES, np.int64),
+            np.array([0, -1, 0, 0, 0], np.int64),
+            seeded(seed),
+        )
+        self._phase, self._done = 0, 0
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the whole plan."""
+        return sum(phase.cycles for phase in self.phases)
+
+    @property
+    def decisions(self) -> int:
+        """Packets started so far."""
+        return sum(int(stats.decisions[0]) for stats in self.statistics)
+
+    def rule_counts(self) -> dict[str, int]:
+        """Return how often each rule happened so far."""
+        return {rule.name: int(count) for rule, count in zip(RULES, self.rules, strict=True)}
+
+    def fill(self, rows: NDArray[np.uint64], expected: NDArray[np.uint64]) -> int:
+        """Fill rows from the start and return how many; 0 at the end of the plan. A phase ends a batch."""
+        while self._phase < len(self.phases) and self._done == self.phases[self._phase].cycles:
+            self._phase, self._done = self._phase + 1, 0
+        if self._phase == len(self.phases):
+            return 0
+        phase = self.phases[self._phase]
+        if self._done == 0 and phase.table >= 0:
+            self._traffic.regs[T_WRITE], self._traffic.regs[T_TABLE] = 0, phase.table
+        count = min(len(rows), phase.cycles - self._done)
+        chances = np.array(
+            [phase.least_blocks, phase.most_blocks, phase.extremes, phase.idle_bits, phase.paced, phase.ready,
+             phase.hold, phase.stall, phase.vl15, phase.reset, phase.rewrite], np.int64,
+        )  # fmt: skip
+        _fill(
+            self._state, self.data_vls, self.lanes, self._traffic, chances, phase.wild, self._tables, self._limits,
+            self._columns, rows[:count], expected[:count], self.rules, self.statistics[self._phase],
+        )  # fmt: skip
+        self._done += count
+        return count
+
+
+def _as_arrays(tables: tuple[VLArbTable, ...], entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    packed = np.zeros((len(tables), 2, entries, 2), np.int64)
+    for index, table in enumerate(tables):
+        for which, listed in enumerate((table.high, table.low)):
+            if len(listed) > entries:
+                raise ValueError(f"a table must have at most {entries} entries per list, not {len(listed)}")
+            if listed:
+                packed[index, which, : len(listed)] = listed
+    return packed, np.array([table.limit_of_high_priority for table in tables], np.int64)

@@ -1,0 +1,1 @@
+"""Captured fabrics: what a subnet manager programmed, read from its dumps."""

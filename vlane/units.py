@@ -1,0 +1,49 @@
+"""Sizes that every layer counts in (IBA 7.9: a credit block is 64 bytes)."""
+
+from __future__ import annotations
+
+from vlane.errors import InputError
+
+__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "MIN_PACKET_BYTES", "blocks_of"]
+
+BLOCK_BYTES = 64
+"""Bytes of one credit block, and of one unit of an arbitration weight."""
+
+MAX_PACKET_BLOCKS = 66
+"""Blocks of the largest packet: 4096 bytes of payload with every header (IBA 7.7)."""
+
+MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
+"""Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
+
+MIN_PACKET_BYTES = 26
+"""Fewest bytes of a packet, LRH to VCRC: six words and the VCRC."""
+
+_VCRC_BYTES = 2
+
+
+def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
+    """Return the 64-byte blocks a packet takes in credits, weights and the limit (decision A1).
+
+    Parameters
+    ----------
+    packet_bytes : int
+        Length from LRH to VCRC, 1 to ``MAX_PACKET_BYTES``.
+    count_vcrc : bool
+        Whether the two bytes of the VCRC count; the sums differ only at a block's edge.
+
+    Raises
+    ------
+    InputError
+        For a length outside that range.
+
+    Examples
+    --------
+    >>> blocks_of(4122), blocks_of(64), blocks_of(65)
+    (65, 1, 2)
+    >>> blocks_of(66, count_vcrc=False)
+    1
+    """
+    if not 1 <= packet_bytes <= MAX_PACKET_BYTES:
+        raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}", packet_bytes)
+    counted = packet_bytes if count_vcrc else max(1, packet_bytes - _VCRC_BYTES)
+    return -(-counted // BLOCK_BYTES)

@@ -1,0 +1,96 @@
+"""The VL arbitration table of a port (IBA 7.6.9, 14.2.5.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vlane.errors import InputError
+
+__all__ = ["LIMIT_UNBOUNDED", "MAX_DATA_VLS", "MAX_ENTRIES", "MAX_WEIGHT", "VL15", "VLArbEntry", "VLArbTable"]
+
+VL15 = 15
+"""The management lane: no entry, no credit, always first."""
+
+MAX_DATA_VLS = 15
+MAX_ENTRIES = 64
+MAX_WEIGHT = 255
+LIMIT_UNBOUNDED = 255
+"""LimitOfHighPriority that never expires: the low list may starve."""
+
+
+class VLArbEntry(NamedTuple):
+    """One entry of a list.
+
+    Parameters
+    ----------
+    vl : int
+        Lane, 0 to 15.
+    weight : int
+        Units of 64 bytes, 0 to 255; 0 is skipped.
+    """
+
+    vl: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class VLArbTable:
+    """Both lists and the limit, as a subnet manager programs them.
+
+    Entries that name VL15 or a lane the port lacks are legal: they are kept, skipped and counted
+    (decision A17). List order is service order.
+
+    Parameters
+    ----------
+    high, low : tuple of VLArbEntry
+        Up to 64 entries each; pairs are accepted and turned into entries.
+    limit_of_high_priority : int
+        0: one packet; 1 to 254: that many times 4096 bytes; 255: unbounded.
+
+    Raises
+    ------
+    InputError
+        Naming the entry and what it must be.
+
+    Examples
+    --------
+    >>> VLArbTable(high=((0, 32),), low=((0, 4), (1, 8)), limit_of_high_priority=10).low[1].weight
+    8
+    """
+
+    high: tuple[VLArbEntry, ...]
+    low: tuple[VLArbEntry, ...]
+    limit_of_high_priority: int
+
+    def __post_init__(self) -> None:
+        for name in ("high", "low"):
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
+        limit = self.limit_of_high_priority
+        if not _is_int(limit) or not 0 <= limit <= LIMIT_UNBOUNDED:
+            raise InputError("vlarb.limit_of_high_priority", f"0 to {LIMIT_UNBOUNDED}", limit)
+
+    def served_vls(self, data_vls: int) -> frozenset[int]:
+        """Return the data lanes that some entry with a weight names."""
+        return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
+    if not isinstance(entries, tuple | list):
+        raise InputError(f"vlarb.{name}", "a list of [VL, weight] pairs", entries)
+    if len(entries) > MAX_ENTRIES:
+        raise InputError(f"vlarb.{name}", f"at most {MAX_ENTRIES} entries", f"{len(entries)} entries")
+    checked = []
+    for index, pair in enumerate(entries):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"vlarb.{name}[{index}]", "a pair [VL, weight]", pair)
+        entry = VLArbEntry(*pair)
+        for field, value, most in (("VL", entry.vl, VL15), ("weight", entry.weight, MAX_WEIGHT)):
+            if not _is_int(value) or not 0 <= value <= most:
+                raise InputError(f"vlarb.{name}[{index}] {field}", f"0 to {most}", value)
+        checked.append(entry)
+    return tuple(checked)
