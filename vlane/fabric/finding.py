@@ -1,0 +1,47 @@
+"""One thing a check found."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CODES", "Finding"]
+
+CODES = {
+    "CREDIT_LOOP": "links wait for each other's buffers: the fabric can deadlock",
+    "UNREACHABLE": "packets of a pair of adapters do not arrive",
+    "VL_UNSERVED": "packets take a lane that no arbitration entry with a weight names: they are stuck",
+    "STARVATION": "LimitOfHighPriority 255: the low list may never be served",
+    "VL_MASKED": "a configured lane does not exist: OpenSM cut it to another one",
+    "WEIGHT_WRAPPED": "a weight outside 0 to 255: OpenSM programmed it modulo 256",
+    "ENTRIES_DROPPED": "more entries than the port holds: OpenSM dropped the rest without a word",
+    "LIMIT_REPLACED": "a limit outside 0 to 255: OpenSM took 0",
+    "ENTRY_MALFORMED": "an entry is not VL:weight: OpenSM read it its own way",
+    "SL2VL_SHORT": "fewer than 16 lanes in an sl2vl option: the other SLs take VL 0",
+    "SL2VL_MASKED": "a lane of an sl2vl option does not exist: OpenSM cut it to another one",
+    "MAX_VLS_IGNORED": "qos_max_vls has no effect; max_op_vls limits lanes",
+    "OPER_VLS_EXCEEDED": "programmed tables name lanes beyond OperVLs: another sweep would change them",
+    "VLARB_NARROWED": "torus-2QoS keeps two lanes only towards adapters",
+    "VLARB_DIFFERS": "programmed lists are not what OpenSM makes of the configuration",
+    "SL2VL_DIFFERS": "programmed SL2VL rows are not what OpenSM makes of the configuration",
+    "QOS_OFF": "qos is not TRUE: none of the QoS options has an effect",
+    "ROUTING_FALLBACK": "the routing engine may fall back to min-hop, which can have credit loops",
+}
+"""Every code a finding can have; they are stable."""
+
+
+class Finding(NamedTuple):
+    """A warning.
+
+    Parameters
+    ----------
+    code : str
+        One of ``CODES``.
+    where : str
+        The port, pair or option.
+    message : str
+        What it is.
+    """
+
+    code: str
+    where: str
+    message: str

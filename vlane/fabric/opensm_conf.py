@@ -1,0 +1,198 @@
+"""OpenSM's QoS options, and what OpenSM 3.3.23 makes of them.
+
+OpenSM reads the lists with C's ``strtoul`` and skips one character after each number, whatever it is; the
+lane is taken modulo 15, the weight modulo 256; lanes that do not exist are masked, not refused; entries
+beyond the port's capacity are dropped. All of it was seen on a running subnet manager (``docs/fabric.md``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from vlane.errors import InputError
+from vlane.fabric.model import Kind, SL2VLRow
+from vlane.fabric.text import DumpFile
+from vlane.vlarb import MAX_ENTRIES, VLArbEntry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Configured", "OpenSMConf", "Option", "Pair", "read_opensm_conf"]
+
+_TYPE_PREFIX = {Kind.CA: "qos_ca_", Kind.SWITCH: "qos_swe_", Kind.ROUTER: "qos_rtr_"}
+_DEFAULTS = {
+    "max_vls": "15",
+    "high_limit": "0",
+    "vlarb_high": ",".join(f"{vl}:{4 if vl == 0 else 0}" for vl in range(15)),
+    "vlarb_low": ",".join(f"{vl}:{0 if vl == 0 else 4}" for vl in range(15)),
+    "sl2vl": ",".join(map(str, (*range(15), 7))),
+}
+_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_PAIR = re.compile(r"\s*\d+\s*:\s*-?\d+\s*$")
+_ULONG = 1 << 64
+_SLS = 16
+
+
+class Option(NamedTuple):
+    """A line of the file.
+
+    Parameters
+    ----------
+    name, value : str
+        As written.
+    line : int
+        Where; 0 for a default of OpenSM.
+    """
+
+    name: str
+    value: str
+    line: int
+
+
+class Pair(NamedTuple):
+    """An entry of a list as it was written, before OpenSM cut it to size.
+
+    Parameters
+    ----------
+    vl, weight : int
+        Any size.
+    """
+
+    vl: int
+    weight: int
+
+    def programmed(self, vls: int) -> VLArbEntry:
+        """Return what a port with that many lanes gets."""
+        return VLArbEntry((self.vl % 15) & _mask(vls), self.weight & 0xFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The options that hold for one type of port.
+
+    Parameters
+    ----------
+    high, low, sl2vl, max_vls, high_limit : Option
+        The type's own, else the general one, else OpenSM's default.
+    """
+
+    high: Option
+    low: Option
+    sl2vl: Option
+    max_vls: Option
+    high_limit: Option
+
+    def pairs(self, option: Option) -> list[Pair]:
+        """Return the entries of a list as OpenSM reads them, at most 64."""
+        pairs = []
+        text = option.value
+        while text and len(pairs) < MAX_ENTRIES:
+            vl, text = _strtoul(text)
+            weight, text = _strtoul(text)
+            pairs.append(Pair(vl, weight))
+        return pairs
+
+    def programmed_list(self, option: Option, *, cap: int, vls: int) -> tuple[VLArbEntry, ...]:
+        """Return the list that a port of that capacity and that many lanes gets, filled up with (0, 0)."""
+        entries = [pair.programmed(vls) for pair in self.pairs(option)[:cap]]
+        return tuple(entries + [VLArbEntry(0, 0)] * (cap - len(entries)))
+
+    def lanes(self) -> list[int]:
+        """Return the lanes of the sl2vl option as OpenSM reads them: 16, missing ones 0."""
+        lanes, text = [], self.sl2vl.value
+        for _ in range(_SLS):
+            vl, text = _strtoul(text)
+            lanes.append(vl & 0xF)
+        return lanes
+
+    def programmed_row(self, vls: int) -> SL2VLRow:
+        """Return the SL2VL row that a port with that many lanes gets; 15 stays 15."""
+        return tuple(vl if vl == 15 else vl & _mask(vls) for vl in self.lanes())
+
+    def limit(self) -> int:
+        """Return the limit that is programmed: an unusable one is replaced by 0."""
+        value = self.high_limit.value.strip()
+        return int(value) if re.fullmatch(r"\d{1,3}", value) and int(value) <= 255 else 0
+
+    def malformed(self, option: Option) -> list[str]:
+        """Return the comma-separated parts of a list that are not VL:weight."""
+        return [part for part in option.value.split(",") if not _PAIR.match(part)]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSMConf:
+    """An options file.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    options : tuple of Option
+        Every line with a value; of a name given twice the last holds.
+    """
+
+    file: str
+    options: tuple[Option, ...]
+
+    def get(self, name: str) -> Option | None:
+        """Return an option, or ``None`` if it is not set."""
+        return next((o for o in reversed(self.options) if o.name == name and o.value != "(null)"), None)
+
+    @property
+    def qos(self) -> bool:
+        """Whether OpenSM programs QoS tables at all."""
+        option = self.get("qos")
+        return option is not None and option.value.upper() == "TRUE"
+
+    def configured(self, kind: Kind) -> Configured:
+        """Return what holds for the ports of one kind of node (of a switch: its external ports)."""
+        return Configured(*(self._effective(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl", "max_vls", "high_limit")))
+
+    def limit(self, kind: Kind) -> int:
+        """Return LimitOfHighPriority of the ports of one kind of node."""
+        return self.configured(kind).limit()
+
+    def _effective(self, kind: Kind, name: str) -> Option:
+        typed = self.get(_TYPE_PREFIX[kind] + name)
+        return typed or self.get(f"qos_{name}") or Option(f"qos_{name} (OpenSM's default)", _DEFAULTS[name], 0)
+
+
+def read_opensm_conf(path: Path) -> OpenSMConf:
+    """Return the options of a file; unknown ones are kept, OpenSM has hundreds.
+
+    Raises
+    ------
+    InputError
+        For a line that is no ``name value``.
+    """
+    dump = DumpFile(path)
+    options = []
+    for line in dump:
+        text = line.split("#", 1)[0].strip()
+        if not text:
+            continue
+        name, _, value = text.partition(" ")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            dump.refuse("line", "an option name and its value", text)
+        options.append(Option(name, value.strip(), dump.line))
+    if not options:
+        raise InputError("content", "OpenSM options", "none", source=str(path))
+    return OpenSMConf(path.name, tuple(options))
+
+
+def _mask(vls: int) -> int:
+    """Lanes 1, 2, 4, 8, 15 mask with 0, 1, 3, 7, 15."""
+    return 15 if vls >= 15 else (1 << (vls - 1).bit_length()) - 1
+
+
+def _strtoul(text: str) -> tuple[int, str]:
+    """C's strtoul with base 0, and the text after it less one character: how OpenSM walks a list."""
+    found = _NUMBER.match(text)
+    if found is None:
+        return 0, text[1:]
+    digits = found.group(2)
+    base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") and len(digits) > 1 else 10
+    value = int(digits, base)
+    return (-value % _ULONG if found.group(1) == "-" else value), text[found.end() + 1 :]

@@ -1,0 +1,116 @@
+"""Readers of SL2VL rows: the subnet manager's dump, and what ``smpquery sl2vl`` read back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vlane.fabric.model import Port, SL2VLRow
+from vlane.fabric.text import DumpFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Rows", "read_opensm_sl2vl", "read_smpquery_sl2vl"]
+
+Rows = dict[tuple[int, int, int], SL2VLRow]
+_SLS = 16
+
+_HEAD = re.compile(r'(Switch|Channel Adapter|Router) 0x[0-9a-fA-F]{1,16}, base LID (\d+), ".*"$')
+_LINE = re.compile(r"(\d+)\s+(\d+)\s*:\s*(.*)$")
+_RULE = re.compile(r"#-+$")
+_QUERY = re.compile(r"# SL2VL table: Lid (\d+)")
+_PORTS = re.compile(r"ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$")
+
+
+def read_opensm_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
+    """Return the rows of ``opensm-sl2vl.dump`` by (GUID, input, output); (GUID, 0, port) of an adapter.
+
+    Parameters
+    ----------
+    path : Path
+        The dump.
+    owners : dict of int to Port
+        The port of each LID.
+
+    Raises
+    ------
+    InputError
+        For a line of no known form, a lane above 15, an unknown LID, a section that is not closed.
+    """
+    dump = DumpFile(path)
+    rows: Rows = {}
+    owner: Port | None = None
+    rules = 0
+    for line in dump:
+        text = line.strip()
+        if _RULE.match(text):
+            rules += 1
+        elif not text or text.startswith("#"):
+            continue
+        elif found := _HEAD.match(text):
+            _closed(dump, owner, rules)
+            owner, rules = _owner(dump, owners, found.group(2)), 0
+        elif (found := _LINE.match(text)) and owner is not None:
+            _add(dump, rows, owner, found.group(1), found.group(2), found.group(3).split())
+        else:
+            dump.refuse("line", "a row or a heading of an SL2VL dump", text)
+    _closed(dump, owner, rules)
+    return rows
+
+
+def read_smpquery_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
+    """Return the rows that ``smpquery sl2vl`` printed, keyed as ``read_opensm_sl2vl`` does.
+
+    Parameters
+    ----------
+    path : Path
+        The output of one or more queries.
+    owners : dict of int to Port
+        The port of each LID.
+
+    Raises
+    ------
+    InputError
+        For a line of no known form, a lane above 15, an unknown LID, a query without rows.
+    """
+    dump = DumpFile(path)
+    rows: Rows = {}
+    owner: Port | None = None
+    count = 1
+    for line in dump:
+        text = line.strip()
+        if found := _QUERY.match(text):
+            if not count:
+                dump.refuse("table", "followed by rows", "no row")
+            owner, count = _owner(dump, owners, found.group(1)), 0
+        elif not text or text.startswith(("$", "#")):
+            continue
+        elif (found := _PORTS.match(text)) and owner is not None:
+            _add(dump, rows, owner, found.group(1), found.group(2), found.group(3).split("|"))
+            count += 1
+        else:
+            dump.refuse("line", "a row or a heading of smpquery sl2vl", text)
+    if not count or owner is None:
+        dump.refuse("table", "followed by rows", "cut off")
+    return rows
+
+
+def _owner(dump: DumpFile, owners: dict[int, Port], lid: str) -> Port:
+    owner = owners.get(int(lid))
+    if owner is None:
+        dump.refuse("LID", "of a port in ibnetdiscover", lid)
+    return owner
+
+
+def _closed(dump: DumpFile, owner: Port | None, rules: int) -> None:
+    if owner is not None and rules != 2:
+        dump.refuse("section", "closed by a line of dashes", "cut off")
+
+
+def _add(dump: DumpFile, rows: Rows, owner: Port, source: str, to: str, vls: list[str]) -> None:
+    if len(vls) != _SLS:
+        dump.refuse("row", f"{_SLS} lanes", f"{len(vls)} lanes")
+    row = tuple(dump.number(f"VL of SL{sl}", vl, 0, 15) for sl, vl in enumerate(vls))
+    in_port, out_port = dump.number("in port", source, 0, 255), dump.number("out port", to, 0, 255)
+    rows[owner.guid, in_port, out_port or owner.number] = row

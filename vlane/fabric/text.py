@@ -1,0 +1,68 @@
+"""Reading of dump files line by line, with refusals that name file and line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from vlane.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["DumpFile", "number"]
+
+
+class DumpFile:
+    """A text file being read; it knows the line it stands on.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no text, or is empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.line = path, 0
+        try:
+            self._lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise InputError("content", "UTF-8 text", f"byte {error.start}", source=str(path)) from None
+        except OSError as error:
+            raise InputError("file", "readable", error.strerror or "unreadable", source=str(path)) from None
+        if not any(line.strip() for line in self._lines):
+            raise InputError("content", "a dump", "an empty file", source=str(path))
+
+    def __iter__(self) -> Iterator[str]:
+        for self.line, line in enumerate(self._lines, start=1):
+            yield line
+
+    def refuse(self, field: str, must: str, got: object) -> NoReturn:
+        """Refuse the line that was read last."""
+        raise InputError(field, must, got, source=str(self.path), line=self.line)
+
+    def number(self, field: str, text: str, least: int, most: int) -> int:
+        """Return a number of the current line, decimal or 0x.
+
+        Raises
+        ------
+        InputError
+            If it is none or out of range.
+        """
+        value = number(text)
+        if value is None or not least <= value <= most:
+            self.refuse(field, f"{least} to {most}", text)
+        return value
+
+
+def number(text: str) -> int | None:
+    """Return a decimal or 0x number, or ``None`` if the text is none."""
+    try:
+        return int(text.strip(), 16 if text.strip().lower().startswith("0x") else 10)
+    except ValueError:
+        return None

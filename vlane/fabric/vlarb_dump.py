@@ -1,0 +1,99 @@
+"""Reader of ``smpquery vlarb``: the arbitration lists of each port as they were read back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vlane.fabric.model import Port, ProgrammedVLArb
+from vlane.fabric.text import DumpFile
+from vlane.vlarb import MAX_ENTRIES, VLArbEntry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["read_smpquery_vlarb"]
+
+_HEAD = re.compile(r"# VLArbitration tables: Lid (\d+) port (\d+) LowCap (\d+) HighCap (\d+)")
+_LIST = re.compile(r"# (Low|High) priority VL Arbitration Table:")
+_ROW = re.compile(r"(VL|WEIGHT)\s*: \|(.*)\|$")
+
+
+class _Table:
+    def __init__(self, port: Port, low_cap: int, high_cap: int) -> None:
+        self.port = port
+        self.caps = {"Low": low_cap, "High": high_cap}
+        self.lists: dict[str, list[VLArbEntry]] = {"Low": [], "High": []}
+        self.current = ""
+        self.vls: list[int] = []
+
+
+def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, ProgrammedVLArb]:
+    """Return the lists of every port that was asked.
+
+    Parameters
+    ----------
+    path : Path
+        The output of one or more queries.
+    owners : dict of int to Port
+        The port of each LID.
+
+    Raises
+    ------
+    InputError
+        For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity.
+    """
+    dump = DumpFile(path)
+    tables: dict[Port, ProgrammedVLArb] = {}
+    table: _Table | None = None
+    for line in dump:
+        text = line.strip()
+        if found := _HEAD.match(text):
+            _finish(dump, tables, table)
+            table = _table(dump, owners, found)
+        elif (found := _LIST.match(text)) and table is not None:
+            table.current = found.group(1)
+        elif not text or text.startswith(("$", "#")):
+            continue
+        elif (found := _ROW.match(text)) and table is not None and table.current:
+            _row(dump, table, found.group(1), found.group(2).split("|"))
+        else:
+            dump.refuse("line", "a row or a heading of smpquery vlarb", text)
+    _finish(dump, tables, table)
+    if not tables:
+        dump.refuse("content", "at least one arbitration table", "none")
+    return tables
+
+
+def _table(dump: DumpFile, owners: dict[int, Port], found: re.Match[str]) -> _Table:
+    lid, number, low_cap, high_cap = (int(group) for group in found.groups())
+    owner = owners.get(lid)
+    if owner is None:
+        dump.refuse("LID", "of a port in ibnetdiscover", lid)
+    for name, cap in (("LowCap", low_cap), ("HighCap", high_cap)):
+        if cap > MAX_ENTRIES:
+            dump.refuse(name, f"0 to {MAX_ENTRIES}", cap)
+    return _Table(Port(owner.guid, number or owner.number), low_cap, high_cap)
+
+
+def _row(dump: DumpFile, table: _Table, what: str, cells: list[str]) -> None:
+    most = 15 if what == "VL" else 255
+    values = [dump.number(what, cell, 0, most) for cell in cells]
+    if what == "VL":
+        table.vls = values
+        return
+    if len(values) != len(table.vls):
+        dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
+    table.lists[table.current] += [VLArbEntry(vl, weight) for vl, weight in zip(table.vls, values, strict=True)]
+    table.vls = []
+
+
+def _finish(dump: DumpFile, tables: dict[Port, ProgrammedVLArb], table: _Table | None) -> None:
+    if table is None:
+        return
+    for name, cap in table.caps.items():
+        if len(table.lists[name]) != cap:
+            dump.refuse(f"{name} list of the table above", f"{cap} entries", f"{len(table.lists[name])} entries")
+    tables[table.port] = ProgrammedVLArb(
+        tuple(table.lists["High"]), tuple(table.lists["Low"]), table.caps["High"], table.caps["Low"]
+    )
