@@ -69,13 +69,7 @@ class VLArb(wiring.Component):
     latency = 0
 
     def __init__(self, *, data_vls: int = 8, entries: int = 8, vl15: bool = True) -> None:
-        for name, value, most in (("data_vls", data_vls, MAX_DATA_VLS), ("entries", entries, MAX_ENTRIES)):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an int, not {value!r}")
-            if not 1 <= value <= most:
-                raise ValueError(f"{name} must be 1 to {most}, not {value}")
-        if not isinstance(vl15, bool):
-            raise TypeError(f"vl15 must be a bool, not {vl15!r}")
+        self.check_parameters(data_vls=data_vls, entries=entries, vl15=vl15)
         self.data_vls, self.entries, self.vl15 = data_vls, entries, vl15
         self.requesters = data_vls + vl15
         super().__init__(
@@ -93,6 +87,17 @@ class VLArb(wiring.Component):
         self.pointers = {side: Signal(range(entries), name=f"pointer_{side.name.lower()}") for side in self.searches}
         self.remaining = {side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches}
         self.counter = Signal(_COUNTER_SHAPE, init=1)
+
+    @staticmethod
+    def check_parameters(*, data_vls: int, entries: int, vl15: bool) -> None:
+        """Raise what the constructor would raise, without making anything."""
+        for name, value, most in (("data_vls", data_vls, MAX_DATA_VLS), ("entries", entries, MAX_ENTRIES)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an int, not {value!r}")
+            if not 1 <= value <= most:
+                raise ValueError(f"{name} must be 1 to {most}, not {value}")
+        if not isinstance(vl15, bool):
+            raise TypeError(f"vl15 must be a bool, not {vl15!r}")
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlane.errors import InputError
 from vlane.fabric.model import Kind, Node, Port
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def read_ibnetdiscover(path: Path) -> dict[int, Node]:
         For a line of no known form, and for a cable whose far end is missing or says otherwise: a file that
         was cut off.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     nodes: dict[int, Node] = {}
     lines: dict[Port, int] = {}
     node: Node | None = None
@@ -63,7 +63,7 @@ def read_ibnetdiscover(path: Path) -> dict[int, Node]:
     return nodes
 
 
-def _node(dump: DumpFile, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> Node:
+def _node(dump: TextFile, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> Node:
     node = Node(int(guid, 16), Kind(letter), name or "", dump.number("ports", ports, 1, _MAX_PORT))
     if node.kind is Kind.SWITCH and (lid := _LID.search(rest or "")):
         node.lids[0] = dump.number("lid", lid.group(1), 0, _MAX_LID)
@@ -72,7 +72,7 @@ def _node(dump: DumpFile, ports: str, letter: str, guid: str, name: str | None, 
     return node
 
 
-def _link(dump: DumpFile, node: Node, port: str, letter: str, guid: str, far: str, rest: str | None) -> Port:
+def _link(dump: TextFile, node: Node, port: str, letter: str, guid: str, far: str, rest: str | None) -> Port:
     number = dump.number("port", port, 1, node.ports)
     if number in node.links:
         dump.refuse("port", "described once", port)

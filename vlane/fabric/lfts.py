@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlane.errors import InputError
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def read_lfts(path: Path) -> dict[int, dict[int, int]]:
         For a line of no known form, and for a table whose closing count is missing or differs: a file that
         was cut off.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     tables: dict[int, dict[int, int]] = {}
     table: dict[int, int] | None = None
     rows = 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vlane.errors import InputError
 from vlane.fabric.model import Kind, SL2VLRow
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 from vlane.vlarb import MAX_ENTRIES, VLArbEntry
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
     InputError
         For a line that is no ``name value``.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     options = []
     for line in dump:
         text = line.split("#", 1)[0].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def read_path_csv(path: Path) -> dict[tuple[int, int], int]:
     InputError
         For another header, a short row, a value out of range.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     sls: dict[tuple[int, int], int] = {}
     header: list[str] = []
     for line in dump:
@@ -53,7 +53,7 @@ def read_saquery(path: Path) -> dict[tuple[int, int], int]:
     InputError
         For a line of no known form, a value out of range, a record that was cut off.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     sls: dict[tuple[int, int], int] = {}
     record: dict[str, int] | None = None
     for line in dump:
@@ -73,7 +73,7 @@ def read_saquery(path: Path) -> dict[tuple[int, int], int]:
     return sls
 
 
-def _store(dump: DumpFile, sls: dict[tuple[int, int], int], record: dict[str, int] | None) -> None:
+def _store(dump: TextFile, sls: dict[tuple[int, int], int], record: dict[str, int] | None) -> None:
     if record is None:
         return
     if missing := [name for name in _COLUMNS if name not in record]:

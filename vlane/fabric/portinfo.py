@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlane.fabric.model import Port
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def read_portinfo(path: Path, owners: dict[int, Port]) -> dict[Port, int]:
     InputError
         For an unknown LID or an OperVLs of no known form; other fields are left unread.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     lanes: dict[Port, int] = {}
     port: Port | None = None
     for line in dump:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlane.fabric.model import Port, SL2VLRow
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def read_opensm_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
     InputError
         For a line of no known form, a lane above 15, an unknown LID, a section that is not closed.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     rows: Rows = {}
     owner: Port | None = None
     rules = 0
@@ -74,7 +74,7 @@ def read_smpquery_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
     InputError
         For a line of no known form, a lane above 15, an unknown LID, a query without rows.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     rows: Rows = {}
     owner: Port | None = None
     count = 1
@@ -96,19 +96,19 @@ def read_smpquery_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
     return rows
 
 
-def _owner(dump: DumpFile, owners: dict[int, Port], lid: str) -> Port:
+def _owner(dump: TextFile, owners: dict[int, Port], lid: str) -> Port:
     owner = owners.get(int(lid))
     if owner is None:
         dump.refuse("LID", "of a port in ibnetdiscover", lid)
     return owner
 
 
-def _closed(dump: DumpFile, owner: Port | None, rules: int) -> None:
+def _closed(dump: TextFile, owner: Port | None, rules: int) -> None:
     if owner is not None and rules != 2:
         dump.refuse("section", "closed by a line of dashes", "cut off")
 
 
-def _add(dump: DumpFile, rows: Rows, owner: Port, source: str, to: str, vls: list[str]) -> None:
+def _add(dump: TextFile, rows: Rows, owner: Port, source: str, to: str, vls: list[str]) -> None:
     if len(vls) != _SLS:
         dump.refuse("row", f"{_SLS} lanes", f"{len(vls)} lanes")
     row = tuple(dump.number(f"VL of SL{sl}", vl, 0, 15) for sl, vl in enumerate(vls))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlane.fabric.model import Port, ProgrammedVLArb
-from vlane.fabric.text import DumpFile
+from vlane.textfile import TextFile
 from vlane.vlarb import MAX_ENTRIES, VLArbEntry
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, Progr
     InputError
         For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity.
     """
-    dump = DumpFile(path)
+    dump = TextFile(path)
     tables: dict[Port, ProgrammedVLArb] = {}
     table: _Table | None = None
     for line in dump:
@@ -65,7 +65,7 @@ def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, Progr
     return tables
 
 
-def _table(dump: DumpFile, owners: dict[int, Port], found: re.Match[str]) -> _Table:
+def _table(dump: TextFile, owners: dict[int, Port], found: re.Match[str]) -> _Table:
     lid, number, low_cap, high_cap = (int(group) for group in found.groups())
     owner = owners.get(lid)
     if owner is None:
@@ -76,7 +76,7 @@ def _table(dump: DumpFile, owners: dict[int, Port], found: re.Match[str]) -> _Ta
     return _Table(Port(owner.guid, number or owner.number), low_cap, high_cap)
 
 
-def _row(dump: DumpFile, table: _Table, what: str, cells: list[str]) -> None:
+def _row(dump: TextFile, table: _Table, what: str, cells: list[str]) -> None:
     most = 15 if what == "VL" else 255
     values = [dump.number(what, cell, 0, most) for cell in cells]
     if what == "VL":
@@ -88,7 +88,7 @@ def _row(dump: DumpFile, table: _Table, what: str, cells: list[str]) -> None:
     table.vls = []
 
 
-def _finish(dump: DumpFile, tables: dict[Port, ProgrammedVLArb], table: _Table | None) -> None:
+def _finish(dump: TextFile, tables: dict[Port, ProgrammedVLArb], table: _Table | None) -> None:
     if table is None:
         return
     for name, cap in table.caps.items():

@@ -1,4 +1,4 @@
-"""Reading of dump files line by line, with refusals that name file and line."""
+"""Reading of text files line by line, with refusals that name file and line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["DumpFile", "number"]
+__all__ = ["TextFile", "number"]
 
 
-class DumpFile:
+class TextFile:
     """A text file being read; it knows the line it stands on.
 
     Parameters
@@ -36,7 +36,7 @@ class DumpFile:
         except OSError as error:
             raise InputError("file", "readable", error.strerror or "unreadable", source=str(path)) from None
         if not any(line.strip() for line in self._lines):
-            raise InputError("content", "a dump", "an empty file", source=str(path))
+            raise InputError("content", "text", "an empty file", source=str(path))
 
     def __iter__(self) -> Iterator[str]:
         for self.line, line in enumerate(self._lines, start=1):

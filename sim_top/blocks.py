@@ -1,0 +1,110 @@
+"""The catalogue: every block by name, with its component, its parameters and its proofs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.errors import InputError
+from vlane.hdl.vlarb import VLArb
+from vlane.tb.prove_vlarb import INSTANCES, VLArbProperties
+
+__all__ = ["BLOCKS", "Block", "find_block"]
+
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        Its noun.
+    component : type
+        The hardware; its keyword arguments are the parameters, each with a default.
+    full_size : mapping
+        Parameters of the largest instance.
+    mutated : mapping
+        Parameters of the instance that mutants are made of.
+    properties : callable
+        Makes what is proven around a component.
+    proven : tuple of mapping
+        Parameters of the instances that are proven.
+    """
+
+    name: str
+    component: type[Any]
+    full_size: Mapping[str, Any]
+    mutated: Mapping[str, Any]
+    properties: Callable[[Any], Any]
+    proven: tuple[Mapping[str, Any], ...]
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the parameters with their defaults."""
+        return {p.name: p.default for p in inspect.signature(self.component).parameters.values()}
+
+    def parameters(self, given: list[str], base: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return parameters for ``K=V`` words; what is not given comes from ``base`` or the defaults.
+
+        Raises
+        ------
+        InputError
+            If a word is no ``K=V``, names no parameter, or has a value the component refuses.
+        """
+        parameters = {**self.defaults(), **(base or {})}
+        for word in given:
+            name, equals, text = word.partition("=")
+            if not equals or name not in parameters:
+                raise InputError("--param", f"K=V with K one of {', '.join(parameters)}", word)
+            parameters[name] = _value(name, text, type(parameters[name]))
+        try:
+            self.component.check_parameters(**parameters)
+        except ValueError as error:
+            field, _, rest = str(error).partition(" must be ")
+            must, _, got = rest.rpartition(", not ")
+            raise InputError(f"--param {field}", must, got) from None
+        return parameters
+
+    def make(self, parameters: Mapping[str, Any]) -> Any:
+        """Return a component with checked parameters."""
+        return self.component(**parameters)
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() not in _WORDS:
+            raise InputError(f"--param {name}", "true or false", text)
+        return _WORDS[text.lower()]
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise InputError(f"--param {name}", "a whole number", text) from None
+
+
+BLOCKS = {
+    "vlarb": Block(
+        name="vlarb",
+        component=VLArb,
+        full_size={"data_vls": 15, "entries": 64, "vl15": True},
+        mutated={"data_vls": 5, "entries": 8, "vl15": True},
+        properties=VLArbProperties,
+        proven=INSTANCES,
+    ),
+}
+
+
+def find_block(name: str) -> Block:
+    """Return a block by name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if name not in BLOCKS:
+        raise InputError("BLOCK", f"one of {', '.join(BLOCKS)}", name)
+    return BLOCKS[name]

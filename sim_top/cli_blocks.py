@@ -1,0 +1,254 @@
+"""The verbs that work on a block of the catalogue: cosim, prove, mutate, export."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vlane.errors import InputError
+from vlane.sim_top.blocks import BLOCKS, find_block
+from vlane.sim_top.console import emit_json, note, screen, table
+from vlane.sim_top.cosim_vlarb import FAULT_COUNT, CosimResult, cosim_cocotb, cosim_native, fault
+from vlane.sim_top.export import export_block
+from vlane.sim_top.mutation import mutation_run
+from vlane.sim_top.plan_vlarb import Plan, plan_for_fabric, plan_for_qualification, plan_for_table
+from vlane.sim_top.proofs import prove_block
+from vlane.sim_top.report import write_page
+from vlane.sim_top.wave import write_wave
+
+__all__ = ["register"]
+
+_DEFAULT_CYCLES = 1_000_000
+_FAULT_CYCLES = 400_000
+
+BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
+Seed = Annotated[int, typer.Option(help="Chooses random tables and traffic; equal seeds give equal runs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command(epilog="Example: vlane cosim vlarb --fabric tests/data/two_switch --cycles 100000 --json")(cosim)
+    app.command(epilog="Example: vlane prove vlarb")(prove)
+    app.command(epilog="Example: vlane mutate vlarb --count 400")(mutate)
+    app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")(export)
+
+
+def cosim(
+    block: BlockName,
+    fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
+    table_file: Annotated[Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")] = None,
+    cycles: Annotated[int, typer.Option(min=1, help="Cycles to compare.")] = _DEFAULT_CYCLES,
+    engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
+    simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
+    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
+    planted: Annotated[
+        int | None, typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail.")
+    ] = None,
+    param: Params = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
+    found = find_block(block)
+    _check_engine(engine, simulator, planted)
+    if fabric is not None and table_file is not None:
+        raise InputError("--fabric and --table", "given one at a time", "both")
+    plan = _plan(found.name, fabric, table_file, cycles, seed, param or [])
+    if planted is not None and not 1 <= planted <= FAULT_COUNT:
+        raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
+    for option, file in (("--waves", waves), ("--page", page)):
+        if file is not None and (file.exists() and file.is_dir() != (option == "--page")):
+            raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
+    note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in plan.parameters.items())} (kept for the next run)")
+    result = _run(plan, engine, simulator, planted, seed)
+    if waves is not None and not result.mismatches:
+        shown = write_wave(plan, waves, seed=seed)
+        note(f"wave of the first {shown} cycles: {waves}")
+    if page is not None:
+        title = f"VL arbiter on {fabric.resolve().name if fabric else table_file.name if table_file else 'random tables'}"
+        note(f"page: {write_page(result, page, title=title, wave=waves)}")
+    if as_json:
+        emit_json(_cosim_document(block, result, waves))
+    else:
+        _print_cosim(result)
+    raise typer.Exit(1 if result.mismatches or planted else 0)
+
+
+def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
+    if engine not in {"native", "cocotb"}:
+        raise InputError("--engine", "native or cocotb", engine)
+    if simulator not in {"verilator", "icarus"}:
+        raise InputError("--simulator", "verilator or icarus", simulator)
+    if engine == "native" and simulator != "verilator":
+        raise InputError("--simulator", "verilator with the native engine", simulator)
+    if planted is not None and engine != "native":
+        raise InputError("--engine", "native with --fault", engine)
+
+
+def _plan(block: str, fabric: Path | None, file: Path | None, cycles: int, seed: int, param: list[str]) -> Plan:
+    found = BLOCKS[block]
+    if fabric is not None:
+        plan = plan_for_fabric(fabric, cycles=cycles)
+        parameters = found.parameters(param, plan.parameters)
+        for name in ("entries", "data_vls"):
+            if parameters[name] < plan.parameters[name]:
+                raise InputError(f"--param {name}", f"at least {plan.parameters[name]}, as the fabric's ports have", parameters[name])
+        return plan_for_fabric(fabric, cycles=cycles, parameters=parameters)
+    parameters = found.parameters(param, found.full_size)
+    if file is not None:
+        return plan_for_table(file, cycles=cycles, parameters=parameters)
+    return plan_for_qualification(cycles=cycles, seed=seed, parameters=parameters)
+
+
+def _run(plan: Plan, engine: str, simulator: str, planted: int | None, seed: int) -> CosimResult:
+    if engine == "cocotb":
+        return cosim_cocotb(plan, seed=seed, simulator=simulator)
+    if planted is None:
+        return cosim_native(plan, seed=seed)
+    mutant = fault(planted, plan.parameters)
+    note(f"planted {mutant}")
+    result = cosim_native(plan, seed=seed, planted=mutant)
+    if result.mismatches:
+        return result
+    note("the asked traffic cannot tell this fault; going on with the qualification tables")
+    return cosim_native(plan_for_qualification(cycles=_FAULT_CYCLES, seed=seed, parameters=plan.parameters), seed=seed, planted=mutant)
+
+
+def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict[str, Any]:
+    return {
+        "block": block,
+        "engine": result.engine,
+        "simulator": result.simulator,
+        "parameters": dict(result.parameters),
+        "cycles": result.cycles,
+        "decisions": result.decisions,
+        "mismatches": result.mismatches,
+        "seconds": round(result.seconds, 3),
+        "cycles_per_second": round(result.cycles_per_second),
+        "seed": result.seed,
+        "tables": [{k: v for k, v in asdict(table).items() if k != "events"} for table in result.tables],
+        "rules": {
+            name: {"count": count, "applies": name in result.applicable} for name, count in result.rules.items()
+        },
+        "rules_missed": result.missed,
+        "mismatch": result.mismatch or None,
+        "mismatch_cycle": result.mismatch_cycle,
+        "fault": result.fault or None,
+        "waves": str(waves) if waves else None,
+    }
+
+
+def _print_cosim(result: CosimResult) -> None:
+    for entry in result.tables:
+        rows = [
+            [lane.list, str(lane.vl), str(lane.weight), *(f"{100 * share:.1f} %" for share in
+             (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)), str(lane.packets), str(lane.longest_wait_cycles)]
+            for lane in entry.lanes
+        ]  # fmt: skip
+        columns = ["list", ">VL", ">weight", ">weight share", ">64-byte", ">MTU", ">of the link", ">packets", ">longest wait"]
+        screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
+    rules = [name for name in result.applicable if name not in result.missed]
+    screen.print(
+        f"{result.cycles:,} cycles compared ({result.cycles_per_second:,.0f} a second), {result.decisions:,} packets, "
+        f"{len(rules)} of {len(result.applicable)} applicable rules happened"
+    )
+    if result.missed and not result.mismatches:
+        screen.print(f"not in this run: {', '.join(result.missed)}", markup=False, soft_wrap=True)
+    if result.fault:
+        screen.print(f"planted {result.fault}", markup=False, soft_wrap=True)
+    if result.mismatches:
+        screen.print(f"MISMATCH with seed {result.seed} in {result.mismatch}", markup=False, style="red", soft_wrap=True)
+    elif result.fault:
+        screen.print("the planted fault was not noticed", style="red")
+    else:
+        screen.print("hardware and golden agree in every cycle", style="green")
+
+
+def prove(
+    block: BlockName,
+    minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: Seed = 1,  # noqa: ARG001
+) -> None:
+    """Prove the block's properties by k-induction, small and full size. Exit status 1 if one fails."""
+    found = find_block(block)
+    proofs = []
+    for parameters in found.proven:
+        note(f"proving {block} with {', '.join(f'{k}={v}' for k, v in parameters.items())}")
+        proofs.append((parameters, prove_block(found, parameters, timeout_seconds=60 * minutes)))
+    document = {
+        "block": block,
+        "proofs": [
+            {"parameters": dict(p), "verdict": proof.verdict, "seconds": round(proof.seconds, 1), "detail": proof.detail}
+            for p, proof in proofs
+        ],
+    }
+    if as_json:
+        emit_json(document)
+    else:
+        rows = [[", ".join(f"{k}={v}" for k, v in p.items()), proof.verdict, f"{proof.seconds:.1f} s"] for p, proof in proofs]
+        screen.print(table(f"{block}: proofs by k-induction", ["instance", "verdict", ">time"], rows))
+        for _, proof in proofs:
+            if proof.detail:
+                screen.print(f"{proof.detail}\nsee {proof.folder}", markup=False, soft_wrap=True)
+    raise typer.Exit(0 if all(proof.verdict == "PASS" for _, proof in proofs) else 1)
+
+
+def mutate(
+    block: BlockName,
+    count: Annotated[int, typer.Option(min=1, max=4096, help="Mutants.")] = 400,
+    cycles: Annotated[int, typer.Option(min=1000, help="Cycles that each mutant must survive.")] = _FAULT_CYCLES,
+    least: Annotated[float, typer.Option(min=0, max=100, help="Per cent of the mutants that must be killed.")] = 99.0,
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: Seed = 1,
+) -> None:
+    """Run mutants of the block through the lockstep; list survivors. Exit status 1 below the wanted share."""
+    found = find_block(block)
+    run = mutation_run(found, found.parameters(param or [], found.mutated), count=count, cycles=cycles, seed=seed)
+    document = {
+        "block": block,
+        "parameters": dict(run.parameters),
+        "mutants": run.mutants,
+        "killed": run.killed,
+        "equivalent": len(run.equivalent),
+        "survivors": [str(mutant) for mutant in run.survivors],
+        "proven_equivalent": [str(mutant) for mutant in run.equivalent],
+        "killed_percent": round(run.killed_percent, 2),
+        "seconds": round(run.seconds, 1),
+    }
+    if as_json:
+        emit_json(document)
+    else:
+        for mutant in run.equivalent:
+            screen.print(f"proven equivalent: {mutant}", markup=False, soft_wrap=True)
+        for mutant in run.survivors:
+            screen.print(f"SURVIVED: {mutant}", markup=False, style="red", soft_wrap=True)
+        screen.print(
+            f"{run.mutants} mutants in {run.seconds:.0f} s: {run.killed} killed, {len(run.equivalent)} proven equivalent, "
+            f"{len(run.survivors)} survived: {run.killed_percent:.2f} % of those that are not equivalent were killed"
+        )
+    raise typer.Exit(0 if run.killed_percent >= least else 1)
+
+
+def export(
+    block: BlockName,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: Seed = 1,  # noqa: ARG001
+) -> None:
+    """Write the block's Verilog and its port table."""
+    found = find_block(block)
+    exported = export_block(found, found.parameters(param or []), out)
+    if as_json:
+        emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
+        return
+    for file in exported.files:
+        screen.print(str(file), markup=False)

@@ -1,0 +1,287 @@
+"""One output port: queues per lane, a scheduler, a link of one block per cycle.
+
+A packet that arrives in cycle t may start in t; it holds the link for its blocks. A stretch in which nothing
+can start is run for one cycle and then skipped: a second idle cycle changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from vlane.arrivals import Arrival, Credit
+from vlane.egress import ListCode
+from vlane.golden import vlarb as golden
+from vlane.golden.vlarb_rules import RULES
+from vlane.tb.model import CompiledModel
+from vlane.units import blocks_of
+from vlane.vlarb import VL15, VLArbTable
+
+__all__ = ["Departure", "EgressRun", "GoldenArbiter", "HardwareArbiter", "LaneSummary", "run_egress"]
+
+
+class Heads(NamedTuple):
+    """What the arbiter sees in a cycle.
+
+    Parameters
+    ----------
+    request, fits : int
+        Bits per lane, VL15 last.
+    blocks : list of int
+        Sizes of the head packets.
+    """
+
+    request: int
+    fits: int
+    blocks: list[int]
+
+
+class Arbiter(Protocol):
+    """Golden or hardware, cycle by cycle."""
+
+    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
+        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
+        ...
+
+    def busy_cycles(self, heads: Heads, cycles: int) -> None:
+        """Run cycles in which the link is not ready."""
+        ...
+
+
+class GoldenArbiter:
+    """The golden model with a table loaded.
+
+    Parameters
+    ----------
+    table : VLArbTable
+        Its table.
+    data_vls, entries : int
+        Parameters.
+    """
+
+    def __init__(self, table: VLArbTable, *, data_vls: int, entries: int) -> None:
+        self._state = golden.new_state(entries)
+        golden.load(self._state, table)
+        self._data_vls = data_vls
+        self._rules = np.zeros(len(RULES), np.int64)
+
+    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
+        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
+        return self._step(heads, ready=True)
+
+    def busy_cycles(self, heads: Heads, cycles: int) -> None:
+        """Run cycles in which the link is not ready."""
+        for _ in range(cycles):
+            self._step(heads, ready=False)
+
+    def _step(self, heads: Heads, *, ready: bool) -> tuple[int, int]:
+        vl, source = golden.step(
+            self._state, self._data_vls, True, heads.request, heads.fits, np.array(heads.blocks, np.int64),  # noqa: FBT003
+            ready, False, (0, 0, 0, 0, 0), False, self._rules,  # noqa: FBT003
+        )  # fmt: skip
+        return int(vl), int(source)
+
+
+class HardwareArbiter:
+    """The compiled hardware; its table is programmed through its own port.
+
+    Parameters
+    ----------
+    model : CompiledModel
+        A VL arbiter with VL15.
+    table : VLArbTable
+        Its table.
+    entries : int
+        Entries of each list.
+    """
+
+    def __init__(self, model: CompiledModel, table: VLArbTable, *, entries: int) -> None:
+        self._model = model
+        model.restart()
+        writes = [(golden.SELECT_LIMIT, 0, 0, table.limit_of_high_priority)]
+        for select, listed in ((golden.SELECT_HIGH, table.high), (golden.SELECT_LOW, table.low)):
+            padded = [*listed, *[(0, 0)] * (entries - len(listed))]
+            writes += [(select, index, vl, weight) for index, (vl, weight) in enumerate(padded)]
+        rows = np.zeros((len(writes) + 1, model.input_words), np.uint64)
+        for row, write in zip(rows, writes, strict=False):
+            row[model.inputs["program__enable"]] = 1
+            for name, value in zip(("select", "index", "vl", "weight"), write, strict=True):
+                row[model.inputs[f"program__{name}"]] = value
+        rows[-1, model.inputs["swap"]] = rows[-1, model.inputs["ready"]] = 1
+        model.run(rows)
+
+    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
+        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
+        out = self._model.run(self._rows(heads, 1, ready=True))[0]
+        vl, source = (int(out[self._model.outputs[name].start]) for name in ("vl", "list"))
+        return vl, source
+
+    def busy_cycles(self, heads: Heads, cycles: int) -> None:
+        """Run cycles in which the link is not ready."""
+        self._model.run(self._rows(heads, cycles, ready=False))
+
+    def _rows(self, heads: Heads, cycles: int, *, ready: bool) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+        rows = np.zeros((cycles, self._model.input_words), np.uint64)
+        columns = self._model.inputs
+        rows[:, columns["heads__request"]] = heads.request
+        rows[:, columns["heads__fits"]] = heads.fits
+        packed = sum(size << 7 * lane for lane, size in enumerate(heads.blocks))
+        for word in range(columns["heads__blocks"].start, columns["heads__blocks"].stop):
+            rows[:, word] = packed & 0xFFFF_FFFF_FFFF_FFFF
+            packed >>= 64
+        rows[:, columns["ready"]] = int(ready)
+        return rows
+
+
+class Departure(NamedTuple):
+    """A packet that left.
+
+    Parameters
+    ----------
+    cycle : int
+        Of its first flit.
+    vl, bytes : int
+        The packet.
+    list : str
+        ``high``, ``low``, ``vl15`` or ``none``.
+    """
+
+    cycle: int
+    vl: int
+    bytes: int
+    list: str
+
+
+class LaneSummary(NamedTuple):
+    """What a lane got.
+
+    Parameters
+    ----------
+    vl, packets, bytes : int
+        Lane, packets and bytes that left.
+    share : float
+        Of all bytes that left.
+    mean_wait_cycles : float
+        From arrival to the first flit.
+    max_wait_cycles : int
+        The longest.
+    left_behind : int
+        Packets that never left: no entry serves them, or no credit came.
+    """
+
+    vl: int
+    packets: int
+    bytes: int
+    share: float
+    mean_wait_cycles: float
+    max_wait_cycles: int
+    left_behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRun:
+    """A finished run.
+
+    Parameters
+    ----------
+    departures : list of Departure
+        In order.
+    per_vl : list of LaneSummary
+        For every lane that arrivals named.
+    """
+
+    departures: list[Departure]
+    per_vl: list[LaneSummary]
+
+
+def run_egress(arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int) -> EgressRun:
+    """Run arrivals through a port until nothing more can leave.
+
+    Parameters
+    ----------
+    arbiter : Arbiter
+        With its table loaded.
+    arrivals : list of Arrival
+        In order of cycle; lanes below ``data_vls`` or 15.
+    credits_in : list of Credit or None
+        In order of cycle; lanes they do not name, or all of them, are unlimited.
+    data_vls : int
+        Data lanes of the arbiter.
+    """
+    port = _Queues(arrivals, credits_in or [], data_vls)
+    departures: list[Departure] = []
+    waits: dict[int, list[int]] = {}
+    cycle = port.next_event(-1)
+    while cycle is not None:
+        port.advance(cycle)
+        heads = port.heads()
+        vl, source = arbiter.ready_cycle(heads)
+        if source == ListCode.NONE:
+            cycle = port.next_event(cycle)
+            continue
+        packet = port.take(vl)
+        departures.append(Departure(cycle, vl, packet.bytes, ListCode(source).word))
+        waits.setdefault(vl, []).append(cycle - packet.cycle)
+        blocks = blocks_of(packet.bytes)
+        if blocks > 1:
+            arbiter.busy_cycles(port.heads(), blocks - 1)
+        cycle += blocks
+    return EgressRun(departures, _summaries(departures, waits, port))
+
+
+class _Queues:
+    """What waits at the port, and the room of the next node."""
+
+    def __init__(self, arrivals: list[Arrival], credits_in: list[Credit], data_vls: int) -> None:
+        self.data_vls = data_vls
+        self.coming = deque(arrivals)
+        self.credits_coming = deque(credits_in)
+        self.room = {credit.vl: 0 for credit in credits_in}
+        self.queues: dict[int, deque[Arrival]] = {vl: deque() for vl in sorted({a.vl for a in arrivals})}
+
+    def next_event(self, cycle: int) -> int | None:
+        """Return the next cycle after ``cycle`` in which something arrives; ``None`` if nothing does."""
+        times = [coming[0].cycle for coming in (self.coming, self.credits_coming) if coming]
+        return max(min(times), cycle + 1) if times else None
+
+    def advance(self, cycle: int) -> None:
+        while self.coming and self.coming[0].cycle <= cycle:
+            packet = self.coming.popleft()
+            self.queues[packet.vl].append(packet)
+        while self.credits_coming and self.credits_coming[0].cycle <= cycle:
+            credit = self.credits_coming.popleft()
+            self.room[credit.vl] += credit.blocks
+
+    def heads(self) -> Heads:
+        request, fits, blocks = 0, 0, [0] * (self.data_vls + 1)
+        for vl, queue in self.queues.items():
+            if queue:
+                lane = self.data_vls if vl == VL15 else vl
+                request |= 1 << lane
+                blocks[lane] = blocks_of(queue[0].bytes)
+                if self.room.get(vl, blocks[lane]) >= blocks[lane]:
+                    fits |= 1 << lane
+        return Heads(request, fits, blocks)
+
+    def take(self, vl: int) -> Arrival:
+        packet = self.queues[vl].popleft()
+        if vl in self.room:
+            self.room[vl] -= blocks_of(packet.bytes)
+        return packet
+
+
+def _summaries(departures: list[Departure], waits: dict[int, list[int]], port: _Queues) -> list[LaneSummary]:
+    sent: dict[int, int] = {}
+    for departure in departures:
+        sent[departure.vl] = sent.get(departure.vl, 0) + departure.bytes
+    whole = sum(sent.values())
+    return [
+        LaneSummary(
+            vl, len(waits.get(vl, [])), sent.get(vl, 0), sent.get(vl, 0) / whole if whole else 0.0,
+            sum(waits[vl]) / len(waits[vl]) if vl in waits else 0.0, max(waits.get(vl, [0])), len(queue),
+        )
+        for vl, queue in port.queues.items()
+    ]  # fmt: skip

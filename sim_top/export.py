@@ -1,0 +1,95 @@
+"""Export of a block: Verilog, and a table of its ports."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vlane.errors import InputError
+from vlane.sim_top.blocks import Block
+from vlane.tb.model import component_ports, to_verilog
+
+__all__ = ["Exported", "export_block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Parameters
+    ----------
+    files : list of Path
+        Verilog first, then the port table.
+    ports : list of dict
+        Name, direction, bits and meaning.
+    """
+
+    files: list[Path]
+    ports: list[dict[str, Any]]
+
+
+def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> Exported:
+    """Write the Verilog and the port table of a block; nothing is left half-written.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be used.
+    """
+    component = block.make(parameters)
+    text = to_verilog(component, block.name)
+    meanings = _meanings(component)
+    ports = [{"name": "clk", "direction": "input", "bits": 1, "meaning": "Clock; everything happens at its rising edge."}]
+    for port in component_ports(component):
+        ports.append(
+            {
+                "name": port.name,
+                "direction": "input" if port.is_input else "output",
+                "bits": port.bits,
+                "meaning": "Reset, synchronous." if port.name == "rst" else meanings.get(port.name, ""),
+            }
+        )
+    heading = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    page = [
+        f"# {block.name}", "", f"Parameters: {heading}. Latency: {component.latency} cycles.", "",
+        "| port | direction | bits | meaning |", "|---|---|---|---|",
+        *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in ports), "",
+    ]  # fmt: skip
+    files = [folder / f"{block.name}.v", folder / f"{block.name}.md"]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in zip(files, (text, "\n".join(page)), strict=True):
+            fresh = file.with_name(f".{file.name}.part")
+            fresh.write_text(content, encoding="utf-8")
+            fresh.replace(file)
+    except OSError as error:
+        raise InputError("--out", "a folder that can be written", error.strerror or "unusable", source=str(folder)) from None
+    return Exported(files, ports)
+
+
+def _meanings(component: Any) -> dict[str, str]:
+    """Meaning by port name, from the Members of the docstrings of the component and of its nested interfaces."""
+    found = _members(type(component))
+    for name, member in component.signature.members.items():
+        if member.is_signature:
+            found.update({f"{name}__{inner}": text for inner, text in _members(type(member.signature)).items()})
+    return found
+
+
+def _members(documented: type) -> dict[str, str]:
+    text = inspect.getdoc(documented) or ""
+    section = re.search(r"Members\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.DOTALL)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.group(1).splitlines() if section else []:
+        if head := re.match(r"([\w, ]+) : ", line):
+            names = [name.strip() for name in head.group(1).split(",")]
+            found.update(dict.fromkeys(names, ""))
+        elif line.startswith(" "):
+            for name in names:
+                found[name] = f"{found[name]} {line.strip()}".strip()
+    return found

@@ -1,0 +1,117 @@
+"""The mutation check of a block: how many planted faults the lockstep notices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vlane.sim_top.blocks import Block
+from vlane.tb.lockstep import BATCH
+from vlane.tb.model import CompiledModel, Words
+from vlane.tb.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
+from vlane.tb.stimulus_vlarb import VLArbTraffic, qualification
+
+__all__ = ["MutationRun", "mutation_run"]
+
+_WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MutationRun:
+    """What became of the mutants.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the instance.
+    mutants : int
+        How many.
+    survivors : tuple of Mutant
+        Neither killed nor proven equivalent.
+    equivalent : tuple of Mutant
+        Not killed, and proven to be no fault.
+    seconds : float
+        Wall time, compilation included.
+    """
+
+    parameters: Mapping[str, Any]
+    mutants: int
+    survivors: tuple[Mutant, ...]
+    equivalent: tuple[Mutant, ...]
+    seconds: float
+
+    @property
+    def killed(self) -> int:
+        """Mutants the lockstep noticed."""
+        return self.mutants - len(self.survivors) - len(self.equivalent)
+
+    @property
+    def killed_percent(self) -> float:
+        """Killed ones of those that are not proven equivalent."""
+        real = self.mutants - len(self.equivalent)
+        return 100.0 * self.killed / real if real else 100.0
+
+
+def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cycles: int, seed: int) -> MutationRun:
+    """Make mutants, run all of them through the qualification traffic, and prove what survivors it can.
+
+    Raises
+    ------
+    RuntimeError
+        If the model without a mutant does not agree with golden: then nothing can be said.
+    """
+    start = time.perf_counter()
+    mutants = list_mutants(block.make(parameters), block.name, count=count, seed=seed)
+    model = mutant_model(block.make(parameters), block.name, mutants)
+    batches = _recorded(model, parameters, cycles, seed)
+    if _killed(model, batches, 0):
+        raise RuntimeError("select 0 differs from golden: the mutants prove nothing")
+    shares = [mutants[worker::_WORKERS] for worker in range(_WORKERS)]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        alive = pool.map(lambda share: _survivors(model, batches, share), shares)
+    survivors = sorted((mutant for share in alive for mutant in share), key=lambda mutant: mutant.number)
+    equivalent = prove_equivalent(block.make(parameters), block.name, survivors)
+    return MutationRun(
+        parameters,
+        len(mutants),
+        tuple(mutant for mutant in survivors if mutant not in equivalent),
+        tuple(equivalent),
+        time.perf_counter() - start,
+    )
+
+
+def _recorded(model: CompiledModel, parameters: Mapping[str, Any], cycles: int, seed: int) -> list[tuple[Words, Words]]:
+    """Return the whole stimulus and what must come out, so that golden runs once for all mutants."""
+    drawn = qualification(data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=cycles, seed=seed)
+    source = VLArbTraffic(**parameters, tables=drawn.tables, phases=drawn.phases, seed=seed, columns=model.inputs)
+    batches = []
+    while True:
+        rows = np.zeros((BATCH, model.input_words), np.uint64)
+        expected = np.zeros((BATCH, model.output_words), np.uint64)
+        done = 0
+        while done < BATCH and (filled := source.fill(rows[done:], expected[done:])):
+            done += filled
+        if not done:
+            return batches
+        batches.append((rows[:done], expected[:done]))
+
+
+def _survivors(model: CompiledModel, batches: list[tuple[Words, Words]], mutants: tuple[Mutant, ...]) -> list[Mutant]:
+    with CompiledModel(model.library, model.ports) as own:
+        return [mutant for mutant in mutants if not _killed(own, batches, mutant.number)]
+
+
+def _killed(model: CompiledModel, batches: list[tuple[Words, Words]], number: int) -> bool:
+    model.restart()
+    select = model.inputs[SELECT].start
+    for rows, expected in batches:
+        chosen = rows.copy()
+        chosen[:, select] = number
+        if not np.array_equal(model.run(chosen), expected):
+            return True
+    return False

@@ -1,0 +1,84 @@
+"""The report of a cosimulation: pictures of service order and shares, and a small HTML page."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import jinja2
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from vlane.golden.vlarb_rules import RULES
+from vlane.sim_top.cosim_vlarb import CosimResult, TableResult
+
+__all__ = ["shares_picture", "service_picture", "write_page"]
+
+_COLOURS = {"high": "#c44e52", "low": "#4c72b0", "vl15": "#8172b3", "none": "#999999"}
+_SHOWN_CYCLES = 5000
+_DPI = 110
+_STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "font.family": "DejaVu Sans"}
+
+
+def service_picture(table: TableResult, file: Path) -> None:
+    """Draw which lane held the link when, every lane full, MTU packets."""
+    lanes = sorted({event.vl for event in table.events}) or [0]
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(9, 1.2 + 0.3 * len(lanes)), dpi=_DPI, layout="constrained")
+        axes = figure.subplots()
+        for name in ("high", "low", "vl15"):
+            for row, vl in enumerate(lanes):
+                spans = [
+                    (e.cycle, e.blocks) for e in table.events if e.vl == vl and e.list == name and e.cycle < _SHOWN_CYCLES
+                ]
+                axes.broken_barh(spans, (row - 0.4, 0.8), facecolors=_COLOURS[name], edgecolor="white", linewidth=0.3)
+        names = [name for name in ("high", "low", "vl15") if any(e.list == name for e in table.events)]
+        axes.legend([mpl.patches.Patch(color=_COLOURS[name]) for name in names], [f"{name} list" for name in names],
+                    loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)  # fmt: skip
+        axes.set_yticks(range(len(lanes)), [f"VL {vl}" for vl in lanes])
+        axes.set_ylim(len(lanes) - 0.5, -0.5)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("cycle (one 64-byte block each)")
+        axes.set_title("Which lane holds the link", loc="left")
+        figure.savefig(file)
+
+
+def shares_picture(table: TableResult, file: Path) -> None:
+    """Draw each lane's share of its list: by weight, with 64-byte packets, with MTU packets."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(9, 2.8), dpi=_DPI, layout="constrained")
+        axes = figure.subplots()
+        kinds = (("weight", "weight_share", "#bbbbbb"), ("64-byte packets", "share_small", "#55a868"),
+                 ("MTU packets", "share_full", "#dd8452"))  # fmt: skip
+        for offset, (label, attribute, colour) in enumerate(kinds):
+            places = [index + 0.27 * (offset - 1) for index in range(len(table.lanes))]
+            heights = [100 * getattr(lane, attribute) for lane in table.lanes]
+            axes.bar(places, heights, 0.25, label=label, color=colour)
+        axes.set_xticks(range(len(table.lanes)), [f"{lane.list}\nVL {lane.vl}" for lane in table.lanes])
+        axes.set_ylabel("% of the list's blocks")
+        axes.set_title("Share of the list: configured and granted", loc="left")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
+        figure.savefig(file)
+
+
+def write_page(result: CosimResult, folder: Path, *, title: str, wave: Path | None) -> Path:
+    """Write ``index.html`` and its pictures; return the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = []
+    for index, table in enumerate(result.tables):
+        pictures = []
+        for name, draw in (("service", service_picture), ("shares", shares_picture)):
+            if table.lanes and table.events:
+                file = folder / f"{name}-{index}.png"
+                draw(table, file)
+                pictures.append(base64.b64encode(file.read_bytes()).decode())
+        tables.append({"table": table, "pictures": pictures})
+    rules = [(rule, result.rules.get(rule.name, 0), rule.name in result.applicable) for rule in RULES]
+    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
+        (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
+    )
+    page = folder / "index.html"
+    page.write_text(
+        template.render(title=title, result=result, tables=tables, rules=rules, wave=wave.name if wave else ""), encoding="utf-8"
+    )
+    return page

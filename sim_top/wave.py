@@ -1,0 +1,70 @@
+"""Waves: a short stretch of a run as VCD, and a VCD read back as rows that golden can replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from vcdvcd import VCDVCD
+
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.plan_vlarb import Plan
+from vlane.tb.model import Words, compile_model
+from vlane.tb.stimulus_vlarb import VLArbTraffic
+
+__all__ = ["read_wave", "write_wave"]
+
+
+def write_wave(plan: Plan, file: Path, *, seed: int, cycles: int = 2000) -> int:
+    """Run the first cycles of a plan through a traced model and write every signal; return the cycles.
+
+    Inputs and outputs of cycle ``n`` have settled at time ``2 n``; the clock rises at ``2 n + 1``.
+    """
+    model = compile_model(BLOCKS["vlarb"].make(plan.parameters), "vlarb", traced=True)
+    traffic = VLArbTraffic(**plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, columns=model.inputs)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with model:
+        model.restart(wave=file)
+        done = 0
+        while done < cycles:
+            rows = np.zeros((cycles - done, model.input_words), np.uint64)
+            count = traffic.fill(rows, np.zeros((cycles - done, model.output_words), np.uint64))
+            if not count:
+                break
+            model.run(rows[:count])
+            done += count
+    return done
+
+
+def read_wave(file: Path, columns: dict[str, slice], top: str) -> Words:
+    """Return the values of the named ports of a wave, one row per cycle.
+
+    Parameters
+    ----------
+    file : Path
+        VCD as ``write_wave`` leaves it.
+    columns : dict of str to slice
+        Words of each port in a row.
+    top : str
+        Module the ports belong to.
+
+    Raises
+    ------
+    KeyError
+        If the wave lacks a port.
+    """
+    wave = VCDVCD(str(file))
+    names = {name.split("[")[0]: name for name in wave.signals if name.split(".")[-2] == top}
+    cycles = (wave.endtime + 1) // 2
+    rows = np.zeros((cycles, max(c.stop for c in columns.values())), np.uint64)
+    for port, where in columns.items():
+        matches = [full for short, full in names.items() if short.rsplit(".", 1)[-1] == port]
+        if not matches:
+            raise KeyError(port)
+        changes = wave[min(matches, key=len)].tv
+        for (time, value), following in zip(changes, [*changes[1:], (2 * cycles, "")], strict=True):
+            first, last = (time + 1) // 2, (following[0] + 1) // 2
+            number = int(value, 2)
+            for offset, column in enumerate(range(where.start, where.stop)):
+                rows[first:last, column] = (number >> 64 * offset) & 0xFFFF_FFFF_FFFF_FFFF
+    return rows

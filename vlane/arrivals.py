@@ -1,0 +1,100 @@
+"""Files of an egress port's traffic: arrivals, and credits as they come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from vlane.textfile import TextFile
+from vlane.units import MAX_PACKET_BYTES
+from vlane.vlarb import VL15
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Arrival", "Credit", "read_arrivals", "read_credits"]
+
+_MAX_CYCLE = 1 << 62
+_MAX_BLOCKS = 1 << 31
+
+
+class Arrival(NamedTuple):
+    """A packet that comes to the port.
+
+    Parameters
+    ----------
+    cycle : int
+        When; it may start in the same cycle.
+    vl : int
+        Lane, 0 to 15.
+    bytes : int
+        LRH to VCRC.
+    sl : int
+        Service level; 0 where the file has none.
+    """
+
+    cycle: int
+    vl: int
+    bytes: int
+    sl: int
+
+
+class Credit(NamedTuple):
+    """Room that the next node gives.
+
+    Parameters
+    ----------
+    cycle : int
+        When; it counts in the same cycle.
+    vl : int
+        Lane, 0 to 15.
+    blocks : int
+        64-byte blocks more.
+    """
+
+    cycle: int
+    vl: int
+    blocks: int
+
+
+def read_arrivals(path: Path) -> list[Arrival]:
+    """Return the arrivals of a CSV ``cycle,vl,bytes[,sl]``, in order of cycle, equal cycles as in the file.
+
+    Raises
+    ------
+    InputError
+        For another header, a short row, a value out of range.
+    """
+    limits = {"cycle": (0, _MAX_CYCLE), "vl": (0, VL15), "bytes": (1, MAX_PACKET_BYTES), "sl": (0, 15)}
+    rows = _rows(path, limits, optional="sl")
+    return sorted((Arrival(**{"sl": 0, **row}) for row in rows), key=lambda arrival: arrival.cycle)
+
+
+def read_credits(path: Path) -> list[Credit]:
+    """Return the credits of a CSV ``cycle,vl,blocks``, in order of cycle.
+
+    Raises
+    ------
+    InputError
+        For another header, a short row, a value out of range.
+    """
+    limits = {"cycle": (0, _MAX_CYCLE), "vl": (0, VL15), "blocks": (0, _MAX_BLOCKS)}
+    return sorted((Credit(**row) for row in _rows(path, limits)), key=lambda credit: credit.cycle)
+
+
+def _rows(path: Path, limits: dict[str, tuple[int, int]], optional: str = "") -> Iterator[dict[str, int]]:
+    file = TextFile(path)
+    header: list[str] = []
+    for line in file:
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.split(",")]
+        if not header:
+            header = cells
+            needed = [name for name in limits if name != optional]
+            if sorted(header) not in (sorted(needed), sorted(limits)):
+                file.refuse("header", ",".join(needed) + (f"[,{optional}]" if optional else ""), line.strip())
+            continue
+        if len(cells) != len(header):
+            file.refuse("row", f"{len(header)} columns", f"{len(cells)} columns")
+        yield {name: file.number(name, cell, *limits[name]) for name, cell in zip(header, cells, strict=True)}
