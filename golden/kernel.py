@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from vlane.paths import build_dir
 
@@ -35,5 +35,4 @@ import numba  # noqa: E402 - it reads the folder's name when it is imported
 
 def kernel(function: F) -> F:
     """Compile a function over integers and arrays; it holds no interpreter lock while it runs."""
-    compiled: F = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return cast("F", numba.njit(cache=True, nogil=True)(function))

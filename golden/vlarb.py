@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from vlane.egress import ListCode
 from vlane.golden import vlarb_rules as rule
 from vlane.golden.kernel import kernel
+
+from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
 
 __all__ = ["VLArbState", "decide", "load", "new_state", "step"]
@@ -55,7 +55,9 @@ def new_state(entries: int) -> VLArbState:
         Entries of each list, 1 to 64.
     """
     shape = (2, 2, entries)
-    state = VLArbState(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64), np.zeros(8, np.int64))
+    state = VLArbState(
+        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64), np.zeros(8, np.int64)
+    )
     reset(state)
     return state
 

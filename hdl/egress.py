@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from amaranth.hdl import unsigned
-from amaranth.lib import enum
 from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out, Signature
 
-from vlane.egress import ListCode as _ListCode
+from vlane.egress import ListCode
 
-__all__ = ["BLOCKS_SHAPE", "EgressList", "HeadsSignature", "egress_members"]
+__all__ = ["BLOCKS_SHAPE", "HeadsSignature", "egress_members"]
 
 BLOCKS_SHAPE = unsigned(7)
 """A packet's 64-byte blocks, 1 to 66."""
-
-
-class EgressList(enum.Enum, shape=2):
-    """The list a grant came from."""
-
-    NONE = int(_ListCode.NONE)
-    HIGH = int(_ListCode.HIGH)
-    LOW = int(_ListCode.LOW)
-    VL15 = int(_ListCode.VL15)
 
 
 class HeadsSignature(Signature):
@@ -66,6 +56,6 @@ def egress_members(requesters: int) -> dict[str, object]:
         "hold_data": In(1),
         "grant": Out(1),
         "vl": Out(4),
-        "list": Out(EgressList),
+        "list": Out(ListCode),
         "blocks": Out(BLOCKS_SHAPE),
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-
-from vlane.hdl.egress import EgressList, egress_members
+from vlane.hdl.egress import egress_members
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
+
+from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, MAX_DATA_VLS, MAX_ENTRIES, VL15
 
 __all__ = ["VLArb"]
@@ -43,7 +44,7 @@ class VLArb(wiring.Component):
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(4)
         Its lane; 15 for VL15. 0 without a grant.
-    list : Out(EgressList)
+    list : Out(ListCode)
         The list it came from.
     blocks : Out(7)
         Its size. 0 without a grant.
@@ -83,9 +84,11 @@ class VLArb(wiring.Component):
             }
         )
         self.banks = VLArbBanks(data_vls=data_vls, entries=entries)
-        self.searches = {EgressList.HIGH: ListSearch(entries), EgressList.LOW: ListSearch(entries)}
+        self.searches = {ListCode.HIGH: ListSearch(entries), ListCode.LOW: ListSearch(entries)}
         self.pointers = {side: Signal(range(entries), name=f"pointer_{side.name.lower()}") for side in self.searches}
-        self.remaining = {side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches}
+        self.remaining = {
+            side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches
+        }
         self.counter = Signal(_COUNTER_SHAPE, init=1)
 
     @staticmethod
@@ -125,13 +128,10 @@ class VLArb(wiring.Component):
     def _search(self, m: Module, eligible: Signal) -> None:
         for side, search in self.searches.items():
             m.submodules[f"search_{side.name.lower()}"] = search
-            entries = self.banks.high if side is EgressList.HIGH else self.banks.low
+            entries = self.banks.high if side is ListCode.HIGH else self.banks.low
             m.d.comb += [
                 search.eligible.eq(
-                    Cat(
-                        eligible.bit_select(entries[i].vl, 1) & entries[i].weight.any()
-                        for i in range(self.entries)
-                    )
+                    Cat(eligible.bit_select(entries[i].vl, 1) & entries[i].weight.any() for i in range(self.entries))
                 ),
                 search.pointer.eq(self.pointers[side]),
                 search.weight_left.eq(self.remaining[side] > 0),
@@ -149,24 +149,24 @@ class VLArb(wiring.Component):
 
     def _grant(self, m: Module, vl15_wins: Signal, decides: Signal, use_high: Signal, use_low: Signal) -> None:
         with m.If(vl15_wins):
-            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(EgressList.VL15)]
+            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(ListCode.VL15)]
             m.d.comb += self.blocks.eq(self.heads.blocks[self.requesters - 1])
         with m.Elif(decides & (use_high | use_low)):
-            entry = Mux(use_high, self._entry_of(EgressList.HIGH), self._entry_of(EgressList.LOW))
+            entry = Mux(use_high, self._entry_of(ListCode.HIGH), self._entry_of(ListCode.LOW))
             m.d.comb += [
                 self.grant.eq(1),
                 self.vl.eq(entry[:4]),
-                self.list.eq(Mux(use_high, EgressList.HIGH, EgressList.LOW)),
+                self.list.eq(Mux(use_high, ListCode.HIGH, ListCode.LOW)),
                 self.blocks.eq(self.heads.blocks[self.vl]),
             ]
 
-    def _entry_of(self, side: EgressList) -> Signal:
-        entries = self.banks.high if side is EgressList.HIGH else self.banks.low
+    def _entry_of(self, side: ListCode) -> Signal:
+        entries = self.banks.high if side is ListCode.HIGH else self.banks.low
         return entries[self.searches[side].entry].as_value()
 
     def _charge(self, m: Module, use_high: Signal, use_low: Signal) -> None:
         """Charge the packet to its entry and, if it is High's, to the limit (A2, A4, A8, A15)."""
-        for side, used in ((EgressList.HIGH, use_high), (EgressList.LOW, use_low)):
+        for side, used in ((ListCode.HIGH, use_high), (ListCode.LOW, use_low)):
             search = self.searches[side]
             left = Mux(search.arrives, self._entry_of(side)[4:], self.remaining[side])
             with m.If(used):
@@ -174,7 +174,7 @@ class VLArb(wiring.Component):
                     self.pointers[side].eq(search.entry),
                     self.remaining[side].eq(left - self.blocks),
                 ]
-        reloads = (self.counter <= 0) | ~self.searches[EgressList.HIGH].found
+        reloads = (self.counter <= 0) | ~self.searches[ListCode.HIGH].found
         counter = Signal(_COUNTER_SHAPE)
         m.d.comb += counter.eq(Mux(reloads, _counter_load(self.banks.limit), self.counter))
         with m.If(use_high & (self.banks.limit != LIMIT_UNBOUNDED)):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
 
 __all__ = ["ENTRY_LAYOUT", "ProgramSelect", "ProgramSignature", "VLArbBanks"]
@@ -14,7 +15,7 @@ __all__ = ["ENTRY_LAYOUT", "ProgramSelect", "ProgramSignature", "VLArbBanks"]
 ENTRY_LAYOUT = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 
 
-class ProgramSelect(enum.Enum, shape=2):
+class ProgramSelect(IntEnum):
     """What a write goes to."""
 
     HIGH = 0

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vlane.errors import InputError
 from vlane.hdl.vlarb import VLArb
 from vlane.tb.prove_vlarb import INSTANCES, VLArbProperties
+
+from vlane.errors import InputError
 
 __all__ = ["BLOCKS", "Block", "find_block"]
 

@@ -6,9 +6,9 @@ import sys
 from typing import NoReturn
 
 import typer
+from vlane.sim_top import cli_blocks, cli_egress, cli_fabric
 
 from vlane.errors import InputError
-from vlane.sim_top import cli_blocks, cli_egress, cli_fabric
 
 __all__ = ["app", "main"]
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from vlane.errors import InputError
 from vlane.sim_top.blocks import BLOCKS, find_block
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim_vlarb import FAULT_COUNT, CosimResult, cosim_cocotb, cosim_native, fault
@@ -18,6 +16,8 @@ from vlane.sim_top.plan_vlarb import Plan, plan_for_fabric, plan_for_qualificati
 from vlane.sim_top.proofs import prove_block
 from vlane.sim_top.report import write_page
 from vlane.sim_top.wave import write_wave
+
+from vlane.errors import InputError
 
 __all__ = ["register"]
 
@@ -41,14 +41,17 @@ def register(app: typer.Typer) -> None:
 def cosim(
     block: BlockName,
     fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
-    table_file: Annotated[Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")] = None,
+    table_file: Annotated[
+        Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")
+    ] = None,
     cycles: Annotated[int, typer.Option(min=1, help="Cycles to compare.")] = _DEFAULT_CYCLES,
     engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
     simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
     planted: Annotated[
-        int | None, typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail.")
+        int | None,
+        typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail."),
     ] = None,
     param: Params = None,
     seed: Seed = 1,
@@ -71,7 +74,9 @@ def cosim(
         shown = write_wave(plan, waves, seed=seed)
         note(f"wave of the first {shown} cycles: {waves}")
     if page is not None:
-        title = f"VL arbiter on {fabric.resolve().name if fabric else table_file.name if table_file else 'random tables'}"
+        title = (
+            f"VL arbiter on {fabric.resolve().name if fabric else table_file.name if table_file else 'random tables'}"
+        )
         note(f"page: {write_page(result, page, title=title, wave=waves)}")
     if as_json:
         emit_json(_cosim_document(block, result, waves))
@@ -98,7 +103,11 @@ def _plan(block: str, fabric: Path | None, file: Path | None, cycles: int, seed:
         parameters = found.parameters(param, plan.parameters)
         for name in ("entries", "data_vls"):
             if parameters[name] < plan.parameters[name]:
-                raise InputError(f"--param {name}", f"at least {plan.parameters[name]}, as the fabric's ports have", parameters[name])
+                raise InputError(
+                    f"--param {name}",
+                    f"at least {plan.parameters[name]}, as the fabric's ports have",
+                    parameters[name],
+                )
         return plan_for_fabric(fabric, cycles=cycles, parameters=parameters)
     parameters = found.parameters(param, found.full_size)
     if file is not None:
@@ -117,7 +126,11 @@ def _run(plan: Plan, engine: str, simulator: str, planted: int | None, seed: int
     if result.mismatches:
         return result
     note("the asked traffic cannot tell this fault; going on with the qualification tables")
-    return cosim_native(plan_for_qualification(cycles=_FAULT_CYCLES, seed=seed, parameters=plan.parameters), seed=seed, planted=mutant)
+    return cosim_native(
+        plan_for_qualification(cycles=_FAULT_CYCLES, seed=seed, parameters=plan.parameters),
+        seed=seed,
+        planted=mutant,
+    )
 
 
 def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict[str, Any]:
@@ -133,9 +146,7 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict
         "cycles_per_second": round(result.cycles_per_second),
         "seed": result.seed,
         "tables": [{k: v for k, v in asdict(table).items() if k != "events"} for table in result.tables],
-        "rules": {
-            name: {"count": count, "applies": name in result.applicable} for name, count in result.rules.items()
-        },
+        "rules": {name: {"count": count, "applies": name in result.applicable} for name, count in result.rules.items()},
         "rules_missed": result.missed,
         "mismatch": result.mismatch or None,
         "mismatch_cycle": result.mismatch_cycle,
@@ -146,12 +157,22 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict
 
 def _print_cosim(result: CosimResult) -> None:
     for entry in result.tables:
-        rows = [
-            [lane.list, str(lane.vl), str(lane.weight), *(f"{100 * share:.1f} %" for share in
-             (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)), str(lane.packets), str(lane.longest_wait_cycles)]
-            for lane in entry.lanes
-        ]  # fmt: skip
-        columns = ["list", ">VL", ">weight", ">weight share", ">64-byte", ">MTU", ">of the link", ">packets", ">longest wait"]
+        rows = []
+        for lane in entry.lanes:
+            shares = (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)
+            counts = [str(lane.packets), str(lane.longest_wait_cycles)]
+            rows.append([lane.list, str(lane.vl), str(lane.weight), *(f"{100 * s:.1f} %" for s in shares), *counts])
+        columns = [
+            "list",
+            ">VL",
+            ">weight",
+            ">weight share",
+            ">64-byte",
+            ">MTU",
+            ">of the link",
+            ">packets",
+            ">longest wait",
+        ]
         screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
     rules = [name for name in result.applicable if name not in result.missed]
     screen.print(
@@ -163,7 +184,12 @@ def _print_cosim(result: CosimResult) -> None:
     if result.fault:
         screen.print(f"planted {result.fault}", markup=False, soft_wrap=True)
     if result.mismatches:
-        screen.print(f"MISMATCH with seed {result.seed} in {result.mismatch}", markup=False, style="red", soft_wrap=True)
+        screen.print(
+            f"MISMATCH with seed {result.seed} in {result.mismatch}",
+            markup=False,
+            style="red",
+            soft_wrap=True,
+        )
     elif result.fault:
         screen.print("the planted fault was not noticed", style="red")
     else:
@@ -185,14 +211,22 @@ def prove(
     document = {
         "block": block,
         "proofs": [
-            {"parameters": dict(p), "verdict": proof.verdict, "seconds": round(proof.seconds, 1), "detail": proof.detail}
+            {
+                "parameters": dict(p),
+                "verdict": proof.verdict,
+                "seconds": round(proof.seconds, 1),
+                "detail": proof.detail,
+            }
             for p, proof in proofs
         ],
     }
     if as_json:
         emit_json(document)
     else:
-        rows = [[", ".join(f"{k}={v}" for k, v in p.items()), proof.verdict, f"{proof.seconds:.1f} s"] for p, proof in proofs]
+        rows = [
+            [", ".join(f"{k}={v}" for k, v in p.items()), proof.verdict, f"{proof.seconds:.1f} s"]
+            for p, proof in proofs
+        ]
         screen.print(table(f"{block}: proofs by k-induction", ["instance", "verdict", ">time"], rows))
         for _, proof in proofs:
             if proof.detail:
@@ -231,8 +265,8 @@ def mutate(
         for mutant in run.survivors:
             screen.print(f"SURVIVED: {mutant}", markup=False, style="red", soft_wrap=True)
         screen.print(
-            f"{run.mutants} mutants in {run.seconds:.0f} s: {run.killed} killed, {len(run.equivalent)} proven equivalent, "
-            f"{len(run.survivors)} survived: {run.killed_percent:.2f} % of those that are not equivalent were killed"
+            f"{run.mutants} mutants in {run.seconds:.0f} s: {run.killed} killed, "
+            f"{len(run.equivalent)} proven equivalent, {len(run.survivors)} survived: {run.killed_percent:.2f} % of those that are not equivalent were killed"
         )
     raise typer.Exit(0 if run.killed_percent >= least else 1)
 

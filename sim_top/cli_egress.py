@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from vlane.arrivals import Arrival, Credit, read_arrivals, read_credits
-from vlane.errors import InputError
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.egress import EgressRun, GoldenArbiter, HardwareArbiter, run_egress
-from vlane.tables import read_vlarb_table
 from vlane.tb.model import compile_model
+
+from vlane.arrivals import Arrival, Credit, read_arrivals, read_credits
+from vlane.errors import InputError
+from vlane.tables import read_vlarb_table
 from vlane.vlarb import VL15, VLArbTable
 
 __all__ = ["register"]
@@ -32,11 +32,16 @@ def egress(
     arrivals: Annotated[Path, typer.Option(metavar="FILE", help="CSV: cycle,vl,bytes[,sl].")],
     scheduler: Annotated[str, typer.Option(help=f"One of: {', '.join(_SCHEDULERS)}.")] = "vlarb",
     model: Annotated[str, typer.Option(help="golden, hardware or both.")] = "golden",
-    departures: Annotated[Path | None, typer.Option(metavar="FILE", help="Write departures there: cycle,vl,bytes,list.")] = None,
-    credit_file: Annotated[
-        Path | None, typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited.")
+    departures: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write departures there: cycle,vl,bytes,list.")
     ] = None,
-    param: Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the arbiter.")] = None,
+    credit_file: Annotated[
+        Path | None,
+        typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited."),
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the arbiter.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
     seed: Annotated[int, typer.Option(help="Has no effect: nothing here is drawn at random.")] = 0,  # noqa: ARG001
 ) -> None:
@@ -60,7 +65,10 @@ def egress(
         note(f"compiling vlarb with {', '.join(f'{k}={v}' for k, v in parameters.items())} (kept for the next run)")
         runs.append(_hardware(arbitration, packets, room, {**parameters, "vl15": True}))
     first, last = runs[0], runs[-1]
-    at = next((i for i, pair in enumerate(zip(first.departures, last.departures, strict=False)) if pair[0] != pair[1]), None)
+    at = next(
+        (i for i, pair in enumerate(zip(first.departures, last.departures, strict=False)) if pair[0] != pair[1]),
+        None,
+    )
     if at is None and len(first.departures) != len(last.departures):
         at = min(len(first.departures), len(last.departures))
     if departures:
@@ -87,7 +95,10 @@ def egress(
 def _hardware(table_: VLArbTable, packets: list[Arrival], room: list[Credit], parameters: dict[str, int]) -> EgressRun:
     with compile_model(BLOCKS["vlarb"].make(parameters), "vlarb") as compiled:
         return run_egress(
-            HardwareArbiter(compiled, table_, entries=parameters["entries"]), packets, room, data_vls=parameters["data_vls"]
+            HardwareArbiter(compiled, table_, entries=parameters["entries"]),
+            packets,
+            room,
+            data_vls=parameters["data_vls"],
         )
 
 
@@ -101,7 +112,9 @@ def _fitting(table_: VLArbTable, packets: list[Arrival]) -> dict[str, int]:
     }
 
 
-def _check_fit(table_: VLArbTable, packets: list[Arrival], data_vls: int, entries: int, arrivals: Path, file: Path) -> None:
+def _check_fit(
+    table_: VLArbTable, packets: list[Arrival], data_vls: int, entries: int, arrivals: Path, file: Path
+) -> None:
     longest = max(len(table_.high), len(table_.low))
     if longest > entries:
         raise InputError("vlarb", f"at most {entries} entries per list", f"{longest} entries", source=str(file))
@@ -117,7 +130,9 @@ def _write(run: EgressRun, file: Path) -> None:
         fresh.write_text("\n".join(lines) + "\n", encoding="utf-8")
         fresh.replace(file)
     except OSError as error:
-        raise InputError("--departures", "a file that can be written", error.strerror or "unusable", source=str(file)) from None
+        raise InputError(
+            "--departures", "a file that can be written", error.strerror or "unusable", source=str(file)
+        ) from None
 
 
 def _print(run: EgressRun, *, show_departures: bool) -> None:
@@ -126,7 +141,21 @@ def _print(run: EgressRun, *, show_departures: bool) -> None:
         more = f", the first 40 of {len(run.departures)}" if len(run.departures) > 40 else ""
         screen.print(table(f"departures{more}", [">cycle", ">VL", ">bytes", "list"], rows))
     lanes = [
-        [str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}", str(s.max_wait_cycles), str(s.left_behind)]
+        [
+            str(s.vl),
+            str(s.packets),
+            str(s.bytes),
+            f"{100 * s.share:.1f} %",
+            f"{s.mean_wait_cycles:.1f}",
+            str(s.max_wait_cycles),
+            str(s.left_behind),
+        ]
         for s in run.per_vl
     ]
-    screen.print(table("per VL", [">VL", ">packets", ">bytes", ">share", ">mean wait", ">longest wait", ">left behind"], lanes))
+    screen.print(
+        table(
+            "per VL",
+            [">VL", ">packets", ">bytes", ">share", ">mean wait", ">longest wait", ">left behind"],
+            lanes,
+        )
+    )

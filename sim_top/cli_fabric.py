@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from vlane.sim_top.console import emit_json, screen, table
 
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
 from vlane.fabric.model import Fabric, Kind
 from vlane.fabric.trace import Hop, trace_pairs
-from vlane.sim_top.console import emit_json, screen, table
 
 __all__ = ["app"]
 
 app = typer.Typer(help="A fabric captured from its subnet manager.", no_args_is_help=True, rich_markup_mode=None)
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and what goes with it.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and what goes with it.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is drawn at random.")]
 
@@ -91,9 +93,7 @@ def _document(fabric: Fabric, report: FabricReport) -> dict[str, Any]:
         "ok": report.ok,
         "loops": [[_link(fabric, hop) for hop in loop] for loop in report.loops],
         "unreachable": [pair._asdict() for pair in report.unreachable],
-        "unserved_vls": [
-            {"where": fabric.show(u.port), "vl": u.vl, "pairs": u.pairs} for u in report.unserved
-        ],
+        "unserved_vls": [{"where": fabric.show(u.port), "vl": u.vl, "pairs": u.pairs} for u in report.unserved],
         "warnings": [finding._asdict() for finding in report.warnings],
         "assumptions": list(report.assumptions),
     }

@@ -6,24 +6,32 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from vlane.egress import ListCode
 from vlane.golden.vlarb_rules import RULES, applicable_rules
-from vlane.paths import build_dir
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.plan_vlarb import FULL, SMALL, Plan
 from vlane.tb.cocotb_bench import run_cocotb
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import CompiledModel, Words, compile_model
 from vlane.tb.mutate import SELECT, Mutant, list_mutants, mutant_model
-from vlane.tb.stimulus_vlarb import INPUTS, VLArbTraffic
+from vlane.tb.stimulus_vlarb import VLArbTraffic
 from vlane.tb.tb_vlarb import encode_plan
 
-__all__ = ["CosimResult", "FAULT_COUNT", "LaneResult", "ServiceEvent", "TableResult", "cosim_cocotb", "cosim_native", "fault"]
+from vlane.egress import ListCode
+from vlane.paths import build_dir
+
+__all__ = [
+    "FAULT_COUNT",
+    "CosimResult",
+    "LaneResult",
+    "ServiceEvent",
+    "TableResult",
+    "cosim_cocotb",
+    "cosim_native",
+    "fault",
+]
 
 FAULT_COUNT = 256
 _FAULT_SEED = 1
@@ -232,7 +240,7 @@ def cosim_cocotb(plan: Plan, *, seed: int, simulator: str) -> CosimResult:
         tests=("agrees_with_golden_in_every_cycle",),
     )  # fmt: skip
     said = re.search(r"VLANE (\{.*\})", outcome.log.read_text())
-    done = json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}}
+    done: dict[str, Any] = json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}}
     if outcome.tests != 1:
         raise RuntimeError(f"the bench ran {outcome.tests} tests, not 1: see {outcome.log}")
     at = re.search(r"cycle (\d+)", " ".join(outcome.messages))
@@ -264,7 +272,10 @@ def _applicable(plan: Plan) -> list[str]:
 
 
 def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceEvent]]) -> list[TableResult]:
-    by_name = {name: [s for p, s in zip(plan.phases, traffic.statistics, strict=True) if p.name == name] for name in (SMALL, FULL)}
+    by_name = {
+        name: [s for p, s in zip(plan.phases, traffic.statistics, strict=True) if p.name == name]
+        for name in (SMALL, FULL)
+    }
     results = []
     for index, use in enumerate(plan.uses):
         table = use.table
@@ -287,7 +298,9 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
                         )
                     )  # fmt: skip
         shown = events[index] if index < len(events) else []
-        results.append(TableResult(use.where, list(table.high), list(table.low), table.limit_of_high_priority, lanes, shown))
+        results.append(
+            TableResult(use.where, list(table.high), list(table.low), table.limit_of_high_priority, lanes, shown)
+        )
     return results
 
 

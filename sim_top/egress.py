@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-
-from vlane.arrivals import Arrival, Credit
-from vlane.egress import ListCode
 from vlane.golden import vlarb as golden
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.model import CompiledModel
+
+from vlane.arrivals import Arrival, Credit
+from vlane.egress import ListCode
 from vlane.units import blocks_of
 from vlane.vlarb import VL15, VLArbTable
 
@@ -197,7 +197,9 @@ class EgressRun:
     per_vl: list[LaneSummary]
 
 
-def run_egress(arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int) -> EgressRun:
+def run_egress(
+    arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int
+) -> EgressRun:
     """Run arrivals through a port until nothing more can leave.
 
     Parameters

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vlane.errors import InputError
+from amaranth.lib.wiring import FlippedSignature
 from vlane.sim_top.blocks import Block
 from vlane.tb.model import component_ports, to_verilog
+
+from vlane.errors import InputError
 
 __all__ = ["Exported", "export_block"]
 
@@ -43,16 +45,23 @@ def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> E
     component = block.make(parameters)
     text = to_verilog(component, block.name)
     meanings = _meanings(component)
-    ports = [{"name": "clk", "direction": "input", "bits": 1, "meaning": "Clock; everything happens at its rising edge."}]
-    for port in component_ports(component):
-        ports.append(
-            {
-                "name": port.name,
-                "direction": "input" if port.is_input else "output",
-                "bits": port.bits,
-                "meaning": "Reset, synchronous." if port.name == "rst" else meanings.get(port.name, ""),
-            }
-        )
+    ports = [
+        {
+            "name": "clk",
+            "direction": "input",
+            "bits": 1,
+            "meaning": "Clock; everything happens at its rising edge.",
+        }
+    ]
+    ports += [
+        {
+            "name": port.name,
+            "direction": "input" if port.is_input else "output",
+            "bits": port.bits,
+            "meaning": "Reset, synchronous." if port.name == "rst" else meanings.get(port.name, ""),
+        }
+        for port in component_ports(component)
+    ]
     heading = ", ".join(f"{name} = {value}" for name, value in parameters.items())
     page = [
         f"# {block.name}", "", f"Parameters: {heading}. Latency: {component.latency} cycles.", "",
@@ -67,7 +76,9 @@ def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> E
             fresh.write_text(content, encoding="utf-8")
             fresh.replace(file)
     except OSError as error:
-        raise InputError("--out", "a folder that can be written", error.strerror or "unusable", source=str(folder)) from None
+        raise InputError(
+            "--out", "a folder that can be written", error.strerror or "unusable", source=str(folder)
+        ) from None
     return Exported(files, ports)
 
 
@@ -76,7 +87,8 @@ def _meanings(component: Any) -> dict[str, str]:
     found = _members(type(component))
     for name, member in component.signature.members.items():
         if member.is_signature:
-            found.update({f"{name}__{inner}": text for inner, text in _members(type(member.signature)).items()})
+            nested = member.signature.flip() if isinstance(member.signature, FlippedSignature) else member.signature
+            found.update({f"{name}__{inner}": text for inner, text in _members(type(nested)).items()})
     return found
 
 

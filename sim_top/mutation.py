@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from vlane.sim_top.blocks import Block
 from vlane.tb.lockstep import BATCH
 from vlane.tb.model import CompiledModel, Words
@@ -89,7 +88,7 @@ def _recorded(model: CompiledModel, parameters: Mapping[str, Any], cycles: int, 
     """Return the whole stimulus and what must come out, so that golden runs once for all mutants."""
     drawn = qualification(data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=cycles, seed=seed)
     source = VLArbTraffic(**parameters, tables=drawn.tables, phases=drawn.phases, seed=seed, columns=model.inputs)
-    batches = []
+    batches: list[tuple[Words, Words]] = []
     while True:
         rows = np.zeros((BATCH, model.input_words), np.uint64)
         expected = np.zeros((BATCH, model.output_words), np.uint64)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vlane.tb.stimulus_vlarb import Phase, qualification
+
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.model import Fabric
 from vlane.tables import read_vlarb_table
-from vlane.tb.stimulus_vlarb import Phase, qualification
 from vlane.vlarb import VLArbTable
 
 __all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_qualification", "plan_for_table"]
@@ -72,7 +73,12 @@ def plan_for_fabric(folder: Path, *, cycles: int, parameters: Mapping[str, Any] 
     fabric = load_fabric(folder)
     uses = tuple(TableUse(table, _ports(fabric, ports)) for table, ports in fabric.distinct_tables().items())
     if not uses:
-        raise InputError("fabric", "a capture with smpquery-vlarb.txt", "one without arbitration tables", source=str(folder))
+        raise InputError(
+            "fabric",
+            "a capture with smpquery-vlarb.txt",
+            "one without arbitration tables",
+            source=str(folder),
+        )
     parameters = parameters or {
         "data_vls": fabric.data_vls,
         "entries": max(1, *(max(len(use.table.high), len(use.table.low)) for use in uses)),
@@ -92,7 +98,12 @@ def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) ->
     table = read_vlarb_table(file)
     longest = max(len(table.high), len(table.low), 1)
     if longest > parameters["entries"]:
-        raise InputError("vlarb", f"at most {parameters['entries']} entries per list", f"{longest} entries", source=str(file))
+        raise InputError(
+            "vlarb",
+            f"at most {parameters['entries']} entries per list",
+            f"{longest} entries",
+            source=str(file),
+        )
     return _plan(parameters, (TableUse(table, file.name),), cycles)
 
 
@@ -120,8 +131,27 @@ def _plan(parameters: Mapping[str, Any], uses: tuple[TableUse, ...], cycles: int
             Phase(spans[SMALL], name=SMALL, least_blocks=1, most_blocks=1, paced=True),
             Phase(spans[FULL], name=FULL, least_blocks=_FULL_BLOCKS, most_blocks=_FULL_BLOCKS, paced=True),
             Phase(spans["back to back"], name="back to back", extremes=64),
-            Phase(spans["random"], name="random", ready=192, idle_bits=3, extremes=64, hold=16, stall=32, vl15=4, reset=2, rewrite=2),
-            Phase(spans["few lanes"], name="few lanes", idle_bits=7, extremes=32, least_blocks=10, most_blocks=50, rewrite=1),
+            Phase(
+                spans["random"],
+                name="random",
+                ready=192,
+                idle_bits=3,
+                extremes=64,
+                hold=16,
+                stall=32,
+                vl15=4,
+                reset=2,
+                rewrite=2,
+            ),
+            Phase(
+                spans["few lanes"],
+                name="few lanes",
+                idle_bits=7,
+                extremes=32,
+                least_blocks=10,
+                most_blocks=50,
+                rewrite=1,
+            ),
         ]
     tables = tuple(use.table for use in uses)
     return Plan(parameters, uses, tables, _cut(tuple(phases), cycles))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import matplotlib as mpl
 from matplotlib.figure import Figure
-
 from vlane.golden.vlarb_rules import RULES
 from vlane.sim_top.cosim_vlarb import CosimResult, TableResult
 
-__all__ = ["shares_picture", "service_picture", "write_page"]
+__all__ = ["service_picture", "shares_picture", "write_page"]
 
 _COLOURS = {"high": "#c44e52", "low": "#4c72b0", "vl15": "#8172b3", "none": "#999999"}
 _SHOWN_CYCLES = 5000
 _DPI = 110
-_STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "font.family": "DejaVu Sans"}
+_STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "font.family": "DejaVu Sans"}
 
 
 def service_picture(table: TableResult, file: Path) -> None:
@@ -29,7 +29,9 @@ def service_picture(table: TableResult, file: Path) -> None:
         for name in ("high", "low", "vl15"):
             for row, vl in enumerate(lanes):
                 spans = [
-                    (e.cycle, e.blocks) for e in table.events if e.vl == vl and e.list == name and e.cycle < _SHOWN_CYCLES
+                    (e.cycle, e.blocks)
+                    for e in table.events
+                    if e.vl == vl and e.list == name and e.cycle < _SHOWN_CYCLES
                 ]
                 axes.broken_barh(spans, (row - 0.4, 0.8), facecolors=_COLOURS[name], edgecolor="white", linewidth=0.3)
         names = [name for name in ("high", "low", "vl15") if any(e.list == name for e in table.events)]
@@ -79,6 +81,7 @@ def write_page(result: CosimResult, folder: Path, *, title: str, wave: Path | No
     )
     page = folder / "index.html"
     page.write_text(
-        template.render(title=title, result=result, tables=tables, rules=rules, wave=wave.name if wave else ""), encoding="utf-8"
+        template.render(title=title, result=result, tables=tables, rules=rules, wave=wave.name if wave else ""),
+        encoding="utf-8",
     )
     return page

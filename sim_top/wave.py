@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from vcdvcd import VCDVCD
-
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.plan_vlarb import Plan
 from vlane.tb.model import Words, compile_model

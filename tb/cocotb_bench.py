@@ -6,16 +6,16 @@ import contextlib
 import os
 import shutil
 import time
-import xml.etree.ElementTree as ET  # noqa: S405 - reads what cocotb wrote a moment ago
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cocotb_tools.runner import get_runner
-
-from vlane.errors import InputError
 from vlane.tb import verilator
 from vlane.tb.model import to_verilog
+
+from vlane.errors import InputError
 
 __all__ = ["CocotbOutcome", "run_cocotb", "simulator_installed"]
 
@@ -92,7 +92,11 @@ def run_cocotb(
     log, results = where / "simulation.log", where / "results.xml"
     with _environment(verilator.environment()):
         runner.build(
-            sources=[source], hdl_toplevel=top, build_dir=where / "build", build_args=arguments, log_file=where / "compile.log"
+            sources=[source],
+            hdl_toplevel=top,
+            build_dir=where / "build",
+            build_args=arguments,
+            log_file=where / "compile.log",
         )
         start = time.perf_counter()
         with contextlib.suppress(SystemExit):
@@ -111,7 +115,9 @@ def run_cocotb(
         raise RuntimeError(f"the simulation left no results: see {log}")
     cases = ET.parse(results).getroot().findall(".//testcase")  # noqa: S314 - our own file
     failed = [case.find("failure") if case.find("failure") is not None else case.find("error") for case in cases]
-    messages = tuple(str(failure.get("error_msg") or failure.get("message")) for failure in failed if failure is not None)
+    messages = tuple(
+        str(failure.get("error_msg") or failure.get("message")) for failure in failed if failure is not None
+    )
     return CocotbOutcome(len(cases), len(messages), seconds, log, messages)
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden import vlarb as golden
 
 from vlane.egress import ListCode
-from vlane.golden import vlarb as golden
-from vlane.vlarb import VL15, VLArbTable
+from vlane.vlarb import VL15, VLArbEntry, VLArbTable
 
 __all__ = ["DATA_VLS", "ENTRIES", "SCENARIOS", "Scenario", "play"]
 
@@ -95,8 +95,8 @@ class Scenario:
 
 
 def _table(high: str, low: str, limit: int) -> VLArbTable:
-    lists = [tuple(tuple(map(int, pair.split(":"))) for pair in text.split()) for text in (high, low)]
-    return VLArbTable(*lists, limit)  # type: ignore[arg-type]
+    lists = [tuple(VLArbEntry(*map(int, pair.split(":"))) for pair in text.split()) for text in (high, low)]
+    return VLArbTable(lists[0], lists[1], limit)
 
 
 SCENARIOS = (
@@ -317,12 +317,20 @@ def play(
     assert golden.bad_entries(state, data_vls) == scenario.bad_entries, scenario.name
     for number, step in enumerate(scenario.steps):
         given, expected = _cycle(step, (0, 0, 0, 0, 0), state, rules, data_vls=data_vls, vl15=vl15)
-        assert (expected["vl"], expected["list"]) == (step.vl, step.source), f"{scenario.name}, step {number}: {expected}"
+        assert (expected["vl"], expected["list"]) == (step.vl, step.source), (
+            f"{scenario.name}, step {number}: {expected}"
+        )
         yield given, expected
 
 
 def _program(
-    table: VLArbTable, state: golden.VLArbState, rules: NDArray[np.int64], *, data_vls: int, vl15: bool, swap: bool
+    table: VLArbTable,
+    state: golden.VLArbState,
+    rules: NDArray[np.int64],
+    *,
+    data_vls: int,
+    vl15: bool,
+    swap: bool,
 ) -> Iterator[Cycle]:
     """Write a table to the shadow bank while nothing is requested; the link is ready only for the swap."""
     writes = [(1, golden.SELECT_LIMIT, 0, 0, table.limit_of_high_priority)]

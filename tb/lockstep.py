@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-
 from vlane.tb.model import CompiledModel, Words
 
 __all__ = ["BATCH", "Mismatch", "Outcome", "Source", "run_lockstep"]

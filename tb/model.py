@@ -20,16 +20,38 @@ import numpy as np
 from amaranth.back import verilog
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
-
-from vlane.paths import build_dir
 from vlane.tb import verilator
 
-__all__ = ["CompiledModel", "Port", "Words", "compile_model", "compile_verilog", "component_ports", "to_verilog"]
+from vlane.paths import build_dir
+
+__all__ = [
+    "CompiledModel",
+    "Port",
+    "Words",
+    "compile_model",
+    "compile_verilog",
+    "component_ports",
+    "to_verilog",
+]
 
 Words = NDArray[np.uint64]
 
 _WORD_BITS = 64
-_FLAGS = ("--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal", "-Wno-lint", "-j", "2")
+_FLAGS = (
+    "--cc",
+    "--exe",
+    "--build",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--noassert",
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-j",
+    "2",
+)
 _LIBRARY = "model.so"
 
 
@@ -149,7 +171,8 @@ def _columns(ports: Any) -> dict[str, slice]:
 
 def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool) -> str:
     """C++ around the Verilated class: rows in, rows out, no Python per cycle."""
-    sets, gets = [], []
+    sets: list[str] = []
+    gets: list[str] = []
     row = {True: 0, False: 0}
     for port in ports:
         lines = sets if port.is_input else gets
@@ -199,11 +222,25 @@ def compile_verilog(text: str, ports: tuple[Port, ...], top: str, *, traced: boo
         work.mkdir()
         (work / f"{top}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
-        command = [str(verilator.executable()), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
+        command = [
+            str(verilator.executable()),
+            *_FLAGS,
+            "--top-module",
+            top,
+            "-Mdir",
+            "obj",
+            "-o",
+            f"../{_LIBRARY}",
+        ]
         command += ["-CFLAGS", "-fPIC -std=c++17", "-LDFLAGS", "-shared"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
-            [*command, f"{top}.v", "wrapper.cpp"], cwd=work, env=verilator.environment(), capture_output=True, text=True, check=False
+            [*command, f"{top}.v", "wrapper.cpp"],
+            cwd=work,
+            env=verilator.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             shutil.rmtree(work)

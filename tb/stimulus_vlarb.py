@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
 from vlane.golden import vlarb as golden
 from vlane.golden.kernel import kernel
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.random_bits import below, draw, seeded
 from vlane.tb.tables_vlarb import limit_tables, random_tables, weight_tables
+
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VLArbTable
 
@@ -119,7 +119,10 @@ def new_statistics() -> Statistics:
     """Return zeros."""
     shape = (_LANES, 4)
     return Statistics(
-        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(_LANES, np.int64), np.zeros(1, np.int64)
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
+        np.zeros(_LANES, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
@@ -144,7 +147,11 @@ def _arrivals(traffic: Traffic, data_vls: int, lanes: int, chances: NDArray[np.i
         if (empty >> lane) & 1:
             _new_head(traffic, lane, chances)
     traffic.request[0] |= empty
-    if lanes > data_vls and not (traffic.request[0] >> data_vls) & 1 and below(traffic.bits, _CERTAIN) < chances[P_VL15]:
+    if (
+        lanes > data_vls
+        and not (traffic.request[0] >> data_vls) & 1
+        and below(traffic.bits, _CERTAIN) < chances[P_VL15]
+    ):
         _new_head(traffic, data_vls, chances)
         traffic.request[0] |= 1 << data_vls
     if chances[P_STALL]:
@@ -387,13 +394,19 @@ def qualification(*, data_vls: int, entries: int, cycles: int, seed: int) -> Qua
     by_limit = limit_tables(data_vls=data_vls, entries=entries)
     settle = 2 * entries + 2
     phases = [
-        Phase(settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS, table, name="limit", least_blocks=MAX_PACKET_BLOCKS)
+        Phase(
+            settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS,
+            table,
+            name="limit",
+            least_blocks=MAX_PACKET_BLOCKS,
+        )
         for table in range(len(by_limit))
     ]
     by_weight = weight_tables(data_vls=data_vls, entries=entries)
     corners = (*by_limit, *by_weight)
     phases += [
-        Phase(settle + 64, table, name="weight", most_blocks=2, idle_bits=2) for table in range(len(by_limit), len(corners))
+        Phase(settle + 64, table, name="weight", most_blocks=2, idle_bits=2)
+        for table in range(len(by_limit), len(corners))
     ]
     count = max(4, min(32, cycles // 12_000))
     each = max(settle * 2, (cycles - sum(phase.cycles for phase in phases)) // (count * 8))
@@ -401,7 +414,17 @@ def qualification(*, data_vls: int, entries: int, cycles: int, seed: int) -> Qua
         phases += [
             Phase(each, table, name="back to back", extremes=64),
             Phase(each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
-            Phase(each, name="stalls and resets", ready=160, idle_bits=2, hold=24, stall=48, vl15=6, reset=24, rewrite=4),
+            Phase(
+                each,
+                name="stalls and resets",
+                ready=160,
+                idle_bits=2,
+                hold=24,
+                stall=48,
+                vl15=6,
+                reset=24,
+                rewrite=4,
+            ),
             Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
             Phase(each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
             Phase(2 * each, name="anything", wild=True),

@@ -15,13 +15,13 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-
 from vlane.golden import vlarb as golden
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.directed_vlarb import SCENARIOS, play
 from vlane.tb.model import Words
 from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS, Phase, VLArbTraffic
-from vlane.vlarb import VLArbTable
+
+from vlane.vlarb import VLArbEntry, VLArbTable
 
 __all__ = ["SETTING", "encode_plan"]
 
@@ -31,7 +31,13 @@ _CLOCK_NS = 2
 
 
 def encode_plan(
-    *, data_vls: int, entries: int, vl15: bool, tables: tuple[VLArbTable, ...], phases: tuple[Phase, ...], seed: int
+    *,
+    data_vls: int,
+    entries: int,
+    vl15: bool,
+    tables: tuple[VLArbTable, ...],
+    phases: tuple[Phase, ...],
+    seed: int,
 ) -> dict[str, str]:
     """Return the environment that makes the bench run this plan."""
     plan = {
@@ -47,7 +53,10 @@ def encode_plan(
 
 def _plan() -> dict[str, Any]:
     plan: dict[str, Any] = json.loads(os.environ[SETTING])
-    plan["tables"] = tuple(VLArbTable(tuple(map(tuple, h)), tuple(map(tuple, l)), limit) for h, l, limit in plan["tables"])
+    plan["tables"] = tuple(
+        VLArbTable(tuple(VLArbEntry(*e) for e in high), tuple(VLArbEntry(*e) for e in low), limit)
+        for high, low, limit in plan["tables"]
+    )
     plan["phases"] = tuple(Phase(**phase) for phase in plan["phases"])
     return plan
 
@@ -65,7 +74,7 @@ def _columns(lanes: int) -> dict[str, slice]:
 async def _start(dut: Any) -> None:
     for name in INPUTS:
         getattr(dut, name).value = 0
-    cocotb.start_soon(Clock(dut.clk, _CLOCK_NS, unit="ns").start())
+    Clock(dut.clk, _CLOCK_NS, unit="ns").start()
     dut.rst.value = 1
     await RisingEdge(dut.clk)
     await FallingEdge(dut.clk)
@@ -100,10 +109,16 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
     cycle = 0
     while count := source.fill(rows, expected):
         for row, out in zip(rows[:count].tolist(), expected[:count].tolist(), strict=True):
-            given = {name: row[at.start] | (row[at.stop - 1] << 64 if at.stop - at.start > 1 else 0) for name, at in columns.items()}
+            given = {
+                name: row[at.start] | (row[at.stop - 1] << 64 if at.stop - at.start > 1 else 0)
+                for name, at in columns.items()
+            }
             await _cycle(dut, last, given, dict(zip(OUTPUTS, out, strict=True)), cycle)
             cycle += 1
-    dut._log.info("VLANE %s", json.dumps({"cycles": cycle, "decisions": source.decisions, "rules": source.rule_counts()}))
+    dut._log.info(
+        "VLANE %s",
+        json.dumps({"cycles": cycle, "decisions": source.decisions, "rules": source.rule_counts()}),
+    )
     assert cycle == source.cycles
 
 

@@ -83,10 +83,18 @@ def _refusal(error: ValidationError, path: Path) -> InputError:
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"])) or "content"
     if first["type"] == "extra_forbidden":
-        return InputError(field, "one of the known keys (vlarb.high, .low, .limit_of_high_priority)", "unknown", source=str(path))
+        return InputError(
+            field,
+            "one of the known keys (vlarb.high, .low, .limit_of_high_priority)",
+            "unknown",
+            source=str(path),
+        )
     if first["type"] == "missing":
         return InputError(field, "given", "missing", source=str(path))
-    must = {"int_type": "a whole number", "list_type": "a list", "model_type": "a section", "model_attributes_type": "a section"}.get(
-        first["type"], "a pair [VL, weight]" if first["type"] in {"too_short", "too_long"} else first["msg"]
-    )
+    must = {
+        "int_type": "a whole number",
+        "list_type": "a list",
+        "model_type": "a section",
+        "model_attributes_type": "a section",
+    }.get(first["type"], "a pair [VL, weight]" if first["type"] in {"too_short", "too_long"} else first["msg"])
     return InputError(field, must, first["input"], source=str(path))

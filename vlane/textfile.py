@@ -39,7 +39,8 @@ class TextFile:
             raise InputError("content", "text", "an empty file", source=str(path))
 
     def __iter__(self) -> Iterator[str]:
-        for self.line, line in enumerate(self._lines, start=1):
+        for number_, line in enumerate(self._lines, start=1):
+            self.line = number_
             yield line
 
     def refuse(self, field: str, must: str, got: object) -> NoReturn:

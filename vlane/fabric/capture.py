@@ -35,7 +35,9 @@ def load_fabric(folder: Path) -> Fabric:
         If the folder holds no fabric, or a file of it cannot be used.
     """
     if not folder.is_dir():
-        raise InputError("fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder))
+        raise InputError(
+            "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
+        )
     if not (folder / _TOPOLOGY).is_file():
         raise InputError("fabric", f"a folder with {_TOPOLOGY}", "without it", source=str(folder))
     fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
@@ -45,31 +47,51 @@ def load_fabric(folder: Path) -> Fabric:
         if guid not in fabric.nodes or fabric.nodes[guid].kind is not Kind.SWITCH:
             raise InputError("switch of a forwarding table", f"in {_TOPOLOGY}", hex(guid), source=str(folder))
 
-    fabric.sl2vl = _first(
-        fabric,
-        folder,
-        [
-            ("opensm-sl2vl.dump", lambda path: read_opensm_sl2vl(path, owners)),
-            ("smpquery-sl2vl.txt", lambda path: read_smpquery_sl2vl(path, owners)),
-        ],
-        "VL = SL modulo the data lanes",
-    ) or {}
+    fabric.sl2vl = (
+        _first(
+            fabric,
+            folder,
+            [
+                ("opensm-sl2vl.dump", lambda path: read_opensm_sl2vl(path, owners)),
+                ("smpquery-sl2vl.txt", lambda path: read_smpquery_sl2vl(path, owners)),
+            ],
+            "VL = SL modulo the data lanes",
+        )
+        or {}
+    )
     read_back = folder / "smpquery-sl2vl.txt"
     if (folder / "opensm-sl2vl.dump").is_file() and read_back.is_file():
         _compare(fabric, read_smpquery_sl2vl(read_back, owners))
-    fabric.vlarb = _first(
-        fabric, folder, [("smpquery-vlarb.txt", lambda path: read_smpquery_vlarb(path, owners))], "arbitration is not checked"
-    ) or {}
-    fabric.path_sls = _first(
-        fabric, folder, [("path-sl.csv", read_path_csv), ("saquery-path.txt", read_saquery)], "every pair takes SL 0"
-    ) or {}
-    fabric.conf = _first(fabric, folder, [("opensm.conf", read_opensm_conf)], "limits are 0, nothing configured to compare")
-    fabric.oper_vls = _first(
-        fabric,
-        folder,
-        [("smpquery-portinfo.txt", lambda path: read_portinfo(path, owners))],
-        f"{fabric.data_vls} data lanes, by the tables",
-    ) or {}
+    fabric.vlarb = (
+        _first(
+            fabric,
+            folder,
+            [("smpquery-vlarb.txt", lambda path: read_smpquery_vlarb(path, owners))],
+            "arbitration is not checked",
+        )
+        or {}
+    )
+    fabric.path_sls = (
+        _first(
+            fabric,
+            folder,
+            [("path-sl.csv", read_path_csv), ("saquery-path.txt", read_saquery)],
+            "every pair takes SL 0",
+        )
+        or {}
+    )
+    fabric.conf = _first(
+        fabric, folder, [("opensm.conf", read_opensm_conf)], "limits are 0, nothing configured to compare"
+    )
+    fabric.oper_vls = (
+        _first(
+            fabric,
+            folder,
+            [("smpquery-portinfo.txt", lambda path: read_portinfo(path, owners))],
+            f"{fabric.data_vls} data lanes, by the tables",
+        )
+        or {}
+    )
     return fabric
 
 
@@ -83,7 +105,7 @@ def _first(fabric: Fabric, folder: Path, readers: list[tuple[str, Callable[[Path
 
 
 def _compare(fabric: Fabric, read_back: dict[tuple[int, int, int], tuple[int, ...]]) -> None:
-    """What the ports return holds; a dump that says otherwise is noted."""
+    """Let the rows that the ports returned hold, and note a dump that says otherwise."""
     differ = [key for key, row in read_back.items() if fabric.sl2vl.get(key, row) != row]
     if differ:
         node = fabric.nodes[differ[0][0]]

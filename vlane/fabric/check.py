@@ -79,7 +79,11 @@ def check_fabric(fabric: Fabric) -> FabricReport:
         *(_loop_finding(fabric, loop) for loop in loops),
         *_unreachable_findings(trace),
         *(
-            Finding("VL_UNSERVED", fabric.show(u.port), f"VL {u.vl} carries {u.pairs} pairs but no entry with a weight names it")
+            Finding(
+                "VL_UNSERVED",
+                fabric.show(u.port),
+                f"VL {u.vl} carries {u.pairs} pairs but no entry with a weight names it",
+            )
             for u in unserved
         ),
         *_starvation(fabric),
@@ -103,7 +107,11 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
 
 def _loop_finding(fabric: Fabric, loop: tuple[Hop, ...]) -> Finding:
     steps = [f"{fabric.show(hop.port)} VL {hop.vl}" for hop in (*loop, loop[0])]
-    return Finding("CREDIT_LOOP", fabric.show(loop[0].port), f"{len(loop)} links wait for each other: {' -> '.join(steps)}")
+    return Finding(
+        "CREDIT_LOOP",
+        fabric.show(loop[0].port),
+        f"{len(loop)} links wait for each other: {' -> '.join(steps)}",
+    )
 
 
 def _unreachable_findings(trace: Trace) -> list[Finding]:
@@ -111,7 +119,11 @@ def _unreachable_findings(trace: Trace) -> list[Finding]:
     for pair in trace.unreachable:
         by_reason.setdefault(pair.reason, []).append(pair)
     return [
-        Finding("UNREACHABLE", f"LID {pairs[0].slid} to {pairs[0].dlid}", f"{len(pairs)} pairs do not arrive: {reason}")
+        Finding(
+            "UNREACHABLE",
+            f"LID {pairs[0].slid} to {pairs[0].dlid}",
+            f"{len(pairs)} pairs do not arrive: {reason}",
+        )
         for reason, pairs in by_reason.items()
     ]
 

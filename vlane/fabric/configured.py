@@ -52,7 +52,8 @@ def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port
         yield Finding(
             "MAX_VLS_IGNORED",
             _where(conf, configured.max_vls, kind),
-            f"{configured.max_vls.value} has no effect: the ports run {fabric.data_vls_of(ports[0])} data lanes; max_op_vls limits them",
+            f"{configured.max_vls.value} has no effect: the ports run {fabric.data_vls_of(ports[0])} data lanes; "
+            "max_op_vls limits them",
         )
     for option in (configured.high, configured.low):
         yield from _malformed(conf, configured, option, kind)
@@ -98,7 +99,11 @@ def _compare_narrowed(
             + ", ".join(f"VL {vl} weight {weight}" for vl, weight in kept),
         )  # fmt: skip
     else:
-        yield Finding("VLARB_DIFFERS", where, f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option")
+        yield Finding(
+            "VLARB_DIFFERS",
+            where,
+            f"{at} {list(entries)} is not what {_ENGINE_WITH_OWN_TABLES} makes of this option",
+        )
 
 
 def _as_number(text: str) -> int | None:
@@ -110,7 +115,9 @@ def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: K
     if parts:
         read = ",".join(f"{pair.vl}:{pair.weight}" for pair in configured.pairs(option))
         yield Finding(
-            "ENTRY_MALFORMED", _where(conf, option, kind), f"{parts[0]!r} is not VL:weight: OpenSM reads the list as {read}"
+            "ENTRY_MALFORMED",
+            _where(conf, option, kind),
+            f"{parts[0]!r} is not VL:weight: OpenSM reads the list as {read}",
         )
 
 
@@ -129,7 +136,9 @@ def _compare_list(
     lost = [pair for pair in pairs[cap:] if pair.weight & 0xFF] if option.line else []
     if lost:
         yield Finding(
-            "ENTRIES_DROPPED", where, f"{len(pairs)} entries configured, the ports hold {cap}: {len(pairs) - cap} were dropped"
+            "ENTRIES_DROPPED",
+            where,
+            f"{len(pairs)} entries configured, the ports hold {cap}: {len(pairs) - cap} were dropped",
         )
     vls = next((v for v in _MASKS if configured.programmed_list(option, cap=cap, vls=v) == entries), None)
     if vls is None:
@@ -138,7 +147,8 @@ def _compare_list(
         yield Finding(
             "VLARB_DIFFERS",
             where,
-            f"{fabric.show(ports[0])}{_more(ports)} entry {index} is VL {entries[index][0]} weight {entries[index][1]}; "
+            f"{fabric.show(ports[0])}{_more(ports)} entry {index} is VL {entries[index][0]} "
+            f"weight {entries[index][1]}; "
             f"OpenSM makes VL {expected[index].vl} weight {expected[index].weight} of this option",
         )
         return
@@ -147,11 +157,15 @@ def _compare_list(
     for index, (pair, entry) in enumerate(zip(pairs, entries, strict=False)):
         if pair.vl != entry[0]:
             yield Finding(
-                "VL_MASKED", where, f"entry {index}: VL {_signed(pair.vl)} was programmed as VL {entry[0]}, weight {entry[1]}"
+                "VL_MASKED",
+                where,
+                f"entry {index}: VL {_signed(pair.vl)} was programmed as VL {entry[0]}, weight {entry[1]}",
             )
         if pair.weight != entry[1]:
             yield Finding(
-                "WEIGHT_WRAPPED", where, f"entry {index}: VL {pair.vl} weight {_signed(pair.weight)} was programmed as {entry[1]}"
+                "WEIGHT_WRAPPED",
+                where,
+                f"entry {index}: VL {pair.vl} weight {_signed(pair.weight)} was programmed as {entry[1]}",
             )
 
 
@@ -200,10 +214,14 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
         cut = [sl for sl, vl in enumerate(configured.lanes()) if vl != row[sl]]
         if cut and option.line:
             said = ", ".join(f"SL {sl} to VL {row[sl]} not {configured.lanes()[sl]}" for sl in cut[:4])
-            yield Finding("SL2VL_MASKED", where, f"{at}: {said}" + (f" and {len(cut) - 4} more" if len(cut) > 4 else ""))
+            yield Finding(
+                "SL2VL_MASKED", where, f"{at}: {said}" + (f" and {len(cut) - 4} more" if len(cut) > 4 else "")
+            )
         if any(vl >= lanes for vl in row if vl != DROP_VL):
             yield Finding(
-                "OPER_VLS_EXCEEDED", where, f"{at} names lanes beyond VL {lanes - 1}: another heavy sweep would program others"
+                "OPER_VLS_EXCEEDED",
+                where,
+                f"{at} names lanes beyond VL {lanes - 1}: another heavy sweep would program others",
             )
 
 

@@ -58,7 +58,11 @@ def read_ibnetdiscover(path: Path) -> dict[int, Node]:
         far = nodes[here.guid].links[here.number]
         if far.guid not in nodes or nodes[far.guid].links.get(far.number) != here:
             raise InputError(
-                f"cable to {far.guid:#x} port {far.number}", "described from both ends", "one end", source=str(path), line=at
+                f"cable to {far.guid:#x} port {far.number}",
+                "described from both ends",
+                "one end",
+                source=str(path),
+                line=at,
             )
     return nodes
 

@@ -86,7 +86,7 @@ class Configured:
 
     def pairs(self, option: Option) -> list[Pair]:
         """Return the entries of a list as OpenSM reads them, at most 64."""
-        pairs = []
+        pairs: list[Pair] = []
         text = option.value
         while text and len(pairs) < MAX_ENTRIES:
             vl, text = _strtoul(text)
@@ -148,7 +148,9 @@ class OpenSMConf:
 
     def configured(self, kind: Kind) -> Configured:
         """Return what holds for the ports of one kind of node (of a switch: its external ports)."""
-        return Configured(*(self._effective(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl", "max_vls", "high_limit")))
+        return Configured(
+            *(self._effective(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl", "max_vls", "high_limit"))
+        )
 
     def limit(self, kind: Kind) -> int:
         """Return LimitOfHighPriority of the ports of one kind of node."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from vlane.fabric.model import DROP_VL, Fabric, Kind, Port
@@ -120,6 +121,6 @@ def _follow(fabric: Fabric, trace: Trace, source: Port, target: Port, dlid: int,
                 output, arrived_on = Port(there.guid, port), there.number
     for hop in hops:
         trace.traffic[hop] = trace.traffic.get(hop, 0) + 1
-    for held, wanted in zip(hops, hops[1:], strict=False):
+    for held, wanted in pairwise(hops):
         trace.waits.setdefault(held, set()).add(wanted)
     return reason
