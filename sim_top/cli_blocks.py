@@ -266,7 +266,8 @@ def mutate(
             screen.print(f"SURVIVED: {mutant}", markup=False, style="red", soft_wrap=True)
         screen.print(
             f"{run.mutants} mutants in {run.seconds:.0f} s: {run.killed} killed, "
-            f"{len(run.equivalent)} proven equivalent, {len(run.survivors)} survived: {run.killed_percent:.2f} % of those that are not equivalent were killed"
+            f"{len(run.equivalent)} proven equivalent, {len(run.survivors)} survived: "
+            f"{run.killed_percent:.2f} % of those that are not equivalent were killed"
         )
     raise typer.Exit(0 if run.killed_percent >= least else 1)
 

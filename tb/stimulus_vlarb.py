@@ -296,7 +296,7 @@ class VLArbTraffic:
     Raises
     ------
     ValueError
-        If a table has more entries than the arbiter.
+        If a table has more entries than the arbiter, or a phase names a table that is not there.
     """
 
     def __init__(
@@ -310,6 +310,8 @@ class VLArbTraffic:
         seed: int,
         columns: dict[str, slice],
     ) -> None:
+        if any(phase.table >= len(tables) for phase in phases):
+            raise ValueError(f"a phase must name one of the {len(tables)} tables")
         self.data_vls, self.lanes = data_vls, data_vls + vl15
         self.phases = phases
         self.rules = np.zeros(len(RULES), np.int64)

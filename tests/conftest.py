@@ -1,0 +1,72 @@
+"""What the tests share: the captures, the arbiters, and rows of the native model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+DATA = Path(__file__).parent / "data"
+GOOD = ("irregular_s1", "torus44_2qos", "torus44_lash", "tree43_ftree", "two_switch")
+BAD = "irregular_s1_updn_fell_back_to_minhop"
+
+settings.register_profile("vlane", deadline=None, derandomize=True, database=None)
+settings.load_profile("vlane")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """How the command line answered."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Return stdout as its one JSON document."""
+        return json.loads(self.out)
+
+
+def call(*arguments: str | Path, cwd: Path | None = None) -> Called:
+    """Run ``vlane`` as a user does, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "vlane", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd or Path(__file__).parent.parent,
+        env={**os.environ, "COLUMNS": "160"},
+    )
+    return Called(done.returncode, done.stdout, done.stderr)
+
+
+def assert_refused(called: Called, *words: str) -> None:
+    """Assert one line on stderr that holds the words, status 2, nothing on stdout."""
+    assert called.status == 2, called
+    assert called.out == ""
+    lines = called.err.splitlines()
+    assert len(lines) == 1, called.err
+    assert "Traceback" not in called.err
+    for word in words:
+        assert word in lines[0], f"{word!r} is not in {lines[0]!r}"
+
+
+@pytest.fixture
+def capture_copy(tmp_path: Path) -> Any:
+    """Return a function that copies a capture for a test to spoil."""
+
+    def copy(name: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in (DATA / name).iterdir():
+            (folder / file.name).write_bytes(file.read_bytes())
+        return folder
+
+    return copy

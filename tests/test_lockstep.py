@@ -1,0 +1,129 @@
+"""The lockstep itself: it must fail when the hardware is wrong, and say where."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from vlane.hdl.vlarb import VLArb
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.mutation import mutation_run
+from vlane.tb.lockstep import BATCH, run_lockstep
+from vlane.tb.model import compile_model, component_ports
+from vlane.tb.mutate import is_equivalent, list_mutants
+from vlane.tb.prove import prove
+from vlane.tb.prove_vlarb import VLArbProperties
+from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
+
+from vlane.vlarb import VLArbTable
+
+SHAPE = {"data_vls": 2, "entries": 3, "vl15": True}
+
+
+def traffic_for(model_columns: dict[str, slice]) -> VLArbTraffic:
+    table = VLArbTable(((0, 3),), ((1, 2), (0, 1)), 1)
+    return VLArbTraffic(
+        **SHAPE, tables=(table,), seed=1, columns=model_columns, phases=(Phase(3 * BATCH, 0, idle_bits=1),)
+    )
+
+
+class Spoiled:
+    """A source whose expectation is wrong in one cycle."""
+
+    def __init__(self, source: VLArbTraffic, cycle: int) -> None:
+        self.source, self.cycle, self.done = source, cycle, 0
+
+    def fill(self, rows: np.ndarray, expected: np.ndarray) -> int:  # type: ignore[type-arg]
+        count = self.source.fill(rows, expected)
+        if self.done <= self.cycle < self.done + count:
+            expected[self.cycle - self.done, 3] ^= 1
+        self.done += count
+        return count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cycle", [0, 1, BATCH - 1, BATCH, 2 * BATCH + 17])
+def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
+    """One wrong bit in one cycle, at the edges of batches too, stops the run there."""
+    with compile_model(VLArb(**SHAPE), "vlarb") as model:
+        outcome = run_lockstep(model, Spoiled(traffic_for(model.inputs), cycle))
+
+    assert outcome.mismatch is not None
+    assert outcome.mismatch.cycle == cycle
+    assert outcome.cycles == cycle + 1
+    assert f"cycle {cycle}: blocks: golden" in str(outcome.mismatch)
+
+
+@pytest.mark.slow
+def test_restart_is_power_on() -> None:
+    """The same rows give the same outputs after a restart, whatever ran before."""
+    with compile_model(VLArb(**SHAPE), "vlarb") as model:
+        rows = np.zeros((2000, model.input_words), np.uint64)
+        traffic_for(model.inputs).fill(rows, np.zeros((2000, model.output_words), np.uint64))
+        first = model.run(rows).copy()
+        model.restart()
+
+        again = model.run(rows)
+
+    assert np.array_equal(first, again)
+
+
+def test_ports_follow_the_signature() -> None:
+    """Reset first, then every member in order, nested names joined by two underscores."""
+    ports = component_ports(VLArb(**SHAPE).__class__(**SHAPE))
+
+    assert [p.name for p in ports][:4] == ["rst", "heads__request", "heads__fits", "heads__blocks"]
+    assert {p.name: p.bits for p in ports}["heads__blocks"] == 21
+    assert {p.name for p in ports if not p.is_input} >= {"grant", "vl", "list", "blocks", "unreachable", "bad_entries"}
+
+
+@pytest.mark.slow
+def test_mutants_are_killed_and_equivalent_ones_proven() -> None:
+    """A bench that cannot see a planted fault proves nothing; an unkilled mutant needs a proof."""
+    run = mutation_run(BLOCKS["vlarb"], SHAPE, count=60, cycles=60_000, seed=3)
+
+    assert run.mutants == 60
+    assert run.killed_percent >= 95, [str(m) for m in run.survivors]
+
+
+@pytest.mark.slow
+def test_a_fault_is_never_proven_equivalent() -> None:
+    """The equivalence proof refuses mutants that the lockstep kills."""
+    mutants = list_mutants(VLArb(**SHAPE), "vlarb", count=8, seed=2)
+    inverted = [mutant for mutant in mutants if "-mode inv" in mutant.command and "-port Y" in mutant.command]
+
+    assert inverted, "the seed gives at least one inverted output of a cell"
+    assert not any(is_equivalent(VLArb(**SHAPE), "vlarb", mutant) for mutant in inverted)
+
+
+@pytest.mark.slow
+def test_small_arbiter_is_proven() -> None:
+    """The properties hold for every table and input of a small instance."""
+    proof = prove(VLArbProperties(VLArb(data_vls=2, entries=4)), "test-vlarb-small")
+
+    assert proof.verdict == "PASS", proof.detail
+
+
+class Broken(VLArb):
+    """An arbiter that gives Low a turn although the limit has not expired, and forgets to reload."""
+
+    def _decide(self, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        high, low = super()._decide(m)
+        return high & ~self.heads.request[0], low
+
+
+class Starving(VLArb):
+    """An arbiter whose limit never expires."""
+
+    def _charge(self, m, use_high, use_low):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        super()._charge(m, use_high, use_low)
+        m.d.sync += self.counter.eq(1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("broken", [Broken, Starving])
+def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
+    """The proofs can fail: work conservation and the bounded wait each catch their fault."""
+    proof = prove(VLArbProperties(broken(data_vls=2, entries=4)), f"test-vlarb-{broken.__name__.lower()}")
+
+    assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
+    assert "Assert failed" in proof.detail
