@@ -114,8 +114,9 @@ def exchange(state: VLArbState) -> None:
 
 
 @kernel
-def program(state: VLArbState, bank: int, select: int, index: int, vl: int, weight: int) -> None:
-    """Write one entry, or the limit, of a bank; an index past the end writes nothing."""
+def program(state: VLArbState, select: int, index: int, vl: int, weight: int) -> None:
+    """Write one entry, or the limit, of the shadow bank; an index past the end writes nothing."""
+    bank = state.regs[BANK] ^ 1
     if select == SELECT_LIMIT:
         state.limit[bank] = weight
     elif select in (SELECT_HIGH, SELECT_LOW) and index < state.vl.shape[2]:
@@ -312,20 +313,20 @@ def step(
     """Run one clock cycle: the decision, then a swap if one is wanted and the link is ready (A16).
 
     Parameters and the result are ``decide``'s. ``write`` is the programming port (enable, select, index, vl,
-    weight): it writes the bank that was the shadow in this cycle, after the exchange has read entries 0.
+    weight): it writes the shadow bank; in the cycle of an exchange it writes nothing.
     ``swap`` asks for the exchange of the banks.
     """
-    shadow = state.regs[BANK] ^ 1
     decision = decide(state, data_vls, has_vl15, request, fits, blocks, ready, hold_data, rules)
     wanted = swap or state.regs[SWAP_PENDING] != 0
-    if wanted and ready:
+    exchanged = wanted and ready
+    if exchanged:
         exchange(state)
         rules[rule.SWAPPED] += 1
         rules[rule.SWAP_WITH_GRANT] += decision[1] in (_FROM_HIGH, _FROM_LOW)
     rules[rule.SWAP_WAITED] += wanted and not ready
     state.regs[SWAP_PENDING] = wanted and not ready
-    if write[0] != 0:
-        program(state, shadow, write[1], write[2], write[3], write[4])
+    if write[0] != 0 and not exchanged:
+        program(state, write[1], write[2], write[3], write[4])
     return decision
 
 

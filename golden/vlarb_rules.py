@@ -39,18 +39,18 @@ RULES = (
     Rule("remainder_forfeited", "A3", "another entry was granted while the current one had weight left"),
     Rule("remainder_kept", "A3", "nothing else in the list could send: the current entry kept its weight"),
     Rule("wrapped_to_itself", "A4", "the search came round to the same entry: a full new weight"),
-    Rule("entry_continued", "A5", "the current entry went on with the weight it had left"),
+    Rule("entry_continued", "A5", "the current entry sent with the weight it had left"),
     Rule("list_resumed", "A6", "a list went on where it stood before the other list sent"),
     Rule("expired_but_low_empty", "A7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
     Rule("limit_expired_exactly", "A8", "a high packet used the limit to exactly 0"),
     Rule("limit_overshot", "A8", "a high packet took more than was left of the limit"),
     Rule("limit_zero", "A9", "limit 0: a high packet used the whole turn"),
     Rule("bad_entry_skipped", "A10", "the search passed an entry naming VL15 or a lane the port lacks"),
-    Rule("unserved_stalled", "A11", "a lane could send but no entry serves it"),
+    Rule("unserved_stalled", "A11", "lanes could send but no entry serves any of them: nothing sent"),
     Rule("swapped", "A12", "the shadow table took over"),
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("reloaded_on_high_empty", "A15", "High had nothing: the used limit was reloaded"),
-    Rule("vl15_changes_nothing", "A15", "VL15 sent ahead of data that could have been sent"),
+    Rule("vl15_changes_nothing", "A15", "VL15 sent ahead of a data lane with a packet and room"),
     Rule("vl15_under_hold", "A15", "VL15 sent while a flow-control packet was due"),
     Rule("swap_with_grant", "A16", "a swap was taken in a cycle that still granted by the old table"),
     Rule("swap_waited", "A16", "a swap waited for the link"),
@@ -75,36 +75,38 @@ RULES = (
 def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
     """Return the names of the rules that traffic through this one table can make happen.
 
-    Swapping a table for itself is traffic; a packet is 1 to 66 blocks.
+    Swapping a table for itself is traffic; a packet is 1 to 66 blocks. Rules that only the weight left over
+    from a swap can make happen are not claimed.
     """
-    lists = [_serving(table.high, data_vls), _serving(table.low, data_vls)]
-    high, low = lists
     limit = table.limit_of_high_priority
+    high, low = _serving(table.high, data_vls), _serving(table.low, data_vls)
     counted = bool(high) and limit != LIMIT_UNBOUNDED
-    high_vls, low_vls = ({e.vl for e in entries} for entries in lists)
-    low_sends = bool(low) and (counted or bool(low_vls - high_vls))
-    either = bool(high) or low_sends
-    used = [high, low] if low_sends else [high]
+    high_vls, low_vls = ({e.vl for e in entries} for entries in (high, low))
+    # With an unbounded limit Low sends only while no lane of High can.
+    low_used = low if counted else [e for e in low if e.vl not in high_vls]
+    either = bool(high or low_used)
+    used = [entries for entries in (high, low_used) if entries]
     heavy = any(e.weight > 1 for entries in used for e in entries)
+    sources = [table.high] * bool(high) + [table.low] * bool(low_used)
     conditions = {
         "entry_expired_exactly": either,
         "entry_overshot": either,
         "remainder_forfeited": any(_moves_on(entries) for entries in used),
         "remainder_kept": heavy,
-        "wrapped_to_itself": either,
+        "wrapped_to_itself": any(_has_single(entries) for entries in used),
         "entry_continued": heavy,
-        "list_resumed": bool(high) and low_sends and heavy,
+        "list_resumed": len(used) == 2 and heavy,
         "expired_but_low_empty": counted and bool(high_vls - low_vls),
         "limit_expired_exactly": counted,
         "limit_overshot": counted,
         "limit_zero": counted and limit == 0,
-        "bad_entry_skipped": any(_passes_bad(entries, data_vls) for entries in (table.high, table.low)),
+        "bad_entry_skipped": any(_passes_bad(entries, data_vls) for entries in sources),
         "unserved_stalled": len(table.served_vls(data_vls)) < data_vls,
         "reloaded_on_high_empty": counted,
         "vl15_changes_nothing": has_vl15,
         "vl15_under_hold": has_vl15,
         "swap_with_grant": either,
-        "zero_weight_skipped": any(_passes_zero(entries, data_vls) for entries in (table.high, table.low)),
+        "zero_weight_skipped": any(_passes_zero(entries, data_vls) for entries in sources),
         "high_before_low": bool(high) and bool(low),
         "low_after_expiry": counted and bool(low),
         "low_alone": bool(low_vls - high_vls),
@@ -122,6 +124,12 @@ def _serving(entries: tuple[VLArbEntry, ...], data_vls: int) -> list[VLArbEntry]
 
 def _moves_on(entries: list[VLArbEntry]) -> bool:
     return len({e.vl for e in entries}) > 1 and any(e.weight > 1 for e in entries)
+
+
+def _has_single(entries: list[VLArbEntry]) -> bool:
+    """Tell whether some lane has one entry only: alone, it is the search's last candidate again."""
+    vls = [e.vl for e in entries]
+    return any(vls.count(vl) == 1 for vl in vls)
 
 
 def _passes_bad(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:

@@ -47,7 +47,7 @@ def egress_members(requesters: int) -> dict[str, object]:
 
     ``heads`` in: the requesters' head packets. ``ready`` in: a new packet may start. ``hold_data`` in: a
     flow-control packet is due, only VL15 may win. ``grant`` out: a packet may start, whatever ``ready`` says;
-    it starts if both are asserted, and only then does the scheduler's state change. ``vl``, ``list`` and
+    it starts if both are asserted. A scheduler's state changes in ready cycles only. ``vl``, ``list`` and
     ``blocks`` out: its lane, the list it came from and its size; all 0 without a grant.
     """
     return {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from vlane.hdl.select import equals
 
 __all__ = ["ListSearch"]
 
@@ -27,8 +28,10 @@ class ListSearch(wiring.Component):
         The current entry has weight left: it is the first candidate.
     found : Out(1)
         Some entry is eligible.
+    chosen : Out(entries)
+        The entry that serves, one bit set. 0 if none is found.
     entry : Out(range(entries))
-        The entry that serves. 0 if none is found.
+        Its index.
     arrives : Out(1)
         The entry is reached by moving on, so its weight is loaded anew; a move may end where it began.
     """
@@ -38,39 +41,40 @@ class ListSearch(wiring.Component):
         super().__init__(
             {
                 "eligible": In(entries),
-                "pointer": In(range(entries)),
+                "pointer": In(range(max(2, entries))),
                 "weight_left": In(1),
                 "found": Out(1),
-                "entry": Out(range(entries)),
+                "chosen": Out(entries),
+                "entry": Out(range(max(2, entries))),
                 "arrives": Out(1),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        beyond = Signal(self.entries)
-        m.d.comb += beyond.eq(self.eligible & Cat(self.pointer < index for index in range(self.entries)))
-        stays = self.weight_left & self.eligible.bit_select(self.pointer, 1)
-        following, first = Signal.like(self.entry), Signal.like(self.entry)
+        current, beyond = Signal(self.entries), Signal(self.entries)
+        stays = Signal()
         m.d.comb += [
-            following.eq(_lowest(beyond)),
-            first.eq(_lowest(self.eligible)),
+            current.eq(Cat(equals(self.pointer, index) for index in range(self.entries))),
+            beyond.eq(self.eligible & Cat(Const(0, 1), *(self.pointer < index for index in range(1, self.entries)))),
+            stays.eq(self.weight_left & (self.eligible & current).any()),
             self.found.eq(self.eligible.any()),
             self.arrives.eq(self.found & ~stays),
-            self.entry.eq(Mux(stays, self.pointer, Mux(beyond.any(), following, first))),
+            self.chosen.eq(Mux(stays, current, Mux(beyond.any(), _lowest(beyond), _lowest(self.eligible)))),
+            self.entry.eq(_index(self.chosen)),
         ]
         return m
 
 
 def _lowest(bits: Signal) -> Value:
-    """Index of the lowest set bit, 0 if there is none."""
-    alone = bits & -bits
-    count = len(bits)
-    index_bits = []
-    for weight in range((count - 1).bit_length()):
-        chosen = sum(1 << i for i in range(count) if i >> weight & 1)
-        index_bits.append((alone & chosen).any())
-    result: Value = index_bits[0] if index_bits else bits[0] & 0
-    for weight, bit in enumerate(index_bits[1:], start=1):
-        result = result | bit << weight
-    return result
+    """Return the lowest set bit alone."""
+    return bits & -bits
+
+
+def _index(alone: Signal) -> Value:
+    """Return the index of the one bit that is set."""
+    count = len(alone)
+    return Cat(
+        (alone & sum(1 << i for i in range(count) if i >> weight & 1)).any()
+        for weight in range((count - 1).bit_length())
+    )

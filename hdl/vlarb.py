@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.egress import egress_members
 from vlane.hdl.list_search import ListSearch
+from vlane.hdl.select import bit_of, equals, one_of
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
 
 from vlane.egress import ListCode
@@ -85,7 +86,9 @@ class VLArb(wiring.Component):
         )
         self.banks = VLArbBanks(data_vls=data_vls, entries=entries)
         self.searches = {ListCode.HIGH: ListSearch(entries), ListCode.LOW: ListSearch(entries)}
-        self.pointers = {side: Signal(range(entries), name=f"pointer_{side.name.lower()}") for side in self.searches}
+        self.pointers = {
+            side: Signal(range(max(2, entries)), name=f"pointer_{side.name.lower()}") for side in self.searches
+        }
         self.remaining = {
             side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches
         }
@@ -131,7 +134,7 @@ class VLArb(wiring.Component):
             entries = self.banks.high if side is ListCode.HIGH else self.banks.low
             m.d.comb += [
                 search.eligible.eq(
-                    Cat(eligible.bit_select(entries[i].vl, 1) & entries[i].weight.any() for i in range(self.entries))
+                    Cat(bit_of(eligible, entries[i].vl) & entries[i].weight.any() for i in range(self.entries))
                 ),
                 search.pointer.eq(self.pointers[side]),
                 search.weight_left.eq(self.remaining[side] > 0),
@@ -157,12 +160,17 @@ class VLArb(wiring.Component):
                 self.grant.eq(1),
                 self.vl.eq(entry[:4]),
                 self.list.eq(Mux(use_high, ListCode.HIGH, ListCode.LOW)),
-                self.blocks.eq(self.heads.blocks[self.vl]),
+                self.blocks.eq(
+                    one_of(
+                        (equals(self.vl, lane) for lane in range(self.data_vls)),
+                        (self.heads.blocks[lane] for lane in range(self.data_vls)),
+                    )
+                ),
             ]
 
     def _entry_of(self, side: ListCode) -> Signal:
         entries = self.banks.high if side is ListCode.HIGH else self.banks.low
-        return entries[self.searches[side].entry].as_value()
+        return one_of(self.searches[side].chosen, (entries[i] for i in range(self.entries)))
 
     def _charge(self, m: Module, use_high: Signal, use_low: Signal) -> None:
         """Charge the packet to its entry and, if it is High's, to the limit (A2, A4, A8, A15)."""
@@ -198,4 +206,4 @@ class VLArb(wiring.Component):
 
 def _counter_load(limit: Signal) -> Signal:
     """Blocks High may send: the limit times 64, at least one packet (A8, A9)."""
-    return Mux(limit == 0, 1, limit << 6)
+    return Mux(limit.any(), limit << 6, 1)

@@ -72,8 +72,7 @@ class VLArbBanks(wiring.Component):
     program : In(ProgramSignature())
         Writes to the shadow bank.
     exchange : In(1)
-        The banks change places at the end of this cycle. A write in the same cycle goes to the bank that
-        becomes active, after ``shadow_first`` was read.
+        The banks change places at the end of this cycle; a write in the same cycle is ignored.
     high, low : Out(ArrayLayout(ENTRY_LAYOUT, entries))
         Lists of the active bank.
     limit : Out(8)
@@ -115,7 +114,7 @@ class VLArbBanks(wiring.Component):
         layout = data.ArrayLayout(ENTRY_LAYOUT, self.entries)
         lists = [[Signal(layout, name=f"{name}_{bank}") for name in ("high", "low")] for bank in range(2)]
         for bank in range(2):
-            with m.If(self.program.enable & (active != bank)):
+            with m.If(self.program.enable & ~self.exchange & (active != bank)):
                 self._write(m, lists[bank], limits[bank])
 
         m.d.comb += [

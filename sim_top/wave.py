@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -53,14 +54,14 @@ def read_wave(file: Path, columns: dict[str, slice], top: str) -> Words:
         If the wave lacks a port.
     """
     wave = VCDVCD(str(file))
-    names = {name.split("[")[0]: name for name in wave.signals if name.split(".")[-2] == top}
+    inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
     cycles = (wave.endtime + 1) // 2
     rows = np.zeros((cycles, max(c.stop for c in columns.values())), np.uint64)
     for port, where in columns.items():
-        matches = [full for short, full in names.items() if short.rsplit(".", 1)[-1] == port]
-        if not matches:
+        name = next((n for n in inside if re.fullmatch(rf"{port}(\[\d+:0\])?", n.rsplit(".", 1)[-1])), None)
+        if name is None:
             raise KeyError(port)
-        changes = wave[min(matches, key=len)].tv
+        changes = wave[name].tv
         for (time, value), following in zip(changes, [*changes[1:], (2 * cycles, "")], strict=True):
             first, last = (time + 1) // 2, (following[0] + 1) // 2
             number = int(value, 2)

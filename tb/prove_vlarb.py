@@ -33,8 +33,6 @@ class VLArbProperties(Elaboratable):
 
     def __init__(self, arbiter: Any) -> None:
         self.arbiter = arbiter
-        self.reset = Signal()
-        self.watched_vl = Signal(4)
         self.watched_entry = Signal(range(arbiter.entries))
 
     def ports(self) -> list[Value]:
@@ -42,7 +40,7 @@ class VLArbProperties(Elaboratable):
         a = self.arbiter
         given = [a.heads.request, a.heads.fits, a.heads.blocks, a.ready, a.hold_data, a.swap]
         given += [a.program.enable, a.program.select, a.program.index, a.program.vl, a.program.weight]
-        return [Value.cast(signal) for signal in given] + [self.watched_vl, self.watched_entry]
+        return [Value.cast(signal) for signal in given] + [self.watched_entry]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -102,11 +100,12 @@ class VLArbProperties(Elaboratable):
         a = self.arbiter
         starts = Signal()
         list_before = Signal.like(Value.cast(a.list))
-        quiet = Signal()
+        quiet, quiet_now = Signal(), Signal()
+        m.d.comb += quiet_now.eq(~(a.ready & (a.swap | a.swap_pending)))
         m.d.sync += [
             starts.eq(a.grant & a.ready),
             list_before.eq(a.list),
-            quiet.eq(~(a.ready & (a.swap | a.swap_pending))),
+            quiet.eq(quiet_now),
         ]
         for side in a.searches:
             state = Cat(a.pointers[side], a.remaining[side])
@@ -115,41 +114,52 @@ class VLArbProperties(Elaboratable):
             m.d.comb += Assert(a.pointers[side] < a.entries)
             with m.If(quiet & (state != before)):
                 m.d.comb += Assert(starts & (list_before == int(side)))
-        counter_before, ready_before = Signal.like(a.counter), Signal(init=1)
-        m.d.sync += [counter_before.eq(a.counter), ready_before.eq(a.ready)]
-        with m.If(~ready_before):
+            entries = a.banks.high if side is ListCode.HIGH else a.banks.low
+            m.d.comb += Assert(a.remaining[side] <= entries[a.pointers[side]].weight)
+        load = Signal(15)
+        m.d.comb += load.eq(Mux(a.banks.limit == 0, 1, a.banks.limit << 6))
+        m.d.comb += Assert(a.counter <= load)
+        counter_before, frozen = Signal.like(a.counter), Signal()
+        m.d.sync += [counter_before.eq(a.counter), frozen.eq(quiet_now & ~self._decides())]
+        with m.If(frozen):
             m.d.comb += Assert(a.counter == counter_before)
 
-    def _bounded_wait(self, m: Module, able: Value) -> None:
-        """While a low entry's lane can send, a rank falls at every decision that serves another lane.
+    def _decides(self) -> Value:
+        """Return whether this is a decision cycle: the lists rule (A15)."""
+        a = self.arbiter
+        vl15_able = (a.heads.request & a.heads.fits)[a.data_vls] if a.vl15 else 0
+        return a.ready & ~a.hold_data & ~vl15_able
 
-        The rank is (entries to go, weight left in the current one, blocks left of the limit), in that
-        order, so it can fall only finitely often: the lane is served.
+    def _bounded_wait(self, m: Module, able: Value) -> None:
+        """Assert a rank that falls at every decision which serves another lane than a waiting low one.
+
+        The rank is (weight still to be used in the list before the watched entry's turn, blocks left of the
+        limit), in that order. Every packet uses a block at least, so it falls; neither part is ever above
+        what the table gives it, so it falls at most (sum of the low weights + 1) times (limit load + 1) times.
         """
         a = self.arbiter
-        low_side = ListCode.LOW
-        pointer, remaining = a.pointers[low_side], a.remaining[low_side]
+        pointer, remaining = a.pointers[ListCode.LOW], a.remaining[ListCode.LOW]
         entry = a.banks.low[self.watched_entry]
-        to_go = Signal(range(a.entries + 1))
-        with m.If((pointer == self.watched_entry) & (remaining > 0)):
-            m.d.comb += to_go.eq(0)
-        with m.Else():
-            m.d.comb += to_go.eq(
-                Mux(
-                    self.watched_entry > pointer,
-                    self.watched_entry - pointer,
-                    a.entries + self.watched_entry - pointer,
-                )
+        before = Signal(range(255 * a.entries + 1))
+        between = Signal(a.entries)
+        for index in range(a.entries):
+            after_pointer, before_watched = pointer < index, self.watched_entry > index
+            m.d.comb += between[index].eq(
+                Mux(self.watched_entry > pointer, after_pointer & before_watched, after_pointer | before_watched)
             )
-        rank = Signal(len(to_go) + 8 + 14)
-        m.d.comb += rank.eq(Cat(_positive(a.counter, 14), _positive(remaining, 8), to_go))
+        with m.If((pointer != self.watched_entry) | (remaining <= 0)):
+            m.d.comb += before.eq(
+                _positive(remaining, 8)
+                + sum(Mux(between[index], a.banks.low[index].weight, 0) for index in range(a.entries))
+            )
+        rank = Signal(len(before) + 14)
+        m.d.comb += rank.eq(Cat(_positive(a.counter, 14), before))
 
-        sized = Cat(a.heads.blocks[i] != 0 for i in range(a.data_vls)).all()
+        sized = Cat((a.heads.blocks[i] != 0) | ~able[i] for i in range(a.data_vls)).all()
         waits, decides, kept = Signal(), Signal(), Signal()
-        vl15_able = able[a.data_vls] if a.vl15 else 0
         m.d.comb += [
             waits.eq((entry.weight != 0) & (entry.vl < a.data_vls) & able.bit_select(entry.vl, 1) & sized),
-            decides.eq(a.ready & ~a.hold_data & ~vl15_able & (a.banks.limit != LIMIT_UNBOUNDED)),
+            decides.eq(self._decides() & (a.banks.limit != LIMIT_UNBOUNDED)),
             kept.eq(~(a.ready & (a.swap | a.swap_pending))),
         ]
         rank_before, falls, stays, entry_before = (
@@ -162,7 +172,7 @@ class VLArbProperties(Elaboratable):
             rank_before.eq(rank),
             entry_before.eq(self.watched_entry),
             falls.eq(waits & decides & kept & (a.vl != entry.vl)),
-            stays.eq(waits & ~a.ready & kept),
+            stays.eq(waits & ~self._decides() & kept),
         ]
         with m.If(entry_before == self.watched_entry):
             with m.If(falls):

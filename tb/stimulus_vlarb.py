@@ -18,7 +18,7 @@ from vlane.tb.random_bits import below, draw, seeded
 from vlane.tb.tables_vlarb import limit_tables, random_tables, weight_tables
 
 from vlane.units import MAX_PACKET_BLOCKS
-from vlane.vlarb import VLArbTable
+from vlane.vlarb import VL15, VLArbTable
 
 __all__ = ["INPUTS", "OUTPUTS", "Phase", "Qualification", "Statistics", "VLArbTraffic", "qualification"]
 
@@ -104,7 +104,7 @@ class Statistics(NamedTuple):
     blocks, packets : array of int64, (16 lanes, 4 lists)
         Granted, by lane (VL15 is 15) and list.
     longest_wait : array of int64, (16,)
-        Most cycles a head packet waited, with or without credit, until it started.
+        Most cycles a head packet waited, with or without credit, until it started or the phase ended.
     decisions : array of int64, (1,)
         Packets started.
     """
@@ -271,6 +271,10 @@ def _fill(
             regs[T_WRITE] = 0
         if swaps or resets:
             missing, bad = golden.unreachable(state, data_vls), golden.bad_entries(state, data_vls)
+    for lane in range(lanes):
+        if (traffic.request[0] >> lane) & 1:
+            vl = lane if lane < data_vls else VL15
+            stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.waited[lane])
 
 
 class VLArbTraffic:
@@ -315,6 +319,7 @@ class VLArbTraffic:
         self.data_vls, self.lanes = data_vls, data_vls + vl15
         self.phases = phases
         self.rules = np.zeros(len(RULES), np.int64)
+        self._forbidden = np.zeros(len(RULES), np.int64)
         self.statistics = [new_statistics() for _ in phases]
         self._state = golden.new_state(entries)
         self._tables, self._limits = _as_arrays(tables, entries)
@@ -340,8 +345,19 @@ class VLArbTraffic:
         return sum(int(stats.decisions[0]) for stats in self.statistics)
 
     def rule_counts(self) -> dict[str, int]:
-        """Return how often each rule happened so far."""
+        """Return how often each rule happened so far, wild phases apart."""
         return {rule.name: int(count) for rule, count in zip(RULES, self.rules, strict=True)}
+
+    def _enter(self, phase: Phase) -> None:
+        """Start the waits of a phase anew; after a wild one nothing forbidden is left in the queues."""
+        traffic = self._traffic
+        traffic.waited[:] = 0
+        if self._phase and self.phases[self._phase - 1].wild:
+            traffic.request[0], traffic.fits[0] = 0, (1 << self.lanes) - 1
+            traffic.blocks[:] = 1
+            traffic.regs[T_BUSY] = 0
+        if phase.table >= 0:
+            traffic.regs[T_WRITE], traffic.regs[T_TABLE] = 0, phase.table
 
     def fill(self, rows: NDArray[np.uint64], expected: NDArray[np.uint64]) -> int:
         """Fill rows from the start and return how many; 0 at the end of the plan. A phase ends a batch."""
@@ -350,8 +366,8 @@ class VLArbTraffic:
         if self._phase == len(self.phases):
             return 0
         phase = self.phases[self._phase]
-        if self._done == 0 and phase.table >= 0:
-            self._traffic.regs[T_WRITE], self._traffic.regs[T_TABLE] = 0, phase.table
+        if self._done == 0:
+            self._enter(phase)
         count = min(len(rows), phase.cycles - self._done)
         chances = np.array(
             [phase.least_blocks, phase.most_blocks, phase.extremes, phase.idle_bits, phase.paced, phase.ready,

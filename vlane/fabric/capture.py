@@ -43,9 +43,7 @@ def load_fabric(folder: Path) -> Fabric:
     fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
     owners = fabric.port_of_lid()
     fabric.lfts = _first(fabric, folder, [(name, read_lfts) for name in _LFTS], "no pair can be traced") or {}
-    for guid in fabric.lfts:
-        if guid not in fabric.nodes or fabric.nodes[guid].kind is not Kind.SWITCH:
-            raise InputError("switch of a forwarding table", f"in {_TOPOLOGY}", hex(guid), source=str(folder))
+    _check_switches(fabric, folder)
 
     fabric.sl2vl = (
         _first(
@@ -71,6 +69,11 @@ def load_fabric(folder: Path) -> Fabric:
         )
         or {}
     )
+    cabled = sum(len(node.links) for node in fabric.nodes.values())
+    if fabric.vlarb and len(fabric.vlarb) < cabled:
+        fabric.notes.append(
+            f"{cabled - len(fabric.vlarb)} cabled ports have no arbitration table: theirs is not checked"
+        )
     fabric.path_sls = (
         _first(
             fabric,
@@ -93,6 +96,19 @@ def load_fabric(folder: Path) -> Fabric:
         or {}
     )
     return fabric
+
+
+def _check_switches(fabric: Fabric, folder: Path) -> None:
+    """Refuse forwarding tables of other switches than the fabric's; a file that was cut off lacks some."""
+    if not fabric.lfts:
+        return
+    name = next(name for name in _LFTS if (folder / name).is_file())
+    switches = {node.guid for node in fabric.of_kind(Kind.SWITCH)}
+    for guid in sorted(switches ^ set(fabric.lfts)):
+        must = "one of every switch" if guid in switches else f"of switches in {_TOPOLOGY}"
+        got = f"none of {fabric.nodes[guid].name}" if guid in switches else f"one of {guid:#x}"
+        lines = len((folder / name).read_text(encoding="utf-8").splitlines())
+        raise InputError("forwarding tables", must, got, source=str(folder / name), line=lines)
 
 
 def _first(fabric: Fabric, folder: Path, readers: list[tuple[str, Callable[[Path], T]]], instead: str) -> T | None:

@@ -35,7 +35,7 @@ def read_lfts(path: Path) -> dict[int, dict[int, int]]:
     rows = 0
     for line in dump:
         text = line.strip()
-        if not text or text.startswith(("$", "#", *_COLUMNS)):
+        if not text or text.startswith(("$", *_COLUMNS)):
             continue
         if found := _HEAD.match(text):
             if table is not None:

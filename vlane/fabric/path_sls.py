@@ -61,7 +61,7 @@ def read_saquery(path: Path) -> dict[tuple[int, int], int]:
         if text == "PathRecord dump:":
             _store(dump, sls, record)
             record = {}
-        elif not text or text.startswith(("$", "#")):
+        elif not text or text.startswith("$"):
             continue
         elif (found := _FIELD.match(text)) and record is not None:
             name = found.group(1)

@@ -20,6 +20,7 @@ _HEAD = re.compile(r'(Switch|Channel Adapter|Router) 0x[0-9a-fA-F]{1,16}, base L
 _LINE = re.compile(r"(\d+)\s+(\d+)\s*:\s*(.*)$")
 _RULE = re.compile(r"#-+$")
 _QUERY = re.compile(r"# SL2VL table: Lid (\d+)")
+_SLS_HEAD = re.compile(r"#\s+SL: \|")
 _PORTS = re.compile(r"ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$")
 
 
@@ -46,7 +47,7 @@ def read_opensm_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
         text = line.strip()
         if _RULE.match(text):
             rules += 1
-        elif not text or text.startswith("#"):
+        elif not text or text.startswith("#in out :"):
             continue
         elif found := _HEAD.match(text):
             _closed(dump, owner, rules)
@@ -84,7 +85,7 @@ def read_smpquery_sl2vl(path: Path, owners: dict[int, Port]) -> Rows:
             if not count:
                 dump.refuse("table", "followed by rows", "no row")
             owner, count = _owner(dump, owners, found.group(1)), 0
-        elif not text or text.startswith(("$", "#")):
+        elif not text or text.startswith("$") or _SLS_HEAD.match(text):
             continue
         elif (found := _PORTS.match(text)) and owner is not None:
             _add(dump, rows, owner, found.group(1), found.group(2), found.group(3).split("|"))

@@ -46,20 +46,24 @@ def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, Progr
     dump = TextFile(path)
     tables: dict[Port, ProgrammedVLArb] = {}
     table: _Table | None = None
+    asked = False
     for line in dump:
         text = line.strip()
+        asked = text.startswith("$")
         if found := _HEAD.match(text):
             _finish(dump, tables, table)
             table = _table(dump, owners, found)
         elif (found := _LIST.match(text)) and table is not None:
             table.current = found.group(1)
-        elif not text or text.startswith(("$", "#")):
+        elif not text or asked:
             continue
         elif (found := _ROW.match(text)) and table is not None and table.current:
             _row(dump, table, found.group(1), found.group(2).split("|"))
         else:
             dump.refuse("line", "a row or a heading of smpquery vlarb", text)
     _finish(dump, tables, table)
+    if asked:
+        dump.refuse("last query", "followed by its tables", "cut off")
     if not tables:
         dump.refuse("content", "at least one arbitration table", "none")
     return tables

@@ -1,0 +1,382 @@
+"""The command line as its users meet it: documents, exit statuses, one-line refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from vlane.golden import vlarb as golden
+from vlane.golden.vlarb_rules import RULES
+from vlane.sim_top.wave import read_wave
+from vlane.tb import verilator
+from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS
+
+from tests.conftest import BAD, DATA, GOOD, assert_refused, call
+
+TABLE = """[vlarb]
+high = [[0, 32], [1, 64]]
+low = [[0, 4], [1, 8], [2, 16]]
+limit_of_high_priority = 10
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Return a table file."""
+    file = tmp_path / "table.toml"
+    file.write_text(TABLE)
+    return file
+
+
+@pytest.fixture
+def arrivals(tmp_path: Path) -> Path:
+    """Return a file of arrivals."""
+    file = tmp_path / "arrivals.csv"
+    source = np.random.default_rng(1)
+    cycle = 0
+    lines = ["cycle,vl,bytes,sl"]
+    for _ in range(400):
+        cycle += int(source.integers(0, 50))
+        lines.append(f"{cycle},{source.choice([0, 1, 1, 2, 15])},{source.integers(26, 4225)},0")
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.mark.parametrize("name", [*GOOD, BAD])
+def test_fabric_check_verdict(name: str) -> None:
+    """One document on stdout; exit status 1 only for the fabric with a credit loop."""
+    called = call("fabric", "check", DATA / name, "--json")
+
+    report = called.json()
+    assert called.status == (1 if name == BAD else 0)
+    assert report["ok"] == (name != BAD)
+    assert len(report["loops"]) == (1 if name == BAD else 0)
+    assert report["unreachable"] == report["unserved_vls"] == []
+    assert all(set(warning) == {"code", "where", "message"} for warning in report["warnings"])
+    if name == BAD:
+        assert [(link["from"], link["to"]) for link in report["loops"][0]] == [
+            ("S5", "S3"), ("S3", "S2"), ("S2", "S0"), ("S0", "S5"),
+        ]  # fmt: skip
+
+
+def test_fabric_check_prints_the_loop() -> None:
+    """A person sees the loop link by link."""
+    called = call("fabric", "check", DATA / BAD)
+
+    assert called.status == 1
+    assert "S5 port 7 VL 0 -> S3 port 5 VL 0" in called.out
+    assert "990 pairs have no path record" in called.out
+
+
+def test_fabric_show_document() -> None:
+    """The fields that scripts rely on."""
+    shown = call("fabric", "show", DATA / "torus44_2qos", "--json").json()
+
+    assert (shown["switches"], shown["hosts"], shown["links"], shown["data_vls"]) == (16, 32, 64, 8)
+    assert shown["vlarb_tables"] == 2
+    assert shown["path_sls"] == {"0": 752, "1": 112, "2": 112, "3": 16}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["irregular_s1", "two_switch", "torus44_2qos"])
+def test_cosim_of_a_fabric_shows_no_mismatch(name: str) -> None:
+    """The main job, shorter: no mismatch, every applicable rule exercised, shares that are the weights'."""
+    called = call("cosim", "vlarb", "--fabric", DATA / name, "--cycles", "400000", "--json")
+
+    done = called.json()
+    assert called.status == 0
+    assert (done["mismatches"], done["cycles"], done["engine"], done["simulator"]) == (
+        0,
+        400_000,
+        "native",
+        "verilator",
+    )
+    assert done["rules_missed"] == []
+    assert done["decisions"] > 50_000
+    assert done["cycles_per_second"] > 0
+    for entry in done["tables"]:
+        high = [lane for lane in entry["lanes"] if lane["list"] == "high"]
+        assert all(abs(lane["share_small"] - lane["weight_share"]) < 0.02 for lane in high)
+
+
+@pytest.mark.slow
+def test_planted_fault_fails_and_names_the_cycle() -> None:
+    """A run that could not fail would prove nothing."""
+    called = call("cosim", "vlarb", "--fabric", DATA / "two_switch", "--cycles", "100000", "--fault", "3", "--json")
+
+    done = called.json()
+    assert called.status == 1
+    assert done["mismatches"] == 1
+    assert done["mismatch"].startswith(f"cycle {done['mismatch_cycle']}: ")
+    assert "golden" in done["mismatch"]
+    assert "inputs" in done["mismatch"]
+    assert done["seed"] == 1
+
+
+@pytest.mark.slow
+def test_page_pictures_and_wave_are_written(tmp_path: Path) -> None:
+    """The wave holds the run: read back, its inputs give golden the outputs the hardware showed."""
+    wave, page = tmp_path / "short.vcd", tmp_path / "page"
+    called = call(
+        "cosim", "vlarb", "--fabric", DATA / "two_switch", "--cycles", "60000", "--waves", wave, "--page", page
+    )
+
+    assert called.status == 0, called.err
+    text = (page / "index.html").read_text()
+    assert "Hardware and golden agree in every cycle" in text
+    assert text.count("data:image/png;base64,") == 4
+    for name in ("service-0.png", "shares-0.png", "service-1.png", "shares-1.png"):
+        assert (page / name).read_bytes().startswith(b"\x89PNG")
+    given = {name: slice(i, i + 1) for i, name in enumerate(INPUTS)}
+    shown = {name: slice(i, i + 1) for i, name in enumerate(OUTPUTS)}
+    rows, outs = read_wave(wave, given, "vlarb"), read_wave(wave, shown, "vlarb")
+    state, rules = golden.new_state(8), np.zeros(len(RULES), np.int64)
+    granted = 0
+    for cycle, (row, out) in enumerate(zip(rows.tolist(), outs.tolist(), strict=True)):
+        i = dict(zip(INPUTS, row, strict=True))
+        blocks = np.array([i["heads__blocks"] >> 7 * lane & 127 for lane in range(9)], np.int64)
+        write = tuple(i[f"program__{field}"] for field in ("enable", "select", "index", "vl", "weight"))
+        vl, source = golden.step(
+            state, 8, True, i["heads__request"], i["heads__fits"], blocks, bool(i["ready"]), bool(i["hold_data"]),
+            write, bool(i["swap"]), rules,
+        )  # fmt: skip
+        if i["rst"]:
+            golden.reset(state)
+        assert (vl, source) == tuple(out[1:3]), f"cycle {cycle}"
+        granted += source != 0
+    assert len(rows) == 2000
+    assert granted > 100
+
+
+@pytest.mark.slow
+def test_cosim_with_cocotb_agrees() -> None:
+    """The other engine runs the same plan and says the same."""
+    common = ["cosim", "vlarb", "--fabric", DATA / "two_switch", "--cycles", "4000", "--json"]
+
+    native, cocotb = call(*common).json(), call(*common, "--engine", "cocotb").json()
+
+    assert cocotb["mismatches"] == native["mismatches"] == 0
+    assert cocotb["engine"] == "cocotb"
+    assert cocotb["decisions"] == native["decisions"]
+    assert cocotb["rules"] == native["rules"]
+
+
+@pytest.mark.slow
+def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, tmp_path: Path) -> None:
+    """Golden and hardware send the same packets in the same cycles, also under credits."""
+    room = tmp_path / "credits.csv"
+    room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
+    out = tmp_path / "departures.csv"
+
+    called = call("egress", "--table", table, "--arrivals", arrivals, "--credits", room, "--model", "both",
+                  "--departures", out, "--json")  # fmt: skip
+
+    done = called.json()
+    assert called.status == 0
+    assert done["equal"] is True
+    assert done["departures"] == str(out)
+    lines = out.read_text().splitlines()
+    assert lines[0] == "cycle,vl,bytes,list"
+    assert sum(lane["packets"] for lane in done["per_vl"]) == len(lines) - 1 == 400
+    assert {line.split(",")[3] for line in lines[1:]} == {"high", "low", "vl15"}
+    assert sum(lane["share"] for lane in done["per_vl"]) == pytest.approx(1)
+
+
+def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> None:
+    """A packet may start in its cycle of arrival and holds the link for its started blocks."""
+    file = tmp_path / "few.csv"
+    file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n40,0,64\n")
+
+    done = call("egress", "--table", table, "--arrivals", file, "--json").json()
+
+    assert done["departures"] == [
+        {"cycle": 10, "vl": 15, "bytes": 129, "list": "vl15"},
+        {"cycle": 13, "vl": 2, "bytes": 65, "list": "low"},
+        {"cycle": 15, "vl": 2, "bytes": 64, "list": "low"},
+        {"cycle": 40, "vl": 0, "bytes": 64, "list": "high"},
+    ]
+    assert {lane["vl"]: lane["max_wait_cycles"] for lane in done["per_vl"]} == {0: 0, 2: 5, 15: 0}
+
+
+def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -> None:
+    """Lane 3 is in no list; lane 0 has no credit."""
+    file, room = tmp_path / "few.csv", tmp_path / "room.csv"
+    file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
+    room.write_text("cycle,vl,blocks\n5,0,1\n")
+
+    done = call("egress", "--table", table, "--arrivals", file, "--credits", room, "--json").json()
+
+    assert [d["vl"] for d in done["departures"]] == [1]
+    assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 1, 1: 0, 3: 1}
+
+
+def test_export_writes_verilog_and_its_ports(tmp_path: Path) -> None:
+    """Every port has a meaning, and the Verilog has every port."""
+    called = call("export", "vlarb", "--out", tmp_path, "--param", "data_vls=4", "--param", "entries=16", "--json")
+
+    done = called.json()
+    text = (tmp_path / "vlarb.v").read_text()
+    assert [Path(file).name for file in done["files"]] == ["vlarb.v", "vlarb.md"]
+    assert all(port["meaning"] for port in done["ports"])
+    assert all(f" {port['name']};" in text for port in done["ports"])
+    assert {p["name"]: p["bits"] for p in done["ports"]}["heads__request"] == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(15, 64), (1, 1), (3, 5)])
+def test_exported_verilog_is_lint_clean(size: tuple[int, int], tmp_path: Path) -> None:
+    """Verilator -Wall with the one waiver file has nothing to say."""
+    call("export", "vlarb", "--out", tmp_path, "--param", f"data_vls={size[0]}", "--param", f"entries={size[1]}")
+
+    said = subprocess.run(
+        [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), "vlarb.v", "--top", "vlarb"],
+        cwd=tmp_path, env=verilator.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr[-2000:]
+    assert "%Warning" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("limit_of", "bogus = 1\nlimit_of", ["vlarb.bogus", "unknown"]),
+        ("[0, 32]", "[16, 32]", ["vlarb.high[0] VL", "0 to 15", "16"]),
+        ("[0, 32]", "[0, 256]", ["vlarb.high[0] weight", "0 to 255", "256"]),
+        ("[0, 32]", ", ".join(["[0, 1]"] * 64), ["vlarb.high", "at most 64 entries", "65"]),
+        ("= 10", "= 300", ["vlarb.limit_of_high_priority", "0 to 255", "300"]),
+        ("= 10", "= 1.5", ["vlarb.limit_of_high_priority", "1.5"]),
+        ("= 10", "= true", ["vlarb.limit_of_high_priority", "whole number", "True"]),
+        ("[0, 32]", "[0]", ["vlarb.high.0", "pair"]),
+        ("[vlarb]", "[dtable]", ["vlarb", "missing"]),
+        ("[vlarb]", "[vlarb", ["content", "TOML"]),
+        ("limit_of_high_priority = 10\n", "", ["limit_of_high_priority", "missing"]),
+    ],
+)
+def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: Path, arrivals: Path) -> None:
+    """One line: file, field, what it must be, what it was."""
+    table.write_text(TABLE.replace(old, new, 1))
+
+    called = call("egress", "--table", table, "--arrivals", arrivals)
+
+    assert_refused(called, table.name, *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cycle,vl,bytes\n-1,0,64\n", [":2:", "cycle", "-1"]),
+        ("cycle,vl,bytes\n1,16,64\n", [":2:", "vl", "0 to 15", "16"]),
+        ("cycle,vl,bytes\n1,0,0\n", [":2:", "bytes", "1 to 4224", "0"]),
+        ("cycle,vl,bytes\n1,0,5000\n", [":2:", "bytes", "5000"]),
+        ("cycle,vl,bytes\n1,0\n", [":2:", "3 columns"]),
+        ("cycle,vl\n1,0\n", [":1:", "header"]),
+        ("cycle,vl,bytes\n1,x,64\n", [":2:", "vl", "x"]),
+        ("", ["empty"]),
+    ],
+)
+def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_path: Path) -> None:
+    """A CSV with a negative cycle and its kin."""
+    file = tmp_path / "bad.csv"
+    file.write_text(text)
+
+    assert_refused(call("egress", "--table", table, "--arrivals", file), "bad.csv", *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cosim", "nothing"], ["BLOCK", "vlarb", "nothing"]),
+        (["cosim", "vlarb", "--fabric", "tests"], ["ibnetdiscover.txt"]),
+        (["cosim", "vlarb", "--fabric", "nowhere"], ["nowhere", "folder"]),
+        (["cosim", "vlarb", "--engine", "magic"], ["--engine", "native or cocotb", "magic"]),
+        (["cosim", "vlarb", "--simulator", "icarus"], ["--simulator"]),
+        (["cosim", "vlarb", "--cycles", "0"], ["--cycles"]),
+        (["cosim", "vlarb", "--fault", "0"], ["--fault", "1 to 256", "0"]),
+        (["cosim", "vlarb", "--fault", "257"], ["--fault", "257"]),
+        (["cosim", "vlarb", "--param", "entries=65"], ["entries", "1 to 64", "65"]),
+        (["cosim", "vlarb", "--param", "lanes=2"], ["--param", "data_vls"]),
+        (["cosim", "vlarb", "--param", "vl15=maybe"], ["vl15", "true or false", "maybe"]),
+        (["cosim", "vlarb", "--fabric", "tests/data/two_switch", "--param", "entries=2"], ["entries", "at least 8"]),
+        (["cosim", "vlarb", "--fabric", "x", "--table", "y"], ["--fabric and --table"]),
+        (["fabric", "check", "README.md"], ["folder", "file"]),
+        (["egress", "--table", "none.toml", "--arrivals", "x"], ["none.toml"]),
+        (["export", "vlarb", "--out", "README.md/x"], ["--out"]),
+        (["frobnicate"], ["frobnicate"]),
+        (["fabric"], []),
+    ],
+)
+def test_bad_call_is_refused(arguments: list[str], words: list[str]) -> None:
+    """Every door refuses in one line."""
+    called = call(*arguments)
+
+    if words:
+        assert_refused(called, *words)
+    else:
+        assert "Usage" in called.out + called.err
+
+
+def test_truncated_capture_is_refused(capture_copy: Any) -> None:
+    """A dump that was cut off names its file and line; nothing is reported of the rest."""
+    folder = capture_copy("two_switch")
+    file = folder / "opensm-sl2vl.dump"
+    file.write_text(file.read_text()[:2000])
+
+    assert_refused(call("fabric", "check", folder), "opensm-sl2vl.dump:")
+
+
+def test_failed_write_leaves_no_half_file(table: Path, arrivals: Path, tmp_path: Path) -> None:
+    """What cannot be written is refused, and what was there stays."""
+    if os.geteuid() == 0:
+        target = tmp_path / "missing" / "departures.csv"
+    else:
+        folder = tmp_path / "locked"
+        folder.mkdir()
+        folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+        target = folder / "departures.csv"
+
+    called = call("egress", "--table", table, "--arrivals", arrivals, "--departures", target)
+
+    assert_refused(called, "--departures", target.name)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("verb", ["fabric show", "fabric check", "cosim", "egress", "export", "prove", "mutate"])
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    """Help is where a user starts."""
+    called = call(*verb.split(), "--help")
+
+    assert called.status == 0
+    assert f"Example: vlane {verb}" in " ".join(called.out.split())
+    assert "--json" in called.out
+    assert "--seed" in called.out
+
+
+@pytest.mark.slow
+def test_interrupt_ends_quietly() -> None:
+    """Ctrl-C is no crash."""
+    started = subprocess.Popen(
+        [sys.executable, "-m", "vlane", "cosim", "vlarb", "--fabric", str(DATA / "two_switch"), "--cycles", str(10**9)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(12)
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+
+    assert started.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_json_is_alone_on_stdout(table: Path, arrivals: Path) -> None:
+    """A script can pipe stdout into a parser."""
+    called = call("egress", "--table", table, "--arrivals", arrivals, "--json")
+
+    assert json.loads(called.out)["equal"] is True
