@@ -11,6 +11,7 @@ from vlane.hdl.vlarb import VLArb
 from vlane.tb.prove_vlarb import INSTANCES, VLArbProperties
 
 from vlane.errors import InputError
+from vlane.textfile import number
 
 __all__ = ["BLOCKS", "Block", "find_block"]
 
@@ -80,10 +81,10 @@ def _value(name: str, text: str, kind: type) -> Any:
         if text.lower() not in _WORDS:
             raise InputError(f"--param {name}", "true or false", text)
         return _WORDS[text.lower()]
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise InputError(f"--param {name}", "a whole number", text) from None
+    value = number(text)
+    if value is None:
+        raise InputError(f"--param {name}", "a whole number", text)
+    return value
 
 
 BLOCKS = {

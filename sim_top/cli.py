@@ -37,6 +37,9 @@ def main() -> NoReturn:
         message = getattr(error, "format_message", None)  # what the command line itself refuses
         if message is None:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            sys.stderr.write(f"{message()}\n")
+            sys.exit(2)
         _refuse(str(message()))
     sys.exit(status if isinstance(status, int) else 0)
 

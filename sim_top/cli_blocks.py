@@ -18,6 +18,7 @@ from vlane.sim_top.report import write_page
 from vlane.sim_top.wave import write_wave
 
 from vlane.errors import InputError
+from vlane.files import usable_folder
 
 __all__ = ["register"]
 
@@ -44,7 +45,7 @@ def cosim(
     table_file: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")
     ] = None,
-    cycles: Annotated[int, typer.Option(min=1, help="Cycles to compare.")] = _DEFAULT_CYCLES,
+    cycles: Annotated[int, typer.Option(help="Cycles to compare.")] = _DEFAULT_CYCLES,
     engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
     simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
@@ -62,17 +63,21 @@ def cosim(
     _check_engine(engine, simulator, planted)
     if fabric is not None and table_file is not None:
         raise InputError("--fabric and --table", "given one at a time", "both")
+    if cycles < 1:
+        raise InputError("--cycles", "at least 1", cycles)
     plan = _plan(found.name, fabric, table_file, cycles, seed, param or [])
     if planted is not None and not 1 <= planted <= FAULT_COUNT:
         raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
     for option, file in (("--waves", waves), ("--page", page)):
         if file is not None and (file.exists() and file.is_dir() != (option == "--page")):
             raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
+        if file is not None:
+            usable_folder(file if option == "--page" else file.parent, option=option)
     note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in plan.parameters.items())} (kept for the next run)")
     result = _run(plan, engine, simulator, planted, seed)
-    if waves is not None and not result.mismatches:
+    if waves is not None:
         shown = write_wave(plan, waves, seed=seed)
-        note(f"wave of the first {shown} cycles: {waves}")
+        note(f"wave of the first {shown} cycles of the design as it is: {waves}")
     if page is not None:
         title = (
             f"VL arbiter on {fabric.resolve().name if fabric else table_file.name if table_file else 'random tables'}"

@@ -13,6 +13,7 @@ from vlane.tb.model import compile_model
 
 from vlane.arrivals import Arrival, Credit, read_arrivals, read_credits
 from vlane.errors import InputError
+from vlane.files import write_whole
 from vlane.tables import read_vlarb_table
 from vlane.vlarb import VL15, VLArbTable
 
@@ -125,14 +126,7 @@ def _check_fit(
 
 def _write(run: EgressRun, file: Path) -> None:
     lines = ["cycle,vl,bytes,list", *(f"{d.cycle},{d.vl},{d.bytes},{d.list}" for d in run.departures)]
-    try:
-        fresh = file.with_name(f".{file.name}.part")
-        fresh.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        fresh.replace(file)
-    except OSError as error:
-        raise InputError(
-            "--departures", "a file that can be written", error.strerror or "unusable", source=str(file)
-        ) from None
+    write_whole(file, "\n".join(lines) + "\n", option="--departures")
 
 
 def _print(run: EgressRun, *, show_departures: bool) -> None:

@@ -100,9 +100,10 @@ def _document(fabric: Fabric, report: FabricReport) -> dict[str, Any]:
 
 
 def _print(fabric: Fabric, report: FabricReport) -> None:
-    verdict = "[green]holds[/green]" if report.ok else "[red]fails[/red]"
+    screen.print(f"{fabric.name}: ", end="", markup=False)
+    screen.print("holds" if report.ok else "fails", end="", style="green" if report.ok else "red")
     screen.print(
-        f"{fabric.name}: {verdict}; {len(report.loops)} credit loops, {len(report.unreachable)} unreachable pairs, "
+        f"; {len(report.loops)} credit loops, {len(report.unreachable)} unreachable pairs, "
         f"{len(report.unserved)} unserved lanes, {len(report.warnings)} warnings"
     )
     for finding in report.warnings:

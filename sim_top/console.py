@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["emit_json", "note", "screen", "table"]
 
@@ -27,9 +28,9 @@ def note(text: str) -> None:
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     """Return a table; columns whose name starts with ``>`` are aligned to the right."""
-    made = Table(title=title, title_justify="left", title_style="bold")
+    made = Table(title=Text(title), title_justify="left", title_style="bold")
     for column in columns:
         made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:
-        made.add_row(*row)
+        made.add_row(*(Text(cell) for cell in row))
     return made

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import FlippedSignature
 from vlane.sim_top.blocks import Block
 from vlane.tb.model import component_ports, to_verilog
 
-from vlane.errors import InputError
+from vlane.files import usable_folder, write_whole
 
 __all__ = ["Exported", "export_block"]
 
@@ -69,16 +69,9 @@ def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> E
         *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in ports), "",
     ]  # fmt: skip
     files = [folder / f"{block.name}.v", folder / f"{block.name}.md"]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, content in zip(files, (text, "\n".join(page)), strict=True):
-            fresh = file.with_name(f".{file.name}.part")
-            fresh.write_text(content, encoding="utf-8")
-            fresh.replace(file)
-    except OSError as error:
-        raise InputError(
-            "--out", "a folder that can be written", error.strerror or "unusable", source=str(folder)
-        ) from None
+    usable_folder(folder, option="--out")
+    for file, content in zip(files, (text, "\n".join(page)), strict=True):
+        write_whole(file, content, option="--out")
     return Exported(files, ports)
 
 

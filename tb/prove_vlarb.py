@@ -21,6 +21,8 @@ INSTANCES = (
 )
 """Parameters of the instances that are proven: small, not a power of two, full size."""
 
+_SUMMED_ENTRIES = 8
+
 
 class VLArbProperties(Elaboratable):
     """The arbiter beside its properties.
@@ -133,25 +135,19 @@ class VLArbProperties(Elaboratable):
     def _bounded_wait(self, m: Module, able: Value) -> None:
         """Assert a rank that falls at every decision which serves another lane than a waiting low one.
 
-        The rank is (weight still to be used in the list before the watched entry's turn, blocks left of the
-        limit), in that order. Every packet uses a block at least, so it falls; neither part is ever above
-        what the table gives it, so it falls at most (sum of the low weights + 1) times (limit load + 1) times.
+        The rank is (what stands before the watched entry's turn, blocks left of the limit), in that order.
+        What stands before is the weight still to be used, in lists of up to 8 entries, where the solver can
+        add them up: every packet uses a block at least, so the rank falls at most (sum of the low weights + 1)
+        times (limit load + 1) times. In longer lists it is (entries to go, weight left in the current one),
+        which falls at most 256 (entries + 1) (limit load + 1) times. No part is ever above what the table gives.
         """
         a = self.arbiter
         pointer, remaining = a.pointers[ListCode.LOW], a.remaining[ListCode.LOW]
         entry = a.banks.low[self.watched_entry]
-        before = Signal(range(255 * a.entries + 1))
-        between = Signal(a.entries)
-        for index in range(a.entries):
-            after_pointer, before_watched = pointer < index, self.watched_entry > index
-            m.d.comb += between[index].eq(
-                Mux(self.watched_entry > pointer, after_pointer & before_watched, after_pointer | before_watched)
-            )
+        stands_before = self._weight_before() if a.entries <= _SUMMED_ENTRIES else self._entries_before()
+        before = Signal(stands_before.shape())
         with m.If((pointer != self.watched_entry) | (remaining <= 0)):
-            m.d.comb += before.eq(
-                _positive(remaining, 8)
-                + sum(Mux(between[index], a.banks.low[index].weight, 0) for index in range(a.entries))
-            )
+            m.d.comb += before.eq(stands_before)
         rank = Signal(len(before) + 14)
         m.d.comb += rank.eq(Cat(_positive(a.counter, 14), before))
 
@@ -179,6 +175,25 @@ class VLArbProperties(Elaboratable):
                 m.d.comb += Assert(rank < rank_before)
             with m.If(stays):
                 m.d.comb += Assert(rank == rank_before)
+
+    def _weight_before(self) -> Value:
+        """Return the weight left in the current low entry and in those between it and the watched one."""
+        a = self.arbiter
+        pointer, watched = a.pointers[ListCode.LOW], self.watched_entry
+        total = _positive(a.remaining[ListCode.LOW], 8)
+        for index in range(a.entries):
+            between = Mux(
+                watched > pointer, (pointer < index) & (watched > index), (pointer < index) | (watched > index)
+            )
+            total = total + Mux(between, a.banks.low[index].weight, 0)
+        return total
+
+    def _entries_before(self) -> Value:
+        """Return (entries to go to the watched one, weight left in the current one), the first on top."""
+        a = self.arbiter
+        pointer, watched = a.pointers[ListCode.LOW], self.watched_entry
+        to_go = Mux(watched > pointer, watched - pointer, a.entries + watched - pointer)[: a.entries.bit_length()]
+        return Cat(_positive(a.remaining[ListCode.LOW], 8), to_go)
 
 
 def _is(signal: Value, code: ListCode) -> Value:

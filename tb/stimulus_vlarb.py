@@ -375,7 +375,8 @@ class VLArbTraffic:
         )  # fmt: skip
         _fill(
             self._state, self.data_vls, self.lanes, self._traffic, chances, phase.wild, self._tables, self._limits,
-            self._columns, rows[:count], expected[:count], self.rules, self.statistics[self._phase],
+            self._columns, rows[:count], expected[:count],
+            self._forbidden if phase.wild else self.rules, self.statistics[self._phase],
         )  # fmt: skip
         self._done += count
         return count

@@ -17,6 +17,7 @@ from vlane.fabric.check import FabricReport, check_fabric
 from vlane.fabric.finding import CODES
 from vlane.fabric.ibnetdiscover import read_ibnetdiscover
 from vlane.fabric.lfts import read_lfts
+from vlane.fabric.lids import LidBook
 from vlane.fabric.model import Kind
 from vlane.fabric.opensm_conf import read_opensm_conf
 from vlane.fabric.path_sls import read_path_csv, read_saquery
@@ -118,10 +119,10 @@ def test_saquery_text_and_csv_say_the_same() -> None:
 def test_smpquery_and_opensm_agree_on_sl2vl(name: str) -> None:
     """What OpenSM dumped is what the ports returned."""
     nodes = load_fabric(DATA / name)
-    owners = nodes.port_of_lid()
-    dumped = read_opensm_sl2vl(DATA / name / "opensm-sl2vl.dump", owners)
+    lids = LidBook(nodes.nodes, DATA / name / "ibnetdiscover.txt")
+    dumped = read_opensm_sl2vl(DATA / name / "opensm-sl2vl.dump", lids)
 
-    read_back = read_smpquery_sl2vl(DATA / name / "smpquery-sl2vl.txt", owners)
+    read_back = read_smpquery_sl2vl(DATA / name / "smpquery-sl2vl.txt", lids)
 
     assert {key: dumped[key] for key in read_back} == read_back
     assert not any("differ" in note for note in nodes.notes)
@@ -147,7 +148,7 @@ def test_missing_optional_file_is_said(capture_copy: Any, missing: list[str], sa
     report = check_fabric(load_fabric(folder))
 
     assert any(said in line for line in report.assumptions)
-    assert report.ok == ("opensm-lfts.dump" not in missing)
+    assert report.ok
 
 
 def test_limit_comes_from_the_configuration_by_port_type() -> None:
@@ -387,3 +388,92 @@ def test_ibdmchk_gives_the_same_verdict(name: str, tmp_path: Path) -> None:
 
     loops = "loop" in said.lower() and "no credit loops found" not in said.lower()
     assert loops == bool(check_fabric(fabric).loops), said
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "must"),
+    [
+        ("smpquery-vlarb.txt", "Lid 2 port 1 ", "Lid 2 port 99 ", "0 to 8"),
+        ("smpquery-portinfo.txt", "Lid 2 port 1", "Lid 2 port 9", "0 to 8"),
+        ("smpquery-sl2vl.txt", "ports: in  0, out  1:", "ports: in  0, out 200:", "0 to 8"),
+        ("smpquery-sl2vl.txt", "Lid 2", "Lid 77", "in ibnetdiscover"),
+        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 0 lmc 0", "1 to"),
+        ("ibnetdiscover.txt", "lid 3 lmc 0", "lid 5 lmc 0", "of one port"),
+        ("ibnetdiscover.txt", "Switch\t8", "Switch\t\u0668", "a node"),
+        ("opensm-lfts.dump", "6 lids dumped", "9" * 5000 + " lids dumped", "row or a heading"),
+        ("opensm.conf", "qos TRUE", "= x", "option name"),
+        ("path-sl.csv", "1,4,0,", "1,4,16,", "0 to 15"),
+    ],
+)
+def test_impossible_dump_is_refused(file: str, old: str, new: str, must: str, capture_copy: Any) -> None:
+    """Ports that nodes lack, foreign LIDs, digits of other scripts, numbers of any length."""
+    folder = capture_copy("two_switch")
+    edit(folder / file, old, new, 1)
+
+    with pytest.raises(InputError, match=must) as refused:
+        load_fabric(folder)
+
+    assert refused.value.source.endswith(file)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "refused"),
+    [
+        ("qos_high_limit 300", 0, 1),
+        ("qos_high_limit 255\nqos_swe_high_limit 999", 255, 1),
+        ("qos_high_limit 0x10", 16, 0),
+        ("qos_swe_high_limit 0377", 255, 0),
+        ("qos_high_limit -1", 0, 1),
+        ("qos_high_limit " + "9" * 5000, 0, 1),
+        ("qos_high_limit \u00b2", 0, 1),
+        ("qos\tTRUE\nqos_swe_high_limit\t7", 7, 0),
+    ],
+)
+def test_limit_is_read_as_opensm_reads_it(options: str, limit: int, refused: int, tmp_path: Path) -> None:
+    """C's strtol, a range check, then the general option, then 0."""
+    (tmp_path / "opensm.conf").write_text(options + "\n")
+
+    configured = read_opensm_conf(tmp_path / "opensm.conf").configured(Kind.SWITCH)
+
+    assert configured.limit() == limit
+    assert len(configured.refused_limits()) == refused
+
+
+def test_lane_beyond_operational_ones_is_unserved(capture_copy: Any) -> None:
+    """Packets on a lane that a port does not run never leave it, whatever the lists say."""
+    folder = capture_copy("torus44_lash")
+    text = (folder / "smpquery-portinfo.txt").read_text()
+    (folder / "smpquery-portinfo.txt").write_text(re.sub(r"OperVLs:.*", "OperVLs:........VL0", text))
+
+    report = check_fabric(load_fabric(folder))
+
+    assert not report.ok
+    assert {u.vl for u in report.unserved} == {1}
+
+
+def test_switched_off_qos_programs_no_limit(capture_copy: Any) -> None:
+    """Without qos TRUE, exactly so, nothing of the options reaches a port."""
+    folder = capture_copy("torus44_2qos")
+    edit(folder / "opensm.conf", "qos TRUE", "qos true")
+
+    assert codes(check_fabric(load_fabric(folder))) == {"QOS_OFF"}
+
+
+def test_more_lanes_than_allowed_is_said(capture_copy: Any) -> None:
+    """max_op_vls that did not take effect."""
+    folder = capture_copy("irregular_s1")
+    edit(folder / "opensm.conf", "qos TRUE", "qos TRUE\nmax_op_vls 2")
+
+    assert "MAX_OP_VLS_EXCEEDED" in codes(check_fabric(load_fabric(folder)))
+
+
+def test_missing_sl2vl_rows_are_said(capture_copy: Any) -> None:
+    """Rows that packets need but the capture lacks are an assumption."""
+    folder = capture_copy("two_switch")
+    (folder / "opensm-sl2vl.dump").unlink()
+    text = (folder / "smpquery-sl2vl.txt").read_text()
+    (folder / "smpquery-sl2vl.txt").write_text(text[: text.index("$ smpquery sl2vl 3 1")])
+
+    report = check_fabric(load_fabric(folder))
+
+    assert any("SL2VL rows in use are missing" in line for line in report.assumptions)

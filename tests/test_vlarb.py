@@ -160,7 +160,7 @@ def test_uncompiled_golden_says_the_same() -> None:
         "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.tables_vlarb import random_tables\n"
         "columns = {n: slice(i, i + 1) for i, n in enumerate(INPUTS)}\n"
         "tables = random_tables(3, data_vls=4, entries=6, seed=3)\n"
-        "phases = (Phase(300, 0, idle_bits=2, extremes=64, stall=9, vl15=4, hold=9, rewrite=9), Phase(300, wild=True))\n"
+        "phases = (Phase(300, 0, idle_bits=2, extremes=64, stall=9, vl15=4, hold=9), Phase(300, wild=True))\n"
         "t = VLArbTraffic(data_vls=4, entries=6, vl15=True, tables=tables, phases=phases, seed=5, columns=columns)\n"
         "rows, out = np.zeros((600, 12), np.uint64), np.zeros((600, 7), np.uint64)\n"
         "n = t.fill(rows, out)\nt.fill(rows[n:], out[n:])\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from vlane.files import usable_folder
+
 __all__ = ["build_dir"]
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -18,5 +20,4 @@ def build_dir(*parts: str) -> Path:
     base = os.environ.get("VLANE_BUILD")
     root = Path(base) if base else (_ROOT if (_ROOT / "pyproject.toml").is_file() else Path.cwd()) / "build"
     folder = root.joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return usable_folder(folder, option="build folder")

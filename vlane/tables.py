@@ -73,10 +73,18 @@ def _parse(path: Path) -> Any:
     except UnicodeDecodeError:
         raise InputError("table file", "UTF-8 text", "other bytes", source=str(path)) from None
     try:
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        return json.loads(text, object_pairs_hook=_once) if path.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise InputError("content", kind, str(error) or "nested too deep", source=str(path)) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a JSON object; a key given twice is refused, as TOML does."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key is given twice")
+    return made
 
 
 def _refusal(error: ValidationError, path: Path) -> InputError:

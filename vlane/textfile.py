@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NoReturn
 
 from vlane.errors import InputError
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["TextFile", "number"]
+
+
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 
 
 class TextFile:
@@ -63,7 +67,7 @@ class TextFile:
 
 def number(text: str) -> int | None:
     """Return a decimal or 0x number, or ``None`` if the text is none."""
-    try:
-        return int(text.strip(), 16 if text.strip().lower().startswith("0x") else 10)
-    except ValueError:
+    text = text.strip()
+    if not _NUMBER.fullmatch(text):
         return None
+    return int(text, 16 if text[:2].lower() == "0x" else 10)

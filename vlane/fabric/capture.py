@@ -9,7 +9,8 @@ from typing import TypeVar
 from vlane.errors import InputError
 from vlane.fabric.ibnetdiscover import read_ibnetdiscover
 from vlane.fabric.lfts import read_lfts
-from vlane.fabric.model import Fabric, Kind
+from vlane.fabric.lids import LidBook
+from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.opensm_conf import read_opensm_conf
 from vlane.fabric.path_sls import read_path_csv, read_saquery
 from vlane.fabric.portinfo import read_portinfo
@@ -34,14 +35,18 @@ def load_fabric(folder: Path) -> Fabric:
     InputError
         If the folder holds no fabric, or a file of it cannot be used.
     """
-    if not folder.is_dir():
+    try:
+        is_folder, has_topology = folder.is_dir(), (folder / _TOPOLOGY).is_file()
+    except OSError as error:
+        raise InputError("fabric", "a readable folder", error.strerror or "unreadable", source=str(folder)) from None
+    if not is_folder:
         raise InputError(
             "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
         )
-    if not (folder / _TOPOLOGY).is_file():
+    if not has_topology:
         raise InputError("fabric", f"a folder with {_TOPOLOGY}", "without it", source=str(folder))
     fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
-    owners = fabric.port_of_lid()
+    lids = LidBook(fabric.nodes, folder / _TOPOLOGY)
     fabric.lfts = _first(fabric, folder, [(name, read_lfts) for name in _LFTS], "no pair can be traced") or {}
     _check_switches(fabric, folder)
 
@@ -50,8 +55,8 @@ def load_fabric(folder: Path) -> Fabric:
             fabric,
             folder,
             [
-                ("opensm-sl2vl.dump", lambda path: read_opensm_sl2vl(path, owners)),
-                ("smpquery-sl2vl.txt", lambda path: read_smpquery_sl2vl(path, owners)),
+                ("opensm-sl2vl.dump", lambda path: read_opensm_sl2vl(path, lids)),
+                ("smpquery-sl2vl.txt", lambda path: read_smpquery_sl2vl(path, lids)),
             ],
             "VL = SL modulo the data lanes",
         )
@@ -59,21 +64,20 @@ def load_fabric(folder: Path) -> Fabric:
     )
     read_back = folder / "smpquery-sl2vl.txt"
     if (folder / "opensm-sl2vl.dump").is_file() and read_back.is_file():
-        _compare(fabric, read_smpquery_sl2vl(read_back, owners))
+        _compare(fabric, read_smpquery_sl2vl(read_back, lids))
     fabric.vlarb = (
         _first(
             fabric,
             folder,
-            [("smpquery-vlarb.txt", lambda path: read_smpquery_vlarb(path, owners))],
+            [("smpquery-vlarb.txt", lambda path: read_smpquery_vlarb(path, lids))],
             "arbitration is not checked",
         )
         or {}
     )
-    cabled = sum(len(node.links) for node in fabric.nodes.values())
-    if fabric.vlarb and len(fabric.vlarb) < cabled:
-        fabric.notes.append(
-            f"{cabled - len(fabric.vlarb)} cabled ports have no arbitration table: theirs is not checked"
-        )
+    cabled = {Port(node.guid, number) for node in fabric.nodes.values() for number in node.links}
+    bare = cabled - set(fabric.vlarb)
+    if fabric.vlarb and bare:
+        fabric.notes.append(f"{len(bare)} cabled ports have no arbitration table: theirs is not checked")
     fabric.path_sls = (
         _first(
             fabric,
@@ -90,11 +94,16 @@ def load_fabric(folder: Path) -> Fabric:
         _first(
             fabric,
             folder,
-            [("smpquery-portinfo.txt", lambda path: read_portinfo(path, owners))],
+            [("smpquery-portinfo.txt", lambda path: read_portinfo(path, lids))],
             f"{fabric.data_vls} data lanes, by the tables",
         )
         or {}
     )
+    if fabric.oper_vls and cabled - set(fabric.oper_vls):
+        told = len(cabled & set(fabric.oper_vls))
+        fabric.notes.append(
+            f"OperVLs is known of {told} of {len(cabled)} ports: {fabric.data_vls} is taken for the others"
+        )
     return fabric
 
 
@@ -114,7 +123,7 @@ def _check_switches(fabric: Fabric, folder: Path) -> None:
 def _first(fabric: Fabric, folder: Path, readers: list[tuple[str, Callable[[Path], T]]], instead: str) -> T | None:
     """Read the first file that is there; note it if none is."""
     for name, read in readers:
-        if (folder / name).is_file():
+        if (folder / name).exists():
             return read(folder / name)
     fabric.notes.append(f"no {' or '.join(name for name, _ in readers)}: {instead}")
     return None

@@ -11,7 +11,7 @@ from vlane.fabric.configured import compare_configured
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import Fabric, Port
 from vlane.fabric.trace import Hop, Trace, Unreachable, trace_pairs
-from vlane.vlarb import LIMIT_UNBOUNDED
+from vlane.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
 __all__ = ["FabricReport", "Unserved", "check_fabric"]
 
@@ -75,6 +75,8 @@ def check_fabric(fabric: Fabric) -> FabricReport:
     assumptions = list(fabric.notes)
     if trace.assumed:
         assumptions.append(f"{trace.assumed} pairs have no path record: SL 0 is assumed")
+    if trace.bare and fabric.sl2vl:
+        assumptions.append(f"{len(trace.bare)} SL2VL rows in use are missing: VL = SL modulo the data lanes is assumed")
     warnings = [
         *(_loop_finding(fabric, loop) for loop in loops),
         *_unreachable_findings(trace),
@@ -82,7 +84,7 @@ def check_fabric(fabric: Fabric) -> FabricReport:
             Finding(
                 "VL_UNSERVED",
                 fabric.show(u.port),
-                f"VL {u.vl} carries {u.pairs} pairs but no entry with a weight names it",
+                f"VL {u.vl} carries {u.pairs} pairs but no entry with a weight serves it",
             )
             for u in unserved
         ),
@@ -131,18 +133,21 @@ def _unreachable_findings(trace: Trace) -> list[Finding]:
 def _unserved(fabric: Fabric, trace: Trace) -> tuple[Unserved, ...]:
     found = []
     for hop, pairs in sorted(trace.traffic.items()):
-        if hop.port in fabric.vlarb:
-            vls = fabric.data_vls_of(hop.port)
-            if vls > 1 and hop.vl not in fabric.table_of(hop.port).served_vls(vls):
-                found.append(Unserved(hop.port, hop.vl, pairs))
+        vls = fabric.data_vls_of(hop.port)
+        arbitrated = vls > 1 and hop.port in fabric.vlarb
+        if hop.vl >= vls or (arbitrated and hop.vl not in fabric.table_of(hop.port).served_vls(vls)):
+            found.append(Unserved(hop.port, hop.vl, pairs))
     return tuple(found)
 
 
 def _starvation(fabric: Fabric) -> list[Finding]:
     """Limit 255: lanes that only the low list serves may wait for ever behind the high list."""
     findings = []
+    groups: dict[tuple[VLArbTable, int], list[Port]] = {}
     for table, ports in fabric.distinct_tables().items():
-        vls = fabric.data_vls_of(ports[0])
+        for port in ports:
+            groups.setdefault((table, fabric.data_vls_of(port)), []).append(port)
+    for (table, vls), ports in groups.items():
         high = {e.vl for e in table.high if e.weight and e.vl < vls}
         low_only = {e.vl for e in table.low if e.weight and e.vl < vls} - high
         if table.limit_of_high_priority == LIMIT_UNBOUNDED and high:
@@ -150,7 +155,7 @@ def _starvation(fabric: Fabric) -> list[Finding]:
             findings.append(
                 Finding(
                     "STARVATION",
-                    f"{fabric.show(ports[0])} and {len(ports) - 1} more",
+                    port_names(fabric, ports),
                     f"LimitOfHighPriority 255 is unbounded: {behind} may starve behind VL "
                     f"{', '.join(map(str, sorted(high)))} of the high list",
                 )

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from vlane.fabric.finding import Finding
 from vlane.fabric.model import DROP_VL, Fabric, Kind, Port, ProgrammedVLArb
 from vlane.fabric.opensm_conf import Configured, OpenSMConf, Option
+from vlane.textfile import number
 
 __all__ = ["compare_configured"]
 
+_Groups = dict[tuple[bool, int, ProgrammedVLArb], list[Port]]
 _MASKS = (15, 8, 4, 2, 1)
 _ENGINE_WITH_OWN_TABLES = "torus-2QoS"
 _ENGINES_WITH_ROOTS = ("updn", "dnup")
@@ -39,25 +41,20 @@ def _where(conf: OpenSMConf, option: Option, kind: Kind) -> str:
 
 def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port]) -> Iterator[Finding]:
     configured = conf.configured(kind)
-    groups: dict[tuple[bool, ProgrammedVLArb], list[Port]] = {}
+    groups: _Groups = {}
     for port in ports:
-        groups.setdefault((_narrowed(fabric, conf, port), fabric.vlarb[port]), []).append(port)
-    if configured.limit() != _as_number(configured.high_limit.value):
+        key = (_narrowed(fabric, conf, port), fabric.data_vls_of(port), fabric.vlarb[port])
+        groups.setdefault(key, []).append(port)
+    for option in configured.refused_limits():
         yield Finding(
             "LIMIT_REPLACED",
-            _where(conf, configured.high_limit, kind),
-            f"limit {configured.high_limit.value} is not 0 to 255: OpenSM programs 0",
+            _where(conf, option, kind),
+            f"limit {option.value} is not 0 to 255: OpenSM programs {configured.limit()}",
         )
-    if configured.max_vls.line and _as_number(configured.max_vls.value) != fabric.data_vls_of(ports[0]):
-        yield Finding(
-            "MAX_VLS_IGNORED",
-            _where(conf, configured.max_vls, kind),
-            f"{configured.max_vls.value} has no effect: the ports run {fabric.data_vls_of(ports[0])} data lanes; "
-            "max_op_vls limits them",
-        )
+    yield from _lanes(fabric, conf, configured, kind, ports)
     for option in (configured.high, configured.low):
         yield from _malformed(conf, configured, option, kind)
-        for (narrowed, programmed), same in groups.items():
+        for (narrowed, _, programmed), same in groups.items():
             entries = programmed.high if option is configured.high else programmed.low
             if narrowed:
                 yield from _compare_narrowed(fabric, conf, configured, option, entries, same)
@@ -106,8 +103,29 @@ def _compare_narrowed(
         )
 
 
-def _as_number(text: str) -> int | None:
-    return int(text) if text.strip().lstrip("-").isdigit() else None
+def _lanes(
+    fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind, ports: list[Port]
+) -> Iterator[Finding]:
+    """Compare the lanes that were asked for with those that ports run, where PortInfo says it."""
+    captured = [port for port in ports if port in fabric.oper_vls]
+    if not captured:
+        return
+    port = captured[0]
+    running = fabric.oper_vls[port]
+    if configured.max_vls.line and number(configured.max_vls.value) != running:
+        yield Finding(
+            "MAX_VLS_IGNORED",
+            _where(conf, configured.max_vls, kind),
+            f"{configured.max_vls.value} has no effect: {fabric.show(port)} runs {running} data lanes; "
+            "max_op_vls limits them",
+        )
+    option = conf.get("max_op_vls")
+    if option and conf.max_op_vls is not None and running > conf.max_op_vls:
+        yield Finding(
+            "MAX_OP_VLS_EXCEEDED",
+            _where(conf, option, kind),
+            f"{option.value} allows {conf.max_op_vls} data lanes, {fabric.show(port)} runs {running}",
+        )
 
 
 def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: Kind) -> Iterator[Finding]:
@@ -177,9 +195,8 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _exceeded(fabric: Fabric, groups: dict[tuple[bool, ProgrammedVLArb], list[Port]]) -> Iterator[Finding]:
-    for (_, programmed), ports in groups.items():
-        vls = fabric.data_vls_of(ports[0])
+def _exceeded(fabric: Fabric, groups: _Groups) -> Iterator[Finding]:
+    for (_, vls, programmed), ports in groups.items():
         beyond = sorted({e.vl for e in programmed.high + programmed.low if e.weight and e.vl >= vls})
         if beyond:
             yield Finding(
@@ -197,17 +214,19 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
         yield Finding("SL2VL_SHORT", where, f"{option.value.count(',') + 1} of 16 lanes given: the other SLs take VL 0")
     if _own_tables(conf):
         return
-    rows: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+    if option.value.count(",") > 15:
+        given = option.value.count(",") + 1
+        yield Finding("ENTRIES_DROPPED", where, f"{given} lanes given, there are 16 SLs: {given - 16} were dropped")
+    rows: dict[tuple[int, tuple[int, ...]], list[tuple[int, int, int]]] = {}
     for (guid, source, to), row in sorted(fabric.sl2vl.items()):
         node = fabric.nodes[guid]
         if node.kind is kind and to and to in node.links:
-            rows.setdefault(row, []).append((guid, source, to))
-    for row, keys in rows.items():
+            rows.setdefault((fabric.data_vls_of(Port(guid, to)), row), []).append((guid, source, to))
+    for (lanes, row), keys in rows.items():
         guid, source, to = keys[0]
         port = Port(guid, to)
         at = f"{fabric.show(port)} from port {source}" + (f" and {len(keys) - 1} more rows" if len(keys) > 1 else "")
         vls = next((v for v in _MASKS if configured.programmed_row(v) == row), None)
-        lanes = fabric.data_vls_of(port)
         if vls is None:
             yield Finding("SL2VL_DIFFERS", where, f"{at}: {_spell(row)} is not what OpenSM makes of this option")
             continue

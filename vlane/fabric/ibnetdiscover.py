@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read_ibnetdiscover"]
 
-_NODE = re.compile(r'(?:Switch|Ca|Rt)\s+(\d+)\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*?)"(.*))?$')
+_NODE = re.compile(r'(?:Switch|Ca|Rt)\s+([0-9]{1,9})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*?)"(.*))?$')
 _LINK = re.compile(
-    r'\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([SHR])-([0-9a-fA-F]{1,16})"\[(\d+)\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
+    r'\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s+"([SHR])-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
 )
-_LID = re.compile(r"\blid (\d+)")
-_LMC = re.compile(r"\blmc (\d+)")
+_LID = re.compile(r"\blid ([0-9]{1,9})")
+_LMC = re.compile(r"\blmc ([0-9]{1,9})")
 _HEADER = re.compile(r"(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=")
 _MAX_LID, _MAX_PORT = 0xBFFF, 254
 
@@ -70,7 +70,7 @@ def read_ibnetdiscover(path: Path) -> dict[int, Node]:
 def _node(dump: TextFile, ports: str, letter: str, guid: str, name: str | None, rest: str | None) -> Node:
     node = Node(int(guid, 16), Kind(letter), name or "", dump.number("ports", ports, 1, _MAX_PORT))
     if node.kind is Kind.SWITCH and (lid := _LID.search(rest or "")):
-        node.lids[0] = dump.number("lid", lid.group(1), 0, _MAX_LID)
+        node.lids[0] = dump.number("lid", lid.group(1), 1, _MAX_LID)
         lmc = _LMC.search(rest or "")
         node.lmc[0] = dump.number("lmc", lmc.group(1), 0, 7) if lmc else 0
     return node
@@ -83,9 +83,9 @@ def _link(dump: TextFile, node: Node, port: str, letter: str, guid: str, far: st
     Kind(letter)
     node.links[number] = Port(int(guid, 16), dump.number("far port", far, 1, _MAX_PORT))
     if node.kind is not Kind.SWITCH:
-        lid = re.match(r"\s*lid (\d+)(?:\s+lmc (\d+))?", rest or "")
+        lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", rest or "")
         if not lid:
             dump.refuse("comment", "an adapter's lid and lmc", (rest or "").strip())
-        node.lids[number] = dump.number("lid", lid.group(1), 0, _MAX_LID)
+        node.lids[number] = dump.number("lid", lid.group(1), 1, _MAX_LID)
         node.lmc[number] = dump.number("lmc", lid.group(2) or "0", 0, 7)
     return Port(node.guid, number)

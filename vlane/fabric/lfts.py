@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["read_lfts"]
 
 _HEAD = re.compile(r"Unicast lids \[.*\] of switch .*guid 0x([0-9a-fA-F]{1,16})")
-_ROW = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\s*(?:[#:].*)?$")
-_TAIL = re.compile(r"(\d+) (valid )?lids dumped")
+_ROW = re.compile(r"0x([0-9a-fA-F]{1,4})\s+([0-9]{1,3})\s*(?:[#:].*)?$")
+_TAIL = re.compile(r"([0-9]{1,9}) (valid )?lids dumped")
 _COLUMNS = ("Lid  Out", "Port     Info")
 _NO_PORT = 255
 

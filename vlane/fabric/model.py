@@ -149,8 +149,8 @@ class Fabric:
         return self.oper_vls.get(port, self.data_vls)
 
     def limit_of(self, port: Port) -> int:
-        """Return LimitOfHighPriority as configured for the port's type; 0, OpenSM's default, without a file."""
-        return 0 if self.conf is None else self.conf.limit(self.nodes[port.guid].kind)
+        """Return LimitOfHighPriority as configured for the port's type; 0, OpenSM's default, without a file or QoS."""
+        return 0 if self.conf is None or not self.conf.qos else self.conf.limit(self.nodes[port.guid].kind)
 
     def table_of(self, port: Port) -> VLArbTable:
         """Return the port's arbitration table with its limit."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vlane.errors import InputError
 from vlane.fabric.model import Kind, SL2VLRow
 from vlane.textfile import TextFile
-from vlane.vlarb import MAX_ENTRIES, VLArbEntry
+from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,14 +24,14 @@ __all__ = ["Configured", "OpenSMConf", "Option", "Pair", "read_opensm_conf"]
 _TYPE_PREFIX = {Kind.CA: "qos_ca_", Kind.SWITCH: "qos_swe_", Kind.ROUTER: "qos_rtr_"}
 _DEFAULTS = {
     "max_vls": "15",
-    "high_limit": "0",
     "vlarb_high": ",".join(f"{vl}:{4 if vl == 0 else 0}" for vl in range(15)),
     "vlarb_low": ",".join(f"{vl}:{0 if vl == 0 else 4}" for vl in range(15)),
     "sl2vl": ",".join(map(str, (*range(15), 7))),
 }
-_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
-_PAIR = re.compile(r"\s*\d+\s*:\s*-?\d+\s*$")
+_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]{1,64}|0[0-7]{0,64}|[1-9][0-9]{0,64})")
+_PAIR = re.compile(r"\s*[0-9]{1,9}\s*:\s*-?[0-9]{1,9}\s*$")
 _ULONG = 1 << 64
+_OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
 _SLS = 16
 
 
@@ -74,15 +74,17 @@ class Configured:
 
     Parameters
     ----------
-    high, low, sl2vl, max_vls, high_limit : Option
+    high, low, sl2vl, max_vls : Option
         The type's own, else the general one, else OpenSM's default.
+    high_limits : tuple of Option
+        The type's own and the general one, as far as they are set.
     """
 
     high: Option
     low: Option
     sl2vl: Option
     max_vls: Option
-    high_limit: Option
+    high_limits: tuple[Option, ...]
 
     def pairs(self, option: Option) -> list[Pair]:
         """Return the entries of a list as OpenSM reads them, at most 64."""
@@ -100,21 +102,24 @@ class Configured:
         return tuple(entries + [VLArbEntry(0, 0)] * (cap - len(entries)))
 
     def lanes(self) -> list[int]:
-        """Return the lanes of the sl2vl option as OpenSM reads them: 16, missing ones 0."""
+        """Return the lanes of the sl2vl option as they are written: 16, missing ones 0."""
         lanes, text = [], self.sl2vl.value
         for _ in range(_SLS):
             vl, text = _strtoul(text)
-            lanes.append(vl & 0xF)
+            lanes.append(vl)
         return lanes
 
     def programmed_row(self, vls: int) -> SL2VLRow:
         """Return the SL2VL row that a port with that many lanes gets; 15 stays 15."""
-        return tuple(vl if vl == 15 else vl & _mask(vls) for vl in self.lanes())
+        return tuple(vl if vl == 15 else vl & _mask(vls) for vl in (vl & 0xF for vl in self.lanes()))
 
     def limit(self) -> int:
-        """Return the limit that is programmed: an unusable one is replaced by 0."""
-        value = self.high_limit.value.strip()
-        return int(value) if re.fullmatch(r"\d{1,3}", value) and int(value) <= 255 else 0
+        """Return the limit that is programmed: the first usable one of the type's, the general one and 0."""
+        return next(value for value in (*map(_limit, self.high_limits), 0) if value is not None)
+
+    def refused_limits(self) -> list[Option]:
+        """Return the limits that OpenSM passes over."""
+        return [option for option in self.high_limits if _limit(option) is None]
 
     def malformed(self, option: Option) -> list[str]:
         """Return the comma-separated parts of a list that are not VL:weight."""
@@ -144,13 +149,21 @@ class OpenSMConf:
     def qos(self) -> bool:
         """Whether OpenSM programs QoS tables at all."""
         option = self.get("qos")
-        return option is not None and option.value.upper() == "TRUE"
+        return option is not None and option.value == "TRUE"
 
     def configured(self, kind: Kind) -> Configured:
         """Return what holds for the ports of one kind of node (of a switch: its external ports)."""
-        return Configured(
-            *(self._effective(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl", "max_vls", "high_limit"))
+        high, low, sl2vl, max_vls = (
+            self._effective(kind, name) for name in ("vlarb_high", "vlarb_low", "sl2vl", "max_vls")
         )
+        limits = (self.get(prefix + "high_limit") for prefix in (_TYPE_PREFIX[kind], "qos_"))
+        return Configured(high, low, sl2vl, max_vls, tuple(filter(None, limits)))
+
+    @property
+    def max_op_vls(self) -> int | None:
+        """The data lanes that max_op_vls allows, or ``None`` if it is not set or unknown."""
+        option = self.get("max_op_vls")
+        return _OP_VLS.get(option.value) if option else None
 
     def limit(self, kind: Kind) -> int:
         """Return LimitOfHighPriority of the ports of one kind of node."""
@@ -175,10 +188,10 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
         text = line.split("#", 1)[0].strip()
         if not text:
             continue
-        name, _, value = text.partition(" ")
+        name, value = [*text.split(None, 1), ""][:2]
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             dump.refuse("line", "an option name and its value", text)
-        options.append(Option(name, value.strip(), dump.line))
+        options.append(Option(name, value.strip().strip('"'), dump.line))
     if not options:
         raise InputError("content", "OpenSM options", "none", source=str(path))
     return OpenSMConf(path.name, tuple(options))
@@ -187,6 +200,15 @@ def read_opensm_conf(path: Path) -> OpenSMConf:
 def _mask(vls: int) -> int:
     """Lanes 1, 2, 4, 8, 15 mask with 0, 1, 3, 7, 15."""
     return 15 if vls >= 15 else (1 << (vls - 1).bit_length()) - 1
+
+
+def _limit(option: Option) -> int | None:
+    """Return a limit as strtol with base 0 reads it, or ``None`` if OpenSM passes it over."""
+    found = _NUMBER.fullmatch(option.value)
+    if found is None or found.group(1) == "-":
+        return None
+    value, _ = _strtoul(option.value)
+    return value if value <= LIMIT_UNBOUNDED else None
 
 
 def _strtoul(text: str) -> tuple[int, str]:

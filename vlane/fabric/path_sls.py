@@ -29,9 +29,13 @@ def read_path_csv(path: Path) -> dict[tuple[int, int], int]:
     sls: dict[tuple[int, int], int] = {}
     header: list[str] = []
     for line in dump:
+        if not line.strip():
+            continue
         cells = [cell.strip() for cell in line.split(",")]
         if not header:
             header = cells
+            if len(set(header)) != len(header):
+                dump.refuse("header", "a CSV row of different names", line)
             if missing := [name for name in _COLUMNS if name not in header]:
                 dump.refuse("header", f"a CSV row with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
             continue

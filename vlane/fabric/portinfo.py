@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from vlane.fabric.lids import LidBook
 from vlane.fabric.model import Port
 from vlane.textfile import TextFile
 
@@ -13,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["read_portinfo"]
 
-_HEAD = re.compile(r"# Port info: Lid (\d+) port (\d+)")
-_OPER = re.compile(r"OperVLs:\.*VL0(?:-(\d+))?$")
+_HEAD = re.compile(r"# Port info: Lid ([0-9]{1,9}) port ([0-9]{1,9})")
+_OPER = re.compile(r"OperVLs:\.*VL0(?:-([0-9]{1,9}))?$")
 
 
-def read_portinfo(path: Path, owners: dict[int, Port]) -> dict[Port, int]:
+def read_portinfo(path: Path, lids: LidBook) -> dict[Port, int]:
     """Return the operational data lanes of each port that was asked.
 
     Parameters
     ----------
     path : Path
         The output of one or more queries.
-    owners : dict of int to Port
+    lids : LidBook
         The port of each LID.
 
     Raises
@@ -38,10 +39,7 @@ def read_portinfo(path: Path, owners: dict[int, Port]) -> dict[Port, int]:
     for line in dump:
         text = line.strip()
         if found := _HEAD.match(text):
-            owner = owners.get(int(found.group(1)))
-            if owner is None:
-                dump.refuse("LID", "of a port in ibnetdiscover", found.group(1))
-            port = Port(owner.guid, int(found.group(2)) or owner.number)
+            port = lids.port(dump, found.group(1), found.group(2))
         elif text.startswith("OperVLs:"):
             found = _OPER.match(text)
             if found is None or port is None:

@@ -58,6 +58,8 @@ class Trace:
         Pairs by SL.
     assumed : int
         Pairs without a path record, taken as SL 0.
+    bare : set of (int, int, int)
+        Rows of SL2VL, by (GUID, input, output), that are missing: VL = SL modulo the data lanes is taken.
     """
 
     traffic: dict[Hop, int] = field(default_factory=dict)
@@ -65,11 +67,17 @@ class Trace:
     unreachable: list[Unreachable] = field(default_factory=list)
     sls: dict[int, int] = field(default_factory=dict)
     assumed: int = 0
+    bare: set[tuple[int, int, int]] = field(default_factory=set)
 
 
 def trace_pairs(fabric: Fabric) -> Trace:
-    """Follow every ordered pair of adapter LIDs; a pair with no path record takes SL 0."""
+    """Follow every ordered pair of adapter LIDs; a pair with no path record takes SL 0.
+
+    Without any forwarding table nothing is followed, unless no switch needs one.
+    """
     trace = Trace()
+    if not fabric.lfts and fabric.of_kind(Kind.SWITCH):
+        return trace
     owners = fabric.port_of_lid()
     adapters = {lid: port for lid, port in owners.items() if fabric.nodes[port.guid].kind is not Kind.SWITCH}
     for slid, source in sorted(adapters.items()):
@@ -88,9 +96,12 @@ def trace_pairs(fabric: Fabric) -> Trace:
     return trace
 
 
-def _vl(fabric: Fabric, guid: int, source: int, to: int, sl: int) -> int:
+def _vl(fabric: Fabric, trace: Trace, guid: int, source: int, to: int, sl: int) -> int:
     row = fabric.sl2vl.get((guid, source, to))
-    return row[sl] if row else sl % fabric.data_vls_of(Port(guid, to))
+    if row:
+        return row[sl]
+    trace.bare.add((guid, source, to))
+    return sl % fabric.data_vls_of(Port(guid, to))
 
 
 def _follow(fabric: Fabric, trace: Trace, source: Port, target: Port, dlid: int, sl: int) -> str:
@@ -99,7 +110,7 @@ def _follow(fabric: Fabric, trace: Trace, source: Port, target: Port, dlid: int,
     output, arrived_on = source, 0
     reason = ""
     while not reason:
-        vl = _vl(fabric, output.guid, arrived_on, output.number, sl)
+        vl = _vl(fabric, trace, output.guid, arrived_on, output.number, sl)
         if vl == DROP_VL:
             reason = f"{fabric.show(output)} drops SL {sl}: its VL is 15"
             break

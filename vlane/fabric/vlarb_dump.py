@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from vlane.fabric.lids import LidBook
 from vlane.fabric.model import Port, ProgrammedVLArb
 from vlane.textfile import TextFile
 from vlane.vlarb import MAX_ENTRIES, VLArbEntry
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_smpquery_vlarb"]
 
-_HEAD = re.compile(r"# VLArbitration tables: Lid (\d+) port (\d+) LowCap (\d+) HighCap (\d+)")
+_HEAD = re.compile(
+    r"# VLArbitration tables: Lid ([0-9]{1,9}) port ([0-9]{1,9}) LowCap ([0-9]{1,9}) HighCap ([0-9]{1,9})"
+)
 _LIST = re.compile(r"# (Low|High) priority VL Arbitration Table:")
 _ROW = re.compile(r"(VL|WEIGHT)\s*: \|(.*)\|$")
 
@@ -28,14 +31,14 @@ class _Table:
         self.vls: list[int] = []
 
 
-def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, ProgrammedVLArb]:
+def read_smpquery_vlarb(path: Path, lids: LidBook) -> dict[Port, ProgrammedVLArb]:
     """Return the lists of every port that was asked.
 
     Parameters
     ----------
     path : Path
         The output of one or more queries.
-    owners : dict of int to Port
+    lids : LidBook
         The port of each LID.
 
     Raises
@@ -52,7 +55,7 @@ def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, Progr
         asked = text.startswith("$")
         if found := _HEAD.match(text):
             _finish(dump, tables, table)
-            table = _table(dump, owners, found)
+            table = _table(dump, lids, found)
         elif (found := _LIST.match(text)) and table is not None:
             table.current = found.group(1)
         elif not text or asked:
@@ -69,15 +72,13 @@ def read_smpquery_vlarb(path: Path, owners: dict[int, Port]) -> dict[Port, Progr
     return tables
 
 
-def _table(dump: TextFile, owners: dict[int, Port], found: re.Match[str]) -> _Table:
-    lid, number, low_cap, high_cap = (int(group) for group in found.groups())
-    owner = owners.get(lid)
-    if owner is None:
-        dump.refuse("LID", "of a port in ibnetdiscover", lid)
+def _table(dump: TextFile, lids: LidBook, found: re.Match[str]) -> _Table:
+    port = lids.port(dump, found.group(1), found.group(2))
+    low_cap, high_cap = int(found.group(3)), int(found.group(4))
     for name, cap in (("LowCap", low_cap), ("HighCap", high_cap)):
         if cap > MAX_ENTRIES:
             dump.refuse(name, f"0 to {MAX_ENTRIES}", cap)
-    return _Table(Port(owner.guid, number or owner.number), low_cap, high_cap)
+    return _Table(port, low_cap, high_cap)
 
 
 def _row(dump: TextFile, table: _Table, what: str, cells: list[str]) -> None:
