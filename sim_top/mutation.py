@@ -13,7 +13,8 @@ from vlane.sim_top.blocks import Block
 from vlane.tb.lockstep import BATCH
 from vlane.tb.model import CompiledModel, Words
 from vlane.tb.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
-from vlane.tb.stimulus_vlarb import VLArbTraffic, qualification
+from vlane.tb.qualification_vlarb import qualification
+from vlane.tb.stimulus_vlarb import VLArbTraffic
 
 __all__ = ["MutationRun", "mutation_run"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vlane.tb.stimulus_vlarb import Phase, qualification
+from vlane.tb.qualification_vlarb import qualification
+from vlane.tb.stimulus_vlarb import Phase
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric

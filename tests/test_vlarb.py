@@ -16,7 +16,8 @@ from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, play
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import CompiledModel, compile_model
-from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic, qualification
+from vlane.tb.qualification_vlarb import qualification
+from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
 from vlane.tb.tables_vlarb import random_tables
 from vlane.tb.tb_vlarb import encode_plan
 

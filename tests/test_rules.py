@@ -1,0 +1,177 @@
+"""The repository's own rules: what is shipped, documented, exported and said."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from amaranth.lib import wiring
+from vlane.hdl.egress import HeadsSignature
+from vlane.hdl.list_search import ListSearch
+from vlane.hdl.vlarb import VLArb
+from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
+from vlane.sim_top.blocks import BLOCKS
+
+import vlane
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def module_names() -> list[str]:
+    names = []
+    for folder, package in FOLDERS.items():
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            parts = list(file.relative_to(ROOT / folder).with_suffix("").parts)
+            if parts[-1] == "__main__":
+                continue
+            names.append(".".join([package, *(part for part in parts if part != "__init__")]))
+    return names
+
+
+def modules() -> list[ModuleType]:
+    return [importlib.import_module(name) for name in module_names()]
+
+
+def test_packages_of_the_wheel_are_the_folders_of_the_tree() -> None:
+    """A fixed list loses new subpackages from the wheel."""
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+
+    in_tree = set()
+    for folder, package in FOLDERS.items():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            in_tree.add(".".join([package, *init.parent.relative_to(ROOT / folder).parts]))
+    assert listed == in_tree
+
+
+@pytest.mark.slow
+def test_wheel_holds_every_module_and_nothing_else(tmp_path: Path) -> None:
+    """Site-packages gains one name, with every source and every file that sources read."""
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), "."],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+
+    wheel = zipfile.ZipFile(next(tmp_path.glob("*.whl")))
+    held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    wanted = set()
+    for folder, package in FOLDERS.items():
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2"}:
+                wanted.add("/".join([*package.split("."), *file.relative_to(ROOT / folder).parts]))
+    assert held == wanted
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_names())
+def test_exported_names_exist_and_are_all_of_them(module: ModuleType) -> None:
+    """What a module exports is there; what it defines without an underscore, other layers may see."""
+    exported = set(getattr(module, "__all__", []))
+
+    assert all(hasattr(module, name) for name in exported)
+    documented = {
+        name for name in exported if inspect.isclass(getattr(module, name)) or inspect.isfunction(getattr(module, name))
+    }
+    assert all(inspect.getdoc(getattr(module, name)) for name in documented)
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_names())
+def test_examples_in_docstrings_hold(module: ModuleType) -> None:
+    """An example that no longer holds is worse than none."""
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("documented", "signature"),
+    [
+        (VLArb, VLArb().signature),
+        (VLArbBanks, VLArbBanks(data_vls=4, entries=4).signature),
+        (ListSearch, ListSearch(4).signature),
+        (HeadsSignature, HeadsSignature(4)),
+        (ProgramSignature, ProgramSignature()),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_members_of_the_docstring_are_those_of_the_signature(documented: type, signature: wiring.Signature) -> None:
+    """Name and direction of every port, no more and no fewer."""
+    text = inspect.getdoc(documented) or ""
+    section = re.search(r"Members\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.DOTALL)
+    assert section is not None
+
+    said = {
+        name.strip(): flow
+        for names, flow in re.findall(r"^([\w, ]+) : (In|Out)\(", section.group(1), re.MULTILINE)
+        for name in names.split(",")
+    }
+    assert said == {name: member.flow.name for name, member in signature.members.items()}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_noun_has_its_five_files(name: str) -> None:
+    """Whoever knows one block knows where every other stands."""
+    for file in (f"golden/{name}.py", f"hdl/{name}.py", f"tb/tb_{name}.py", f"tests/test_{name}.py", f"docs/{name}.md"):
+        assert (ROOT / file).is_file(), file
+
+
+@pytest.mark.parametrize("page", DOCS, ids=[page.name for page in DOCS])
+def test_links_and_paths_of_the_docs_exist(page: Path) -> None:
+    """Links lead somewhere, named files are there, commands are known."""
+    text = page.read_text()
+
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+    for file in re.findall(r"`((?:docs|tests|golden|hdl|tb|sim_top|bench|vlane)/[\w./-]+)`", text):
+        assert (ROOT / file).exists(), file
+    makefile = (ROOT / "Makefile").read_text()
+    for goal in re.findall(r"`make ([a-z]+)", text):
+        assert f"\n{goal}:" in makefile, goal
+
+
+def test_commands_in_the_docs_are_accepted() -> None:
+    """Every `vlane VERB` line of the README names a verb and options that exist."""
+    import typer  # noqa: PLC0415
+    from vlane.sim_top.cli import app  # noqa: PLC0415
+
+    group = typer.main.get_command(app)
+    verbs = set(group.commands) | {f"fabric {name}" for name in group.commands["fabric"].commands}  # type: ignore[attr-defined]
+    used = set(re.findall(r"^(?:\.venv/bin/)?vlane ((?:fabric )?\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+
+    assert used
+    assert used <= verbs
+
+
+def test_no_path_of_a_machine_in_the_tree() -> None:
+    """The product speaks of itself alone."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    for name in filter(None, tracked.split("\0")):
+        file = ROOT / name
+        if file.is_file() and file.suffix not in {".png", ".gif"} and not name.startswith("tests/"):
+            assert not re.search(r"(?<![\w.~])/(work|home|root|farm)/", file.read_text(errors="replace")), name
+
+
+def test_every_module_is_short_enough() -> None:
+    """Past about 300 lines a module holds a second noun."""
+    long = {
+        file.name: count
+        for name in FOLDERS
+        for file in (ROOT / name).rglob("*.py")
+        if (count := len(file.read_text().splitlines())) > 400
+    }
+
+    assert long == {}
+
+
+def test_versions_agree() -> None:
+    """One version, said twice."""
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == vlane.__version__
+    assert list(pkgutil.iter_modules(vlane.__path__))
