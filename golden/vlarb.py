@@ -131,7 +131,14 @@ def serves(vl: int, weight: int, eligible: int) -> bool:
 
 
 @kernel
-def search(state: VLArbState, which: int, eligible: int, data_vls: int, rules: NDArray[np.int64]) -> int:
+def search(
+    state: VLArbState,
+    which: int,
+    eligible: int,
+    data_vls: int,
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
     """Return the entry that a list would serve, or -1 if none of its entries can.
 
     The current entry while it has weight left (A5), else the next one that can send, in list order and
@@ -149,8 +156,8 @@ def search(state: VLArbState, which: int, eligible: int, data_vls: int, rules: N
     for _ in range(len(vls)):
         entry = entry + 1 if entry + 1 < len(vls) else 0
         if serves(vls[entry], weights[entry], eligible):
-            rules[rule.ZERO_WEIGHT_SKIPPED] += passed_zero
-            rules[rule.BAD_ENTRY_SKIPPED] += passed_bad
+            rules[rule.ZERO_WEIGHT_SKIPPED] += commit and passed_zero
+            rules[rule.BAD_ENTRY_SKIPPED] += commit and passed_bad
             return entry
         passed_zero |= weights[entry] == 0 and (eligible >> vls[entry]) & 1 != 0
         passed_bad |= vls[entry] >= data_vls
@@ -208,9 +215,8 @@ def decide_data(
     """
     regs = state.regs
     bank = regs[BANK]
-    seen = rules if commit else np.zeros_like(rules)
-    high = search(state, HIGH, eligible, data_vls, seen)
-    low = search(state, LOW, eligible, data_vls, seen)
+    high = search(state, HIGH, eligible, data_vls, commit, rules)
+    low = search(state, LOW, eligible, data_vls, commit, rules)
     expired = regs[COUNTER] <= 0
     use_high = high != _STALLED and (not expired or low == _STALLED)
     use_low = not use_high and low != _STALLED

@@ -166,15 +166,15 @@ def _print_cosim(result: CosimResult) -> None:
         for lane in entry.lanes:
             shares = (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)
             counts = [str(lane.packets), str(lane.longest_wait_cycles)]
-            rows.append([lane.list, str(lane.vl), str(lane.weight), *(f"{100 * s:.1f} %" for s in shares), *counts])
+            rows.append([lane.list, str(lane.vl), str(lane.weight), *(f"{100 * s:.1f}" for s in shares), *counts])
         columns = [
             "list",
             ">VL",
             ">weight",
-            ">weight share",
-            ">64-byte",
-            ">MTU",
-            ">of the link",
+            ">weight %",
+            ">64 B %",
+            ">MTU %",
+            ">link %",
             ">packets",
             ">longest wait",
         ]

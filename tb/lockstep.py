@@ -6,18 +6,22 @@ Golden prepares the next batch on a thread of its own while the hardware runs th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from queue import SimpleQueue
+from typing import Protocol, Self
 
 import numpy as np
 from vlane.tb.model import CompiledModel, Words
 
 __all__ = ["BATCH", "Mismatch", "Outcome", "Source", "run_lockstep"]
 
-BATCH = 8192
+BATCH = 4096
 """Cycles per call of the hardware."""
+
+_BUFFERS = 4
+_NOTHING = (np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint64))
 
 
 class Source(Protocol):
@@ -86,36 +90,64 @@ def run_lockstep(
         Called with (first cycle, inputs, outputs) of every batch that agreed.
     """
     model.restart()
-    start = time.perf_counter()
-    buffers = [
-        (np.zeros((BATCH, model.input_words), np.uint64), np.zeros((BATCH, model.output_words), np.uint64))
-        for _ in range(2)
-    ]
     got = np.empty((BATCH, model.output_words), np.uint64)
+    start = time.perf_counter()
     cycle = 0
-    with ThreadPoolExecutor(1) as golden:
-        pending = golden.submit(source.fill, *buffers[0])
-        for batch in range(1 << 62):
-            count = pending.result()
-            if count == 0:
-                break
-            rows, expected = buffers[batch % 2]
-            pending = golden.submit(source.fill, *buffers[1 - batch % 2])
-            model.run(rows[:count], got[:count])
-            if not np.array_equal(got[:count], expected[:count]):
-                pending.result()
-                at = int(np.flatnonzero((got[:count] != expected[:count]).any(axis=1))[0])
+    with ThreadPoolExecutor(1) as golden, _Prepared(source, model, golden) as batches:
+        for rows, expected in batches:
+            outputs = model.run(rows, got[: len(rows)])
+            if not np.array_equal(outputs, expected):
+                at = int(np.flatnonzero((outputs != expected).any(axis=1))[0])
                 mismatch = Mismatch(
                     cycle + at,
                     _named(model.inputs, rows[at]),
                     _named(model.outputs, expected[at]),
-                    _named(model.outputs, got[at]),
+                    _named(model.outputs, outputs[at]),
                 )
                 return Outcome(cycle + at + 1, mismatch, time.perf_counter() - start)
             if observe is not None:
-                observe(cycle, rows[:count], got[:count])
-            cycle += count
+                observe(cycle, rows, outputs)
+            cycle += len(rows)
     return Outcome(cycle, None, time.perf_counter() - start)
+
+
+class _Prepared:
+    """Batches of a source, prepared ahead on another thread in a few buffers that go round."""
+
+    def __init__(self, source: Source, model: CompiledModel, pool: ThreadPoolExecutor) -> None:
+        self._source = source
+        self._free: SimpleQueue[tuple[Words, Words] | None] = SimpleQueue()
+        self._filled: SimpleQueue[tuple[Words, Words, int]] = SimpleQueue()
+        for _ in range(_BUFFERS):
+            rows = np.zeros((BATCH, model.input_words), np.uint64)
+            self._free.put((rows, np.zeros((BATCH, model.output_words), np.uint64)))
+        self._done = pool.submit(self._fill)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._free.put(None)
+        self._done.result()
+
+    def _fill(self) -> None:
+        count = 1
+        try:
+            while count and (buffer := self._free.get()) is not None:
+                count = self._source.fill(*buffer)
+                self._filled.put((*buffer, count))
+        except BaseException:
+            self._filled.put((*_NOTHING, 0))
+            raise
+
+    def __iter__(self) -> Iterator[tuple[Words, Words]]:
+        """Yield (inputs, expected outputs); a batch is valid until the next one is asked for."""
+        while True:
+            rows, expected, count = self._filled.get()
+            if not count:
+                return
+            yield rows[:count], expected[:count]
+            self._free.put((rows, expected))
 
 
 def _named(columns: dict[str, slice], row: Words) -> dict[str, int]:

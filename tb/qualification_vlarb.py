@@ -63,7 +63,7 @@ def qualification(*, data_vls: int, entries: int, cycles: int, seed: int) -> Qua
                 hold=24,
                 stall=48,
                 vl15=6,
-                reset=24,
+                reset=64,
                 rewrite=4,
             ),
             Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),

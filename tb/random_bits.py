@@ -30,5 +30,5 @@ def draw(bits: NDArray[np.uint64]) -> int:
 
 @kernel
 def below(bits: NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer of 0 to ``bound`` - 1; the bias is below 2**-54 for bounds below 256."""
-    return draw(bits) % bound
+    """Return a random integer of 0 to ``bound`` - 1, ``bound`` below 2**31; the bias is below ``bound`` / 2**32."""
+    return ((draw(bits) >> 30) * bound) >> 32

@@ -80,7 +80,7 @@ class Phase:
 
 
 (P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
-(T_BUSY, T_WRITE, T_TABLE, T_SWAPS_LEFT, T_HELD) = range(5)
+(T_BUSY, T_WRITE, T_TABLE, T_NOW) = range(4)
 
 
 class Traffic(NamedTuple):
@@ -89,7 +89,7 @@ class Traffic(NamedTuple):
     request: NDArray[np.int64]
     fits: NDArray[np.int64]
     blocks: NDArray[np.int64]
-    waited: NDArray[np.int64]
+    since: NDArray[np.int64]
     regs: NDArray[np.int64]
     bits: NDArray[np.uint64]
 
@@ -126,7 +126,7 @@ def new_statistics() -> Statistics:
 
 @kernel
 def _new_head(traffic: Traffic, lane: int, chances: NDArray[np.int64]) -> None:
-    traffic.waited[lane] = 0
+    traffic.since[lane] = traffic.regs[T_NOW]
     if below(traffic.bits, _CERTAIN) < chances[P_EXTREMES]:
         traffic.blocks[lane] = 1 if below(traffic.bits, 2) else MAX_PACKET_BLOCKS
     else:
@@ -141,10 +141,11 @@ def _arrivals(traffic: Traffic, data_vls: int, lanes: int, chances: NDArray[np.i
         if empty == 0:
             break
         empty &= draw(traffic.bits)
-    for lane in range(data_vls):
-        if (empty >> lane) & 1:
-            _new_head(traffic, lane, chances)
-    traffic.request[0] |= empty
+    if empty != 0:
+        for lane in range(data_vls):
+            if (empty >> lane) & 1:
+                _new_head(traffic, lane, chances)
+        traffic.request[0] |= empty
     if (
         lanes > data_vls
         and not (traffic.request[0] >> data_vls) & 1
@@ -190,7 +191,7 @@ def _account(traffic: Traffic, lane: int, vl: int, source: int, stats: Statistic
     stats.decisions[0] += 1
     stats.packets[vl, source] += 1
     stats.blocks[vl, source] += traffic.blocks[lane]
-    stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.waited[lane])
+    stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.regs[T_NOW] - traffic.since[lane])
 
 
 @kernel
@@ -222,7 +223,7 @@ def _fill(
             word = draw(traffic.bits)
             write = (word & 1, (word >> 1) & 3, (word >> 3) & 63, (word >> 9) & 15, (word >> 13) & 255)
             swap = (word >> 21) & 63 == 0
-            resets = (word >> 27) & 0xFFF == 0
+            resets = (word >> 27) & 0x1FF == 0
             ready, hold = chance & 7 != 0, (chance >> 3) & 7 == 0
         else:
             _arrivals(traffic, data_vls, lanes, chances)
@@ -256,8 +257,7 @@ def _fill(
             _account(traffic, lane, vl, source, stats)
             regs[T_BUSY] = traffic.blocks[lane] - 1
             traffic.request[0] &= ~(1 << lane)
-        for waiting in range(lanes):
-            traffic.waited[waiting] += 1
+        regs[T_NOW] += 1
         if regs[T_WRITE] >= 0:
             regs[T_WRITE] += 1
             if swap:
@@ -272,7 +272,7 @@ def _fill(
     for lane in range(lanes):
         if (traffic.request[0] >> lane) & 1:
             vl = lane if lane < data_vls else VL15
-            stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.waited[lane])
+            stats.longest_wait[vl] = max(stats.longest_wait[vl], traffic.regs[T_NOW] - traffic.since[lane])
 
 
 class VLArbTraffic:
@@ -327,7 +327,7 @@ class VLArbTraffic:
             np.full(1, (1 << self.lanes) - 1, np.int64),
             np.ones(_LANES, np.int64),
             np.zeros(_LANES, np.int64),
-            np.array([0, -1, 0, 0, 0], np.int64),
+            np.array([0, -1, 0, 0], np.int64),
             seeded(seed),
         )
         self._phase, self._done = 0, 0
@@ -349,7 +349,7 @@ class VLArbTraffic:
     def _enter(self, phase: Phase) -> None:
         """Start the waits of a phase anew; after a wild one nothing forbidden is left in the queues."""
         traffic = self._traffic
-        traffic.waited[:] = 0
+        traffic.since[:] = traffic.regs[T_NOW]
         if self._phase and self.phases[self._phase - 1].wild:
             traffic.request[0], traffic.fits[0] = 0, (1 << self.lanes) - 1
             traffic.blocks[:] = 1

@@ -29,12 +29,13 @@ def random_tables(count: int, *, data_vls: int, entries: int, seed: int) -> tupl
 
 
 def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
-    """Return tables that differ in the limit only: each of its bits alone tells two of them apart.
+    """Return tables that differ in the limit only: each of its bits is once alone, and once alone missing.
 
     The high list has one lane, the low list all lanes, so that the limit decides who sends.
     """
     low = tuple(VLArbEntry(index % data_vls, 64) for index in range(min(entries, data_vls)))
-    limits = (0, 1, 2, *(LIMIT_UNBOUNDED ^ 1 << bit for bit in range(8)), LIMIT_UNBOUNDED)
+    bits = [1 << bit for bit in range(8)]
+    limits = (0, *bits, *(LIMIT_UNBOUNDED ^ bit for bit in bits), LIMIT_UNBOUNDED)
     return tuple(VLArbTable((VLArbEntry(0, 255),), low, limit) for limit in limits)
 
 

@@ -1,0 +1,117 @@
+"""Speed of the ways to run the VL arbiter, as JSON: free-running, in lockstep, and under cocotb.
+
+Every figure is wall time of the same machine in the same run; read the ratios. ``cycles_per_cpu_second`` counts
+the CPU time of all threads of the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from vlane.paths import build_dir
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
+from vlane.tb.lockstep import BATCH, run_lockstep
+from vlane.tb.model import CompiledModel, compile_model
+from vlane.tb.qualification_vlarb import qualification
+from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
+from vlane.tb.tb_vlarb import encode_plan
+
+SIZES: list[dict[str, Any]] = [
+    {"data_vls": 8, "entries": 8, "vl15": True},
+    {"data_vls": 15, "entries": 64, "vl15": True},
+]
+
+
+def traffic(shape: dict[str, Any], model: CompiledModel, cycles: int) -> VLArbTraffic:
+    """Return random traffic through random tables."""
+    plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
+    phase = Phase(cycles, len(plan.tables) - 1, ready=200, idle_bits=1, extremes=32, stall=16, hold=8, vl15=2, rewrite=1)
+    return VLArbTraffic(**shape, tables=plan.tables, phases=(phase,), seed=1, columns=model.inputs)
+
+
+def timed(run: Callable[[], object]) -> tuple[float, float]:
+    """Return (wall, CPU) seconds of a call."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def recorded(shape: dict[str, Any], model: CompiledModel, cycles: int) -> np.ndarray[Any, Any]:
+    """Return the rows of the traffic, for the run without golden."""
+    source = traffic(shape, model, cycles)
+    rows = np.zeros((cycles, model.input_words), np.uint64)
+    expected = np.zeros((cycles, model.output_words), np.uint64)
+    done = 0
+    while done < cycles:
+        done += source.fill(rows[done : done + BATCH], expected[done : done + BATCH])
+    return rows
+
+
+def native(shape: dict[str, Any], cycles: int, repeats: int) -> dict[str, Any]:
+    """Return free-running and lockstep speed, taken in turns."""
+    free, lock, lock_cpu = [], [], []
+    with compile_model(BLOCKS["vlarb"].make(shape), "vlarb") as model:
+        rows = recorded(shape, model, cycles)
+        for _ in range(repeats):
+            model.restart()
+            free.append(cycles / timed(lambda: model.free_run(rows))[0])
+            source = traffic(shape, model, cycles)
+            wall, cpu = timed(lambda: run_lockstep(model, source))  # noqa: B023 - called at once
+            lock.append(cycles / wall)
+            lock_cpu.append(cycles / cpu)
+    return {
+        "free_running_cycles_per_second": round(statistics.median(free)),
+        "lockstep_cycles_per_second": round(statistics.median(lock)),
+        "lockstep_cycles_per_cpu_second": round(statistics.median(lock_cpu)),
+        "lockstep_to_free_running": round(statistics.median(a / b for a, b in zip(lock, free, strict=True)), 3),
+    }
+
+
+def cocotb(shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
+    """Return the speed of the bench that wakes in every cycle; ``None`` if the simulator is not installed."""
+    if not simulator_installed(simulator):
+        return None
+    plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
+    seconds = []
+    for length in (200, 200 + cycles):  # the difference leaves start-up out
+        outcome = run_cocotb(
+            BLOCKS["vlarb"].make(shape), top="vlarb", bench="vlane.tb.tb_vlarb", simulator=simulator,
+            where=build_dir("bench", f"{simulator}-{shape['data_vls']}-{shape['entries']}"),
+            environment=encode_plan(**shape, tables=plan.tables, seed=1, phases=(Phase(length, 0, idle_bits=1, stall=16),)),
+            tests=("agrees_with_golden_in_every_cycle",),
+        )  # fmt: skip
+        assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
+        seconds.append(outcome.seconds)
+    return cycles / (seconds[1] - seconds[0])
+
+
+def main() -> None:
+    """Print one JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cycles", type=int, default=1_000_000)
+    parser.add_argument("--cocotb-cycles", type=int, default=20_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args()
+    results = []
+    for shape in SIZES:
+        result = {"parameters": shape, **native(shape, given.cycles, given.repeats)}
+        for simulator in ("verilator", "icarus"):
+            speed = cocotb(shape, given.cocotb_cycles, simulator)
+            result[f"cocotb_{simulator}_cycles_per_second"] = speed and round(speed)
+            result[f"lockstep_to_cocotb_{simulator}"] = speed and round(result["lockstep_cycles_per_second"] / speed, 1)
+        results.append(result)
+    json.dump({"block": "vlarb", "cores": os.cpu_count(), "sizes": results}, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()
