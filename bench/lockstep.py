@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from vlane.paths import build_dir
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.lockstep import BATCH, run_lockstep
@@ -24,6 +23,8 @@ from vlane.tb.model import CompiledModel, compile_model
 from vlane.tb.qualification_vlarb import qualification
 from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
 from vlane.tb.tb_vlarb import encode_plan
+
+from vlane.paths import build_dir
 
 SIZES: list[dict[str, Any]] = [
     {"data_vls": 8, "entries": 8, "vl15": True},
@@ -34,8 +35,12 @@ SIZES: list[dict[str, Any]] = [
 def traffic(shape: dict[str, Any], model: CompiledModel, cycles: int) -> VLArbTraffic:
     """Return random traffic through random tables."""
     plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
-    phase = Phase(cycles, len(plan.tables) - 1, ready=200, idle_bits=1, extremes=32, stall=16, hold=8, vl15=2, rewrite=1)
-    return VLArbTraffic(**shape, tables=plan.tables, phases=(phase,), seed=1, columns=model.inputs)
+    phase = Phase(
+        cycles, len(plan.tables) - 1, ready=200, idle_bits=1, extremes=32, stall=16, hold=8, vl15=2, rewrite=1
+    )
+    return VLArbTraffic(
+        **shape, tables=plan.tables, phases=(phase,), seed=1, inputs=model.inputs, outputs=model.outputs
+    )
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -83,10 +88,11 @@ def cocotb(shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
     plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
     seconds = []
     for length in (200, 200 + cycles):  # the difference leaves start-up out
+        phases = (Phase(length, 0, idle_bits=1, stall=16),)
         outcome = run_cocotb(
             BLOCKS["vlarb"].make(shape), top="vlarb", bench="vlane.tb.tb_vlarb", simulator=simulator,
             where=build_dir("bench", f"{simulator}-{shape['data_vls']}-{shape['entries']}"),
-            environment=encode_plan(**shape, tables=plan.tables, seed=1, phases=(Phase(length, 0, idle_bits=1, stall=16),)),
+            environment=encode_plan(**shape, tables=plan.tables, seed=1, phases=phases),
             tests=("agrees_with_golden_in_every_cycle",),
         )  # fmt: skip
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages

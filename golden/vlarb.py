@@ -19,12 +19,22 @@ from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
 __all__ = ["VLArbState", "decide", "load", "new_state", "step"]
 
 HIGH, LOW = 0, 1
-(BANK, SWAP_PENDING, COUNTER, POINTER_HIGH, POINTER_LOW, REMAINING_HIGH, REMAINING_LOW, LAST_LIST) = range(8)
+(
+    BANK,
+    SWAP_PENDING,
+    COUNTER,
+    POINTER_HIGH,
+    POINTER_LOW,
+    REMAINING_HIGH,
+    REMAINING_LOW,
+    SERVED_HIGH,
+    SERVED_LOW,
+    LAST_LIST,
+) = range(10)
 SELECT_HIGH, SELECT_LOW, SELECT_LIMIT = 0, 1, 2
 
 _LIMIT_BLOCKS = 64  # the limit counts 4096 bytes
 _FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
-_STALLED = -1
 
 
 class VLArbState(NamedTuple):
@@ -36,8 +46,9 @@ class VLArbState(NamedTuple):
         The tables; ``regs[BANK]`` names the active one.
     limit : array of int64, (2 banks,)
         LimitOfHighPriority of each bank.
-    regs : array of int64, (8,)
-        Pointers, remaining weights, the counter and the bank; ``LAST_LIST`` only serves the rule counters.
+    regs : array of int64, (10,)
+        Pointers, remaining weights, the counter and the bank; the lanes each active list serves, as bits, which
+        follow from the tables; ``LAST_LIST`` only serves the rule counters.
     """
 
     vl: NDArray[np.int64]
@@ -56,7 +67,7 @@ def new_state(entries: int) -> VLArbState:
     """
     shape = (2, 2, entries)
     state = VLArbState(
-        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64), np.zeros(8, np.int64)
+        np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64), np.zeros(10, np.int64)
     )
     reset(state)
     return state
@@ -101,6 +112,16 @@ def counter_load(limit: int) -> int:
 
 
 @kernel
+def served_lanes(state: VLArbState, bank: int, which: int) -> int:
+    """Return a bit per lane, VL15 included, that an entry with a weight of a list names."""
+    lanes = 0
+    for entry in range(state.vl.shape[2]):
+        if state.weight[bank, which, entry] != 0:
+            lanes |= 1 << state.vl[bank, which, entry]
+    return lanes
+
+
+@kernel
 def exchange(state: VLArbState) -> None:
     """Exchange the banks: both lists start at entry 0 with its weight, the counter reloads (A12, A15)."""
     regs = state.regs
@@ -109,6 +130,7 @@ def exchange(state: VLArbState) -> None:
     for which in (HIGH, LOW):
         regs[POINTER_HIGH + which] = 0
         regs[REMAINING_HIGH + which] = state.weight[bank, which, 0]
+        regs[SERVED_HIGH + which] = served_lanes(state, bank, which)
     regs[COUNTER] = counter_load(state.limit[bank])
     regs[LAST_LIST] = _FROM_NONE
 
@@ -131,37 +153,23 @@ def serves(vl: int, weight: int, eligible: int) -> bool:
 
 
 @kernel
-def search(
-    state: VLArbState,
-    which: int,
-    eligible: int,
-    data_vls: int,
-    commit: bool,  # noqa: FBT001 - a signal of the hardware
-    rules: NDArray[np.int64],
-) -> int:
-    """Return the entry that a list would serve, or -1 if none of its entries can.
+def search(state: VLArbState, which: int, eligible: int, data_vls: int, rules: NDArray[np.int64]) -> int:
+    """Return the entry that a list serves; one of its entries must be able to send.
 
     The current entry while it has weight left (A5), else the next one that can send, in list order and
     round; the current entry is the last candidate (A4).
     """
     vls = state.vl[state.regs[BANK], which]
     weights = state.weight[state.regs[BANK], which]
-    pointer = state.regs[POINTER_HIGH + which]
-    if state.regs[REMAINING_HIGH + which] > 0 and serves(vls[pointer], weights[pointer], eligible):
-        return pointer
-    if eligible == 0:
-        return _STALLED
-    entry = pointer
-    passed_zero = passed_bad = False
-    for _ in range(len(vls)):
+    entry = state.regs[POINTER_HIGH + which]
+    if state.regs[REMAINING_HIGH + which] > 0 and serves(vls[entry], weights[entry], eligible):
+        return entry
+    while True:
         entry = entry + 1 if entry + 1 < len(vls) else 0
         if serves(vls[entry], weights[entry], eligible):
-            rules[rule.ZERO_WEIGHT_SKIPPED] += commit and passed_zero
-            rules[rule.BAD_ENTRY_SKIPPED] += commit and passed_bad
             return entry
-        passed_zero |= weights[entry] == 0 and (eligible >> vls[entry]) & 1 != 0
-        passed_bad |= vls[entry] >= data_vls
-    return _STALLED
+        rules[rule.ZERO_WEIGHT_SKIPPED] += weights[entry] == 0 and (eligible >> vls[entry]) & 1 != 0
+        rules[rule.BAD_ENTRY_SKIPPED] += vls[entry] >= data_vls
 
 
 @kernel
@@ -215,38 +223,39 @@ def decide_data(
     """
     regs = state.regs
     bank = regs[BANK]
-    high = search(state, HIGH, eligible, data_vls, commit, rules)
-    low = search(state, LOW, eligible, data_vls, commit, rules)
+    high = eligible & regs[SERVED_HIGH] != 0
+    low = eligible & regs[SERVED_LOW] != 0
     expired = regs[COUNTER] <= 0
-    use_high = high != _STALLED and (not expired or low == _STALLED)
-    use_low = not use_high and low != _STALLED
-    if not use_high and not use_low:
-        vl, source = 0, _FROM_NONE
-    else:
-        which, entry = (HIGH, high) if use_high else (LOW, low)
-        vl, source = state.vl[bank, which, entry], (_FROM_HIGH if use_high else _FROM_LOW)
+    use_high = high and (not expired or not low)
+    source = _FROM_HIGH if use_high else _FROM_LOW if low else _FROM_NONE
     if not commit:
-        return vl, source
+        if source == _FROM_NONE:
+            return 0, source
+        which = HIGH if use_high else LOW
+        return state.vl[bank, which, search(state, which, eligible, data_vls, np.zeros_like(rules))], source
 
-    counter = regs[COUNTER]
-    if expired or high == _STALLED:
-        counter = counter_load(state.limit[bank])
-        rules[rule.RELOADED_ON_HIGH_EMPTY] += high == _STALLED and counter != regs[COUNTER]
-    if use_high:
-        rules[rule.HIGH_BEFORE_LOW] += low != _STALLED
-        rules[rule.EXPIRED_BUT_LOW_EMPTY] += expired
-        rules[rule.LIMIT_UNBOUNDED_USED] += low != _STALLED and state.limit[bank] == LIMIT_UNBOUNDED
-        turn_to(state, HIGH, high, blocks[vl], rules)
-        counter = count_limit(state, counter, blocks[vl], rules)
-    elif use_low:
-        rules[rule.LOW_AFTER_EXPIRY] += high != _STALLED
-        rules[rule.LOW_ALONE] += high == _STALLED
-        turn_to(state, LOW, low, blocks[vl], rules)
-    regs[COUNTER] = counter
-    rules[rule.REMAINDER_KEPT] += (high == _STALLED and regs[REMAINING_HIGH] > 0) or (
-        low == _STALLED and regs[REMAINING_LOW] > 0
-    )
+    rules[rule.REMAINDER_KEPT] += (not high and regs[REMAINING_HIGH] > 0) or (not low and regs[REMAINING_LOW] > 0)
     rules[rule.UNSERVED_STALLED] += eligible != 0 and source == _FROM_NONE
+    counter = regs[COUNTER]
+    if expired or not high:
+        counter = counter_load(state.limit[bank])
+        rules[rule.RELOADED_ON_HIGH_EMPTY] += not high and counter != regs[COUNTER]
+    vl = 0
+    if use_high:
+        rules[rule.HIGH_BEFORE_LOW] += low
+        rules[rule.EXPIRED_BUT_LOW_EMPTY] += expired
+        rules[rule.LIMIT_UNBOUNDED_USED] += low and state.limit[bank] == LIMIT_UNBOUNDED
+        entry = search(state, HIGH, eligible, data_vls, rules)
+        vl = state.vl[bank, HIGH, entry]
+        turn_to(state, HIGH, entry, blocks[vl], rules)
+        counter = count_limit(state, counter, blocks[vl], rules)
+    elif low:
+        rules[rule.LOW_AFTER_EXPIRY] += high
+        rules[rule.LOW_ALONE] += not high
+        entry = search(state, LOW, eligible, data_vls, rules)
+        vl = state.vl[bank, LOW, entry]
+        turn_to(state, LOW, entry, blocks[vl], rules)
+    regs[COUNTER] = counter
     return vl, source
 
 
@@ -339,13 +348,7 @@ def step(
 @kernel
 def unreachable(state: VLArbState, data_vls: int) -> int:
     """Return a bit per data lane that no entry with a weight names (A11)."""
-    bank = state.regs[BANK]
-    missing = (1 << data_vls) - 1
-    for which in (HIGH, LOW):
-        for entry in range(state.vl.shape[2]):
-            if state.weight[bank, which, entry] != 0:
-                missing &= ~(1 << state.vl[bank, which, entry])
-    return missing
+    return ((1 << data_vls) - 1) & ~(state.regs[SERVED_HIGH] | state.regs[SERVED_LOW])
 
 
 @kernel

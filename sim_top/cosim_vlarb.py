@@ -192,9 +192,9 @@ class _Events:
         for (start, stop), events in zip(self.spans, self.events, strict=True):
             if not start <= cycle < stop or len(events) >= _EVENTS:
                 continue
-            columns = self.model.outputs
-            started = np.flatnonzero(rows[:, self.model.inputs["ready"].start] & outs[:, columns["grant"].start])
-            vl, source, blocks = (outs[:, columns[name].start] for name in ("vl", "list", "blocks"))
+            given, shown = self.model.inputs, self.model.outputs
+            started = np.flatnonzero(given["ready"].get(rows) & shown["grant"].get(outs))
+            vl, source, blocks = (shown[name].get(outs) for name in ("vl", "list", "blocks"))
             for at in started[: _EVENTS - len(events)]:
                 code = ListCode(int(source[at]))
                 events.append(ServiceEvent(int(cycle + at - start), int(vl[at]), int(blocks[at]), code.word))
@@ -210,7 +210,9 @@ def cosim_native(plan: Plan, *, seed: int, planted: Mutant | None = None) -> Cos
     """Run a plan through the compiled hardware, with a mutant planted in it if one is given."""
     component = BLOCKS["vlarb"].make(plan.parameters)
     model = mutant_model(component, "vlarb", (planted,)) if planted else compile_model(component, "vlarb")
-    traffic = VLArbTraffic(**plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, columns=model.inputs)
+    traffic = VLArbTraffic(
+        **plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
+    )
     events = _Events(plan, model)
     with model:
         outcome = run_lockstep(model, _Planted(traffic, model, planted) if planted else traffic, events)
@@ -255,11 +257,12 @@ class _Planted:
     """A source that also drives the select input of a mutant."""
 
     def __init__(self, source: VLArbTraffic, model: CompiledModel, planted: Mutant) -> None:
-        self.source, self.column, self.number = source, model.inputs[SELECT].start, planted.number
+        self.source, self.select, self.number = source, model.inputs[SELECT], planted.number
 
     def fill(self, rows: Words, expected: Words) -> int:
-        rows[:, self.column] = self.number
-        return self.source.fill(rows, expected)
+        count = self.source.fill(rows, expected)
+        self.select.put(rows[:count], self.number)
+        return count
 
 
 def _applicable(plan: Plan) -> list[str]:

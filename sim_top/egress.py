@@ -107,16 +107,17 @@ class HardwareArbiter:
             writes += [(select, index, vl, weight) for index, (vl, weight) in enumerate(padded)]
         rows = np.zeros((len(writes) + 1, model.input_words), np.uint64)
         for row, write in zip(rows, writes, strict=False):
-            row[model.inputs["program__enable"]] = 1
+            model.inputs["program__enable"].put(row, 1)
             for name, value in zip(("select", "index", "vl", "weight"), write, strict=True):
-                row[model.inputs[f"program__{name}"]] = value
-        rows[-1, model.inputs["swap"]] = rows[-1, model.inputs["ready"]] = 1
+                model.inputs[f"program__{name}"].put(row, value)
+        model.inputs["swap"].put(rows[-1], 1)
+        model.inputs["ready"].put(rows[-1], 1)
         model.run(rows)
 
     def ready_cycle(self, heads: Heads) -> tuple[int, int]:
         """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
         out = self._model.run(self._rows(heads, 1, ready=True))[0]
-        vl, source = (int(out[self._model.outputs[name].start]) for name in ("vl", "list"))
+        vl, source = (self._model.outputs[name].value(out) for name in ("vl", "list"))
         return vl, source
 
     def busy_cycles(self, heads: Heads, cycles: int) -> None:
@@ -125,14 +126,11 @@ class HardwareArbiter:
 
     def _rows(self, heads: Heads, cycles: int, *, ready: bool) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
         rows = np.zeros((cycles, self._model.input_words), np.uint64)
-        columns = self._model.inputs
-        rows[:, columns["heads__request"]] = heads.request
-        rows[:, columns["heads__fits"]] = heads.fits
-        packed = sum(size << 7 * lane for lane, size in enumerate(heads.blocks))
-        for word in range(columns["heads__blocks"].start, columns["heads__blocks"].stop):
-            rows[:, word] = packed & 0xFFFF_FFFF_FFFF_FFFF
-            packed >>= 64
-        rows[:, columns["ready"]] = int(ready)
+        inputs = self._model.inputs
+        inputs["heads__request"].put(rows, heads.request)
+        inputs["heads__fits"].put(rows, heads.fits)
+        inputs["heads__blocks"].put(rows, sum(size << 7 * lane for lane, size in enumerate(heads.blocks)))
+        inputs["ready"].put(rows, int(ready))
         return rows
 
 

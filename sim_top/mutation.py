@@ -88,7 +88,9 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
 def _recorded(model: CompiledModel, parameters: Mapping[str, Any], cycles: int, seed: int) -> list[tuple[Words, Words]]:
     """Return the whole stimulus and what must come out, so that golden runs once for all mutants."""
     drawn = qualification(data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=cycles, seed=seed)
-    source = VLArbTraffic(**parameters, tables=drawn.tables, phases=drawn.phases, seed=seed, columns=model.inputs)
+    source = VLArbTraffic(
+        **parameters, tables=drawn.tables, phases=drawn.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
+    )
     batches: list[tuple[Words, Words]] = []
     while True:
         rows = np.zeros((BATCH, model.input_words), np.uint64)
@@ -108,10 +110,9 @@ def _survivors(model: CompiledModel, batches: list[tuple[Words, Words]], mutants
 
 def _killed(model: CompiledModel, batches: list[tuple[Words, Words]], number: int) -> bool:
     model.restart()
-    select = model.inputs[SELECT].start
     for rows, expected in batches:
         chosen = rows.copy()
-        chosen[:, select] = number
+        model.inputs[SELECT].put(chosen, number)
         if not np.array_equal(model.run(chosen), expected):
             return True
     return False

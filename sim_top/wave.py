@@ -9,7 +9,7 @@ import numpy as np
 from vcdvcd import VCDVCD
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.plan_vlarb import Plan
-from vlane.tb.model import Words, compile_model
+from vlane.tb.model import compile_model
 from vlane.tb.stimulus_vlarb import VLArbTraffic
 
 __all__ = ["read_wave", "write_wave"]
@@ -21,7 +21,9 @@ def write_wave(plan: Plan, file: Path, *, seed: int, cycles: int = 2000) -> int:
     Inputs and outputs of cycle ``n`` have settled at time ``2 n``; the clock rises at ``2 n + 1``.
     """
     model = compile_model(BLOCKS["vlarb"].make(plan.parameters), "vlarb", traced=True)
-    traffic = VLArbTraffic(**plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, columns=model.inputs)
+    traffic = VLArbTraffic(
+        **plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
     with model:
         model.restart(wave=file)
@@ -36,17 +38,8 @@ def write_wave(plan: Plan, file: Path, *, seed: int, cycles: int = 2000) -> int:
     return done
 
 
-def read_wave(file: Path, columns: dict[str, slice], top: str) -> Words:
-    """Return the values of the named ports of a wave, one row per cycle.
-
-    Parameters
-    ----------
-    file : Path
-        VCD as ``write_wave`` leaves it.
-    columns : dict of str to slice
-        Words of each port in a row.
-    top : str
-        Module the ports belong to.
+def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[int]]:
+    """Return the value of the named ports in every cycle of a wave that ``write_wave`` left.
 
     Raises
     ------
@@ -56,15 +49,15 @@ def read_wave(file: Path, columns: dict[str, slice], top: str) -> Words:
     wave = VCDVCD(str(file))
     inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
     cycles = (wave.endtime + 1) // 2
-    rows = np.zeros((cycles, max(c.stop for c in columns.values())), np.uint64)
-    for port, where in columns.items():
+    values = {}
+    for port in ports:
         name = next((n for n in inside if re.fullmatch(rf"{port}(\[\d+:0\])?", n.rsplit(".", 1)[-1])), None)
         if name is None:
             raise KeyError(port)
         changes = wave[name].tv
+        seen = [0] * cycles
         for (time, value), following in zip(changes, [*changes[1:], (2 * cycles, "")], strict=True):
             first, last = (time + 1) // 2, (following[0] + 1) // 2
-            number = int(value, 2)
-            for offset, column in enumerate(range(where.start, where.stop)):
-                rows[first:last, column] = (number >> 64 * offset) & 0xFFFF_FFFF_FFFF_FFFF
-    return rows
+            seen[first:last] = [int(value, 2)] * (last - first)
+        values[port] = seen
+    return values

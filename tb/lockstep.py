@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Protocol, Self
 
 import numpy as np
-from vlane.tb.model import CompiledModel, Words
+from vlane.tb.model import CompiledModel, Field, Words
 
 __all__ = ["BATCH", "Mismatch", "Outcome", "Source", "run_lockstep"]
 
@@ -150,5 +150,5 @@ class _Prepared:
             self._free.put((rows, expected))
 
 
-def _named(columns: dict[str, slice], row: Words) -> dict[str, int]:
-    return {name: sum(int(word) << 64 * i for i, word in enumerate(row[where])) for name, where in columns.items()}
+def _named(layout: dict[str, Field], row: Words) -> dict[str, int]:
+    return {name: field.value(row) for name, field in layout.items()}

@@ -1,8 +1,9 @@
 """A component compiled to a native library that runs whole arrays of cycles at a call.
 
-The library's ports are 64-bit words: a port of ``n`` bits takes ``ceil(n / 64)`` of them, low word first,
-inputs in one row per cycle, outputs in another. In a cycle the inputs are set, the outputs settle and are
-read, then the clock rises.
+A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
+bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
+prepares them to the core that runs the hardware. In a cycle the inputs are set, the outputs settle and are read,
+then the clock rises.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,17 +28,21 @@ from vlane.paths import build_dir
 
 __all__ = [
     "CompiledModel",
+    "Field",
     "Port",
     "Words",
     "compile_model",
     "compile_verilog",
     "component_ports",
+    "row_layout",
+    "row_words",
     "to_verilog",
 ]
 
 Words = NDArray[np.uint64]
 
 _WORD_BITS = 64
+_ALL_ONES = (1 << _WORD_BITS) - 1
 _FLAGS = (
     "--cc",
     "--exe",
@@ -73,10 +79,61 @@ class Port:
     bits: int
     is_input: bool
 
-    @property
-    def words(self) -> int:
-        """Words it takes in a row."""
-        return -(-self.bits // _WORD_BITS)
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a port is in a row.
+
+    Parameters
+    ----------
+    word, shift : int
+        Its first word, and its lowest bit there.
+    bits : int
+        Width.
+    """
+
+    word: int
+    shift: int
+    bits: int
+
+    def put(self, rows: Words, value: int | NDArray[Any]) -> None:
+        """Set the port in one row or many; a port of more than 64 bits takes an integer only."""
+        if self.bits > _WORD_BITS:
+            for offset in range(-(-self.bits // _WORD_BITS)):
+                rows[..., self.word + offset] = int(value) >> _WORD_BITS * offset & _ALL_ONES
+            return
+        mask = np.uint64(((1 << self.bits) - 1) << self.shift)
+        shifted = np.asarray(value, np.uint64) << np.uint64(self.shift)
+        rows[..., self.word] = (rows[..., self.word] & ~mask) | (shifted & mask)
+
+    def get(self, rows: Words) -> NDArray[np.uint64]:
+        """Return the port of every row; it must not be wider than a word."""
+        return rows[..., self.word] >> np.uint64(self.shift) & np.uint64((1 << self.bits) - 1)
+
+    def value(self, row: Words) -> int:
+        """Return the port of one row, of any width."""
+        words = range(-(-(self.shift + self.bits) // _WORD_BITS))
+        packed = sum(int(row[self.word + offset]) << _WORD_BITS * offset for offset in words)
+        return packed >> self.shift & (1 << self.bits) - 1
+
+
+def row_layout(ports: Iterable[Port], *, inputs: bool) -> dict[str, Field]:
+    """Return where the inputs, or the outputs, are in their row."""
+    layout: dict[str, Field] = {}
+    word, used = -1, _WORD_BITS
+    for port in ports:
+        if port.is_input != inputs:
+            continue
+        if used + port.bits > _WORD_BITS:
+            word, used = word + -(-max(used, 1) // _WORD_BITS), 0
+        layout[port.name] = Field(word, used, port.bits)
+        used += port.bits
+    return layout
+
+
+def row_words(layout: dict[str, Field]) -> int:
+    """Return the words of a row."""
+    return max((f.word + -(-(f.shift + f.bits) // _WORD_BITS) for f in layout.values()), default=0)
 
 
 def component_ports(component: Any) -> tuple[Port, ...]:
@@ -108,10 +165,8 @@ class CompiledModel:
 
     def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
         self.library, self.ports = library, ports
-        self.inputs = _columns(p for p in ports if p.is_input)
-        self.outputs = _columns(p for p in ports if not p.is_input)
-        self.input_words = sum(p.words for p in ports if p.is_input)
-        self.output_words = sum(p.words for p in ports if not p.is_input)
+        self.inputs, self.outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+        self.input_words, self.output_words = row_words(self.inputs), row_words(self.outputs)
         code = ctypes.CDLL(str(library))
         row = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
         code.vlane_new.restype = ctypes.c_void_p
@@ -161,49 +216,47 @@ class CompiledModel:
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
 
 
-def _columns(ports: Any) -> dict[str, slice]:
-    columns, start = {}, 0
-    for port in ports:
-        columns[port.name] = slice(start, start + port.words)
-        start += port.words
-    return columns
-
-
 def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool) -> str:
     """C++ around the Verilated class: rows in, rows out, no Python per cycle."""
-    sets: list[str] = []
-    gets: list[str] = []
-    row = {True: 0, False: 0}
-    for port in ports:
-        lines = sets if port.is_input else gets
-        member = port.name.replace("__", "___05F")  # as Verilator spells them in C++
-        for word in range(port.words):
-            index = row[port.is_input]
-            row[port.is_input] += 1
-            if port.bits <= _WORD_BITS:
-                lines.append(f"top->{member} = in[{index}];" if port.is_input else f"out[{index}] = top->{member};")
-                continue
-            last = -(-port.bits // 32) - 1
-            for half in (2 * word, 2 * word + 1):
-                if half > last:
-                    continue
-                shift = 32 * (half & 1)
-                if port.is_input:
-                    lines.append(f"top->{member}[{half}] = uint32_t(in[{index}] >> {shift});")
-                else:
-                    operator = "=" if shift == 0 else "|="
-                    lines.append(f"out[{index}] {operator} uint64_t(top->{member}[{half}]) << {shift};")
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    sets = [line for name, field in inputs.items() for line in _set_lines(_member(name), field)]
+    gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
+    gets += [line for name, field in outputs.items() for line in _get_lines(_member(name), field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
     for key, value in {
         "@TOP@": f"V{top}",
-        "@INPUT_WORDS@": str(row[True]),
-        "@OUTPUT_WORDS@": str(row[False]),
+        "@INPUT_WORDS@": str(row_words(inputs)),
+        "@OUTPUT_WORDS@": str(row_words(outputs)),
         "@TRACED@": str(int(traced)),
         "@SET@": "\n        ".join(sets),
         "@GET@": "\n        ".join(gets),
     }.items():
         template = template.replace(key, value)
     return template
+
+
+def _member(name: str) -> str:
+    """Return a port's name as Verilator spells it in C++."""
+    return f"top->{name.replace('__', '___05F')}"
+
+
+def _set_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= _WORD_BITS:
+        mask = f"{(1 << field.bits) - 1:#x}ull"
+        return [f"{member} = (in[{field.word}] >> {field.shift}) & {mask};"]
+    return [
+        f"{member}[{half}] = uint32_t(in[{field.word + half // 2}] >> {32 * (half & 1)});"
+        for half in range(-(-field.bits // 32))
+    ]
+
+
+def _get_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= _WORD_BITS:
+        return [f"out[{field.word}] |= uint64_t({member}) << {field.shift};"]
+    return [
+        f"out[{field.word + half // 2}] |= uint64_t({member}[{half}]) << {32 * (half & 1)};"
+        for half in range(-(-field.bits // 32))
+    ]
 
 
 def compile_verilog(text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False) -> CompiledModel:

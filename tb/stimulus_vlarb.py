@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vlane.golden import vlarb as golden
 from vlane.golden.kernel import kernel
 from vlane.golden.vlarb_rules import RULES
+from vlane.tb.model import Field
 from vlane.tb.random_bits import below, draw, seeded
 
 from vlane.units import MAX_PACKET_BLOCKS
@@ -23,12 +24,13 @@ __all__ = ["INPUTS", "OUTPUTS", "Phase", "Statistics", "VLArbTraffic"]
 
 INPUTS = ("rst", "heads__request", "heads__fits", "heads__blocks", "ready", "hold_data", "program__enable",
           "program__select", "program__index", "program__vl", "program__weight", "swap")  # fmt: skip
-"""Order in which the kernel knows the input columns."""
+"""Order in which the kernel knows the inputs."""
 
 OUTPUTS = ("grant", "vl", "list", "blocks", "swap_pending", "unreachable", "bad_entries")
-"""Order in which the kernel knows the output columns."""
+"""Order in which the kernel knows the outputs."""
 
 (RST, REQUEST, FITS, BLOCKS, READY, HOLD, ENABLE, SELECT, INDEX, VL, WEIGHT, SWAP) = range(len(INPUTS))
+(GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS, OUT_PENDING, OUT_UNREACHABLE, OUT_BAD) = range(len(OUTPUTS))
 _BLOCK_BITS = 7
 _WORD_BITS = 64
 _LANES = 16
@@ -89,6 +91,7 @@ class Traffic(NamedTuple):
     request: NDArray[np.int64]
     fits: NDArray[np.int64]
     blocks: NDArray[np.int64]
+    packed: NDArray[np.uint64]
     since: NDArray[np.int64]
     regs: NDArray[np.int64]
     bits: NDArray[np.uint64]
@@ -125,12 +128,24 @@ def new_statistics() -> Statistics:
 
 
 @kernel
+def _pack(traffic: Traffic, lane: int) -> None:
+    """Keep the sizes as the port has them, 7 bits a lane, in two words."""
+    word, bit = lane * _BLOCK_BITS // _WORD_BITS, lane * _BLOCK_BITS % _WORD_BITS
+    size, mask = np.uint64(traffic.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
+    traffic.packed[word] = (traffic.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
+    if bit + _BLOCK_BITS > _WORD_BITS:
+        over = np.uint64(_WORD_BITS - bit)
+        traffic.packed[word + 1] = (traffic.packed[word + 1] & ~(mask >> over)) | (size >> over)
+
+
+@kernel
 def _new_head(traffic: Traffic, lane: int, chances: NDArray[np.int64]) -> None:
     traffic.since[lane] = traffic.regs[T_NOW]
     if below(traffic.bits, _CERTAIN) < chances[P_EXTREMES]:
         traffic.blocks[lane] = 1 if below(traffic.bits, 2) else MAX_PACKET_BLOCKS
     else:
         traffic.blocks[lane] = chances[P_LEAST] + below(traffic.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+    _pack(traffic, lane)
 
 
 @kernel
@@ -175,15 +190,9 @@ def _write_of(traffic: Traffic, tables: NDArray[np.int64], limits: NDArray[np.in
 
 
 @kernel
-def _pack_blocks(blocks: NDArray[np.int64], lanes: int, row: NDArray[np.uint64], column: int) -> None:
-    for word in range((lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
-        row[column + word] = 0
-    for lane in range(lanes):
-        at = lane * _BLOCK_BITS
-        word, bit = at // _WORD_BITS, at % _WORD_BITS
-        row[column + word] |= np.uint64(blocks[lane]) << np.uint64(bit)
-        if bit + _BLOCK_BITS > _WORD_BITS:
-            row[column + word + 1] |= np.uint64(blocks[lane]) >> np.uint64(_WORD_BITS - bit)
+def _put(row: NDArray[np.uint64], fields: NDArray[np.int64], port: int, value: int) -> None:
+    """Add a port of up to 64 bits to a row of zeros."""
+    row[fields[port, 0]] |= np.uint64(value) << np.uint64(fields[port, 1])
 
 
 @kernel
@@ -204,7 +213,8 @@ def _fill(
     wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     tables: NDArray[np.int64],
     limits: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    given: NDArray[np.int64],
+    wanted: NDArray[np.int64],
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
@@ -220,11 +230,12 @@ def _fill(
             traffic.request[0], traffic.fits[0] = draw(traffic.bits) & 0xFFFF, draw(traffic.bits) & 0xFFFF
             for lane in range(lanes):
                 traffic.blocks[lane] = below(traffic.bits, 128)
+                _pack(traffic, lane)
             word = draw(traffic.bits)
             write = (word & 1, (word >> 1) & 3, (word >> 3) & 63, (word >> 9) & 15, (word >> 13) & 255)
-            swap = (word >> 21) & 63 == 0
+            swap = (word >> 21) & 15 == 0
             resets = (word >> 27) & 0x1FF == 0
-            ready, hold = chance & 7 != 0, (chance >> 3) & 7 == 0
+            ready, hold = chance & 3 != 0, (chance >> 3) & 7 == 0
         else:
             _arrivals(traffic, data_vls, lanes, chances)
             write = _write_of(traffic, tables, limits)
@@ -241,15 +252,27 @@ def _fill(
         granted = source != 0
         lane = min(vl, data_vls)
 
-        row[columns[RST]], row[columns[REQUEST]], row[columns[FITS]] = resets, request, fits
-        _pack_blocks(traffic.blocks, lanes, row, columns[BLOCKS])
-        row[columns[READY]], row[columns[HOLD]], row[columns[SWAP]] = ready, hold, swap
+        row[:] = 0
+        row[given[BLOCKS, 0]] = traffic.packed[0] << np.uint64(given[BLOCKS, 1])
+        if lanes * _BLOCK_BITS > _WORD_BITS:
+            row[given[BLOCKS, 0] + 1] = traffic.packed[1]
+        _put(row, given, RST, resets)
+        _put(row, given, REQUEST, request)
+        _put(row, given, FITS, fits)
+        _put(row, given, READY, ready)
+        _put(row, given, HOLD, hold)
+        _put(row, given, SWAP, swap)
         for field in range(5):
-            row[columns[ENABLE + field]] = write[field]
+            _put(row, given, ENABLE + field, write[field])
         out = expected[cycle]
-        out[0], out[1], out[2] = granted, vl, source
-        out[3] = traffic.blocks[lane] if granted else 0
-        out[4], out[5], out[6] = pending, missing, bad
+        out[:] = 0
+        _put(out, wanted, GRANT, granted)
+        _put(out, wanted, OUT_VL, vl)
+        _put(out, wanted, OUT_LIST, source)
+        _put(out, wanted, OUT_BLOCKS, traffic.blocks[lane] if granted else 0)
+        _put(out, wanted, OUT_PENDING, pending)
+        _put(out, wanted, OUT_UNREACHABLE, missing)
+        _put(out, wanted, OUT_BAD, bad)
 
         if regs[T_BUSY] > 0:
             regs[T_BUSY] -= 1
@@ -290,10 +313,8 @@ class VLArbTraffic:
         Run in order.
     seed : int
         Two sources with equal arguments give equal rows.
-    columns : mapping
-        First word of every input column of the model, by name.
-    input_words : int
-        Words in a row of inputs.
+    inputs, outputs : mapping
+        Where every port is in its row.
 
     Raises
     ------
@@ -310,7 +331,8 @@ class VLArbTraffic:
         tables: tuple[VLArbTable, ...],
         phases: tuple[Phase, ...],
         seed: int,
-        columns: dict[str, slice],
+        inputs: dict[str, Field],
+        outputs: dict[str, Field],
     ) -> None:
         if any(phase.table >= len(tables) for phase in phases):
             raise ValueError(f"a phase must name one of the {len(tables)} tables")
@@ -321,16 +343,23 @@ class VLArbTraffic:
         self.statistics = [new_statistics() for _ in phases]
         self._state = golden.new_state(entries)
         self._tables, self._limits = _as_arrays(tables, entries)
-        self._columns = np.array([columns[name].start for name in INPUTS], np.int64)
+        self._given = np.array([(inputs[name].word, inputs[name].shift) for name in INPUTS], np.int64)
+        self._wanted = np.array([(outputs[name].word, outputs[name].shift) for name in OUTPUTS], np.int64)
         self._traffic = Traffic(
             np.zeros(1, np.int64),
             np.full(1, (1 << self.lanes) - 1, np.int64),
             np.ones(_LANES, np.int64),
+            np.zeros(2, np.uint64),
             np.zeros(_LANES, np.int64),
             np.array([0, -1, 0, 0], np.int64),
             seeded(seed),
         )
         self._phase, self._done = 0, 0
+        self._pack_all()
+
+    def _pack_all(self) -> None:
+        for lane in range(self.lanes):
+            _pack(self._traffic, lane)
 
     @property
     def cycles(self) -> int:
@@ -353,6 +382,7 @@ class VLArbTraffic:
         if self._phase and self.phases[self._phase - 1].wild:
             traffic.request[0], traffic.fits[0] = 0, (1 << self.lanes) - 1
             traffic.blocks[:] = 1
+            self._pack_all()
             traffic.regs[T_BUSY] = 0
         if phase.table >= 0:
             traffic.regs[T_WRITE], traffic.regs[T_TABLE] = 0, phase.table
@@ -373,7 +403,7 @@ class VLArbTraffic:
         )  # fmt: skip
         _fill(
             self._state, self.data_vls, self.lanes, self._traffic, chances, phase.wild, self._tables, self._limits,
-            self._columns, rows[:count], expected[:count],
+            self._given, self._wanted, rows[:count], expected[:count],
             self._forbidden if phase.wild else self.rules, self.statistics[self._phase],
         )  # fmt: skip
         self._done += count

@@ -18,7 +18,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from vlane.golden import vlarb as golden
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.directed_vlarb import SCENARIOS, play
-from vlane.tb.model import Words
+from vlane.tb.model import Field, Port, Words, row_layout, row_words
 from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS, Phase, VLArbTraffic
 
 from vlane.vlarb import VLArbEntry, VLArbTable
@@ -61,14 +61,8 @@ def _plan() -> dict[str, Any]:
     return plan
 
 
-def _columns(lanes: int) -> dict[str, slice]:
-    """Rows as the bench keeps them: a word per port, and two for the sizes."""
-    columns, at = {}, 0
-    for name in INPUTS:
-        words = 2 if name == "heads__blocks" and lanes * 7 > 64 else 1
-        columns[name] = slice(at, at + words)
-        at += words
-    return columns
+def _layout(dut: Any, names: tuple[str, ...], *, inputs: bool) -> dict[str, Field]:
+    return row_layout([Port(name, len(getattr(dut, name)), is_input=inputs) for name in names], inputs=inputs)
 
 
 async def _start(dut: Any) -> None:
@@ -98,22 +92,18 @@ async def _cycle(dut: Any, last: dict[str, int], row: dict[str, int], expected: 
 async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
     """Drive the planned traffic and compare every output in every cycle."""
     plan = _plan()
-    lanes = plan["data_vls"] + plan["vl15"]
-    columns = _columns(lanes)
-    width = max(column.stop for column in columns.values())
-    source = VLArbTraffic(**plan, columns=columns)
+    inputs, outputs = _layout(dut, INPUTS, inputs=True), _layout(dut, OUTPUTS, inputs=False)
+    source = VLArbTraffic(**plan, inputs=inputs, outputs=outputs)
     await _start(dut)
-    rows: Words = np.zeros((_BATCH, width), np.uint64)
-    expected: Words = np.zeros((_BATCH, len(OUTPUTS)), np.uint64)
+    rows: Words = np.zeros((_BATCH, row_words(inputs)), np.uint64)
+    expected: Words = np.zeros((_BATCH, row_words(outputs)), np.uint64)
     last: dict[str, int] = {}
     cycle = 0
     while count := source.fill(rows, expected):
-        for row, out in zip(rows[:count].tolist(), expected[:count].tolist(), strict=True):
-            given = {
-                name: row[at.start] | (row[at.stop - 1] << 64 if at.stop - at.start > 1 else 0)
-                for name, at in columns.items()
-            }
-            await _cycle(dut, last, given, dict(zip(OUTPUTS, out, strict=True)), cycle)
+        for row, out in zip(rows[:count], expected[:count], strict=True):
+            given = {name: field.value(row) for name, field in inputs.items()}
+            wanted = {name: field.value(out) for name, field in outputs.items()}
+            await _cycle(dut, last, given, wanted, cycle)
             cycle += 1
     dut._log.info(
         "VLANE %s",

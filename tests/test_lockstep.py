@@ -8,7 +8,7 @@ from vlane.hdl.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.mutation import mutation_run
 from vlane.tb.lockstep import BATCH, run_lockstep
-from vlane.tb.model import compile_model, component_ports
+from vlane.tb.model import CompiledModel, Port, compile_model, component_ports, row_layout, row_words
 from vlane.tb.mutate import is_equivalent, list_mutants
 from vlane.tb.prove import prove
 from vlane.tb.prove_vlarb import VLArbProperties
@@ -16,13 +16,21 @@ from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
 
 from vlane.vlarb import VLArbTable
 
+BLOCKS_BIT = 7
+"""Lowest bit of ``blocks`` in a row of outputs: behind grant, vl and list."""
+
 SHAPE = {"data_vls": 2, "entries": 3, "vl15": True}
 
 
-def traffic_for(model_columns: dict[str, slice]) -> VLArbTraffic:
+def traffic_for(model: CompiledModel) -> VLArbTraffic:
     table = VLArbTable(((0, 3),), ((1, 2), (0, 1)), 1)
     return VLArbTraffic(
-        **SHAPE, tables=(table,), seed=1, columns=model_columns, phases=(Phase(3 * BATCH, 0, idle_bits=1),)
+        **SHAPE,
+        tables=(table,),
+        seed=1,
+        inputs=model.inputs,
+        outputs=model.outputs,
+        phases=(Phase(3 * BATCH, 0, idle_bits=1),),
     )
 
 
@@ -35,7 +43,7 @@ class Spoiled:
     def fill(self, rows: np.ndarray, expected: np.ndarray) -> int:  # type: ignore[type-arg]
         count = self.source.fill(rows, expected)
         if self.done <= self.cycle < self.done + count:
-            expected[self.cycle - self.done, 3] ^= 1
+            expected[self.cycle - self.done, 0] ^= np.uint64(1 << BLOCKS_BIT)
         self.done += count
         return count
 
@@ -45,7 +53,7 @@ class Spoiled:
 def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
     """One wrong bit in one cycle, at the edges of batches too, stops the run there."""
     with compile_model(VLArb(**SHAPE), "vlarb") as model:
-        outcome = run_lockstep(model, Spoiled(traffic_for(model.inputs), cycle))
+        outcome = run_lockstep(model, Spoiled(traffic_for(model), cycle))
 
     assert outcome.mismatch is not None
     assert outcome.mismatch.cycle == cycle
@@ -58,7 +66,7 @@ def test_restart_is_power_on() -> None:
     """The same rows give the same outputs after a restart, whatever ran before."""
     with compile_model(VLArb(**SHAPE), "vlarb") as model:
         rows = np.zeros((2000, model.input_words), np.uint64)
-        traffic_for(model.inputs).fill(rows, np.zeros((2000, model.output_words), np.uint64))
+        traffic_for(model).fill(rows, np.zeros((2000, model.output_words), np.uint64))
         first = model.run(rows).copy()
         model.restart()
 
@@ -129,3 +137,18 @@ def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
 
     assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
     assert "Assert failed" in proof.detail
+
+
+def test_rows_pack_ports_and_give_them_back() -> None:
+    """No port of up to 64 bits crosses a word, wider ones start one, and every value comes back."""
+    ports = [Port(f"p{i}", bits, is_input=True) for i, bits in enumerate((1, 40, 23, 1, 64, 112, 7, 60))]
+    layout = row_layout(ports, inputs=True)
+    row = np.zeros(row_words(layout), np.uint64)
+    values = {port.name: (1 << port.bits) - 1 - index % 2 for index, port in enumerate(ports)}
+
+    for name, value in values.items():
+        layout[name].put(row, value)
+
+    assert {name: field.value(row) for name, field in layout.items()} == values
+    assert row_words(layout) == 7
+    assert row_layout(ports, inputs=False) == {}

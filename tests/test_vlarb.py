@@ -15,7 +15,7 @@ from vlane.hdl.vlarb import VLArb
 from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, play
 from vlane.tb.lockstep import run_lockstep
-from vlane.tb.model import CompiledModel, compile_model
+from vlane.tb.model import CompiledModel, compile_model, component_ports, row_layout, row_words
 from vlane.tb.qualification_vlarb import qualification
 from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
 from vlane.tb.tables_vlarb import random_tables
@@ -50,7 +50,9 @@ def lockstep(
     shape: dict[str, Any], tables: tuple[VLArbTable, ...], phases: tuple[Phase, ...], seed: int
 ) -> VLArbTraffic:
     with model_of(shape) as model:
-        traffic = VLArbTraffic(**shape, tables=tables, phases=phases, seed=seed, columns=model.inputs)
+        traffic = VLArbTraffic(
+            **shape, tables=tables, phases=phases, seed=seed, inputs=model.inputs, outputs=model.outputs
+        )
         outcome = run_lockstep(model, traffic)
     assert outcome.mismatch is None, str(outcome.mismatch)
     assert outcome.cycles == traffic.cycles
@@ -126,13 +128,13 @@ def test_hardware_follows_every_scenario() -> None:
             rows = np.zeros((len(cycles), model.input_words), np.uint64)
             for row, (given, _) in zip(rows, cycles, strict=True):
                 for name, value in given.items():
-                    row[model.inputs[name]] = value
+                    model.inputs[name].put(row, value)
             model.restart()
 
             outputs = model.run(rows)
 
             for number, (out, (_, expected)) in enumerate(zip(outputs, cycles, strict=True)):
-                got = {name: int(out[model.outputs[name].start]) for name in expected}
+                got = {name: model.outputs[name].value(out) for name in expected}
                 assert got == expected, f"{scenario.name}, cycle {number}"
 
 
@@ -159,10 +161,12 @@ def test_uncompiled_golden_says_the_same() -> None:
     code = (
         "import hashlib, numpy as np\n"
         "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.tables_vlarb import random_tables\n"
-        "columns = {n: slice(i, i + 1) for i, n in enumerate(INPUTS)}\n"
+        "from vlane.tb.model import Field\n"
+        "ports = [{n: Field(i, 0, 63) for i, n in enumerate(names)} for names in (INPUTS, OUTPUTS)]\n"
         "tables = random_tables(3, data_vls=4, entries=6, seed=3)\n"
         "phases = (Phase(300, 0, idle_bits=2, extremes=64, stall=9, vl15=4, hold=9), Phase(300, wild=True))\n"
-        "t = VLArbTraffic(data_vls=4, entries=6, vl15=True, tables=tables, phases=phases, seed=5, columns=columns)\n"
+        "t = VLArbTraffic(data_vls=4, entries=6, vl15=True, tables=tables, phases=phases, seed=5,\n"
+        "    inputs=ports[0], outputs=ports[1])\n"
         "rows, out = np.zeros((600, 12), np.uint64), np.zeros((600, 7), np.uint64)\n"
         "n = t.fill(rows, out)\nt.fill(rows[n:], out[n:])\n"
         "print(hashlib.sha256(rows.tobytes() + out.tobytes()).hexdigest(), sum(t.rule_counts().values()) > 500)\n"
@@ -295,27 +299,22 @@ def test_low_waits_no_longer_than_the_stated_bound() -> None:
 def test_equal_seeds_give_equal_rows() -> None:
     """A run is repeated by its seed, on any machine."""
     shape = {"data_vls": 4, "entries": 4, "vl15": True}
-    columns = {name: slice(i, i + 1) for i, name in enumerate(dict.fromkeys(_inputs()))}
+    ports = component_ports(VLArb(**shape))
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     made = []
     for _ in range(2):
         traffic = VLArbTraffic(
-            **shape, tables=random_tables(3, data_vls=4, entries=4, seed=9), seed=11, columns=columns,
+            **shape, tables=random_tables(3, data_vls=4, entries=4, seed=9), seed=11, inputs=inputs, outputs=outputs,
             phases=(Phase(500, 0, idle_bits=2, stall=8, vl15=4, rewrite=8, reset=50), Phase(200, wild=True)),
         )  # fmt: skip
-        rows, expected = np.zeros((700, len(columns)), np.uint64), np.zeros((700, 7), np.uint64)
+        rows, expected = np.zeros((700, row_words(inputs)), np.uint64), np.zeros((700, row_words(outputs)), np.uint64)
         done = traffic.fill(rows, expected)
         traffic.fill(rows[done:], expected[done:])
         made.append((rows, expected))
 
     assert np.array_equal(made[0][0], made[1][0])
     assert np.array_equal(made[0][1], made[1][1])
-    assert int(made[0][0][:, 1].sum()) == 8749, "and the same on every machine"
-
-
-def _inputs() -> tuple[str, ...]:
-    from vlane.tb.stimulus_vlarb import INPUTS  # noqa: PLC0415
-
-    return INPUTS
+    assert int(inputs["heads__request"].get(made[0][0]).sum()) == 9458, "and the same on every machine"
 
 
 @pytest.mark.parametrize(
