@@ -153,23 +153,31 @@ def serves(vl: int, weight: int, eligible: int) -> bool:
 
 
 @kernel
-def search(state: VLArbState, which: int, eligible: int, data_vls: int, rules: NDArray[np.int64]) -> int:
+def search(
+    state: VLArbState,
+    which: int,
+    eligible: int,
+    data_vls: int,
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
     """Return the entry that a list serves; one of its entries must be able to send.
 
     The current entry while it has weight left (A5), else the next one that can send, in list order and
     round; the current entry is the last candidate (A4).
     """
-    vls = state.vl[state.regs[BANK], which]
-    weights = state.weight[state.regs[BANK], which]
-    entry = state.regs[POINTER_HIGH + which]
-    if state.regs[REMAINING_HIGH + which] > 0 and serves(vls[entry], weights[entry], eligible):
+    bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + which]
+    vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
+    if state.regs[REMAINING_HIGH + which] > 0 and serves(vl, weight, eligible):
         return entry
     while True:
-        entry = entry + 1 if entry + 1 < len(vls) else 0
-        if serves(vls[entry], weights[entry], eligible):
+        entry = entry + 1 if entry + 1 < state.vl.shape[2] else 0
+        vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
+        if serves(vl, weight, eligible):
             return entry
-        rules[rule.ZERO_WEIGHT_SKIPPED] += weights[entry] == 0 and (eligible >> vls[entry]) & 1 != 0
-        rules[rule.BAD_ENTRY_SKIPPED] += vls[entry] >= data_vls
+        if commit:
+            rules[rule.ZERO_WEIGHT_SKIPPED] += weight == 0 and (eligible >> vl) & 1 != 0
+            rules[rule.BAD_ENTRY_SKIPPED] += vl >= data_vls
 
 
 @kernel
@@ -232,7 +240,7 @@ def decide_data(
         if source == _FROM_NONE:
             return 0, source
         which = HIGH if use_high else LOW
-        return state.vl[bank, which, search(state, which, eligible, data_vls, np.zeros_like(rules))], source
+        return state.vl[bank, which, search(state, which, eligible, data_vls, commit, rules)], source
 
     rules[rule.REMAINDER_KEPT] += (not high and regs[REMAINING_HIGH] > 0) or (not low and regs[REMAINING_LOW] > 0)
     rules[rule.UNSERVED_STALLED] += eligible != 0 and source == _FROM_NONE
@@ -245,14 +253,14 @@ def decide_data(
         rules[rule.HIGH_BEFORE_LOW] += low
         rules[rule.EXPIRED_BUT_LOW_EMPTY] += expired
         rules[rule.LIMIT_UNBOUNDED_USED] += low and state.limit[bank] == LIMIT_UNBOUNDED
-        entry = search(state, HIGH, eligible, data_vls, rules)
+        entry = search(state, HIGH, eligible, data_vls, commit, rules)
         vl = state.vl[bank, HIGH, entry]
         turn_to(state, HIGH, entry, blocks[vl], rules)
         counter = count_limit(state, counter, blocks[vl], rules)
     elif low:
         rules[rule.LOW_AFTER_EXPIRY] += high
         rules[rule.LOW_ALONE] += not high
-        entry = search(state, LOW, eligible, data_vls, rules)
+        entry = search(state, LOW, eligible, data_vls, commit, rules)
         vl = state.vl[bank, LOW, entry]
         turn_to(state, LOW, entry, blocks[vl], rules)
     regs[COUNTER] = counter

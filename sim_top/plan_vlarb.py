@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus_vlarb import Phase
+from vlane.tb.traffic import Phase
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vlane.tb.stimulus_vlarb import Phase
 from vlane.tb.tables_vlarb import limit_tables, random_tables, weight_tables
+from vlane.tb.traffic import Phase
 
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VLArbTable

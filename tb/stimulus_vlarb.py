@@ -6,7 +6,6 @@ its blocks) or ready at random. Tables are written through the shadow bank while
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +15,12 @@ from vlane.golden.kernel import kernel
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.model import Field
 from vlane.tb.random_bits import below, draw, seeded
+from vlane.tb.traffic import CERTAIN, LANES, Phase, Statistics, new_statistics
 
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15, VLArbTable
 
-__all__ = ["INPUTS", "OUTPUTS", "Phase", "Statistics", "VLArbTraffic"]
+__all__ = ["INPUTS", "OUTPUTS", "VLArbTraffic"]
 
 INPUTS = ("rst", "heads__request", "heads__fits", "heads__blocks", "ready", "hold_data", "program__enable",
           "program__select", "program__index", "program__vl", "program__weight", "swap")  # fmt: skip
@@ -33,52 +33,6 @@ OUTPUTS = ("grant", "vl", "list", "blocks", "swap_pending", "unreachable", "bad_
 (GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS, OUT_PENDING, OUT_UNREACHABLE, OUT_BAD) = range(len(OUTPUTS))
 _BLOCK_BITS = 7
 _WORD_BITS = 64
-_LANES = 16
-_CERTAIN = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A stretch of traffic. Chances are out of 256 per cycle.
-
-    Parameters
-    ----------
-    cycles : int
-        Length.
-    table : int
-        Index of the table programmed and swapped in at its start; -1 goes on with what is there.
-    least_blocks, most_blocks : int
-        Packet sizes are drawn from these, inclusive.
-    extremes : int
-        Chance that a packet is of 1 or 66 blocks instead.
-    idle_bits : int
-        An empty lane gets a packet with chance 2**-idle_bits per cycle; 0 keeps every lane full.
-    paced : bool
-        The link carries one block per cycle; otherwise it is ready with chance ``ready``.
-    ready, hold, stall, vl15, reset, rewrite : int
-        Chances: link ready (not paced), flow-control packet due, a lane's credit turning, VL15 getting a
-        packet, reset, and a new live table after the last swap.
-    wild : bool
-        Every input at random, also what the contract forbids.
-    name : str
-        For reports.
-    """
-
-    cycles: int
-    table: int = -1
-    least_blocks: int = 1
-    most_blocks: int = MAX_PACKET_BLOCKS
-    extremes: int = 0
-    idle_bits: int = 0
-    paced: bool = False
-    ready: int = _CERTAIN
-    hold: int = 0
-    stall: int = 0
-    vl15: int = 0
-    reset: int = 0
-    rewrite: int = 0
-    wild: bool = False
-    name: str = ""
 
 
 (P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
@@ -97,36 +51,6 @@ class Traffic(NamedTuple):
     bits: NDArray[np.uint64]
 
 
-class Statistics(NamedTuple):
-    """What a phase gave each lane.
-
-    Parameters
-    ----------
-    blocks, packets : array of int64, (16 lanes, 4 lists)
-        Granted, by lane (VL15 is 15) and list.
-    longest_wait : array of int64, (16,)
-        Most cycles a head packet waited, with or without credit, until it started or the phase ended.
-    decisions : array of int64, (1,)
-        Packets started.
-    """
-
-    blocks: NDArray[np.int64]
-    packets: NDArray[np.int64]
-    longest_wait: NDArray[np.int64]
-    decisions: NDArray[np.int64]
-
-
-def new_statistics() -> Statistics:
-    """Return zeros."""
-    shape = (_LANES, 4)
-    return Statistics(
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-        np.zeros(_LANES, np.int64),
-        np.zeros(1, np.int64),
-    )
-
-
 @kernel
 def _pack(traffic: Traffic, lane: int) -> None:
     """Keep the sizes as the port has them, 7 bits a lane, in two words."""
@@ -141,7 +65,7 @@ def _pack(traffic: Traffic, lane: int) -> None:
 @kernel
 def _new_head(traffic: Traffic, lane: int, chances: NDArray[np.int64]) -> None:
     traffic.since[lane] = traffic.regs[T_NOW]
-    if below(traffic.bits, _CERTAIN) < chances[P_EXTREMES]:
+    if below(traffic.bits, CERTAIN) < chances[P_EXTREMES]:
         traffic.blocks[lane] = 1 if below(traffic.bits, 2) else MAX_PACKET_BLOCKS
     else:
         traffic.blocks[lane] = chances[P_LEAST] + below(traffic.bits, chances[P_MOST] - chances[P_LEAST] + 1)
@@ -161,16 +85,12 @@ def _arrivals(traffic: Traffic, data_vls: int, lanes: int, chances: NDArray[np.i
             if (empty >> lane) & 1:
                 _new_head(traffic, lane, chances)
         traffic.request[0] |= empty
-    if (
-        lanes > data_vls
-        and not (traffic.request[0] >> data_vls) & 1
-        and below(traffic.bits, _CERTAIN) < chances[P_VL15]
-    ):
+    if lanes > data_vls and not (traffic.request[0] >> data_vls) & 1 and below(traffic.bits, CERTAIN) < chances[P_VL15]:
         _new_head(traffic, data_vls, chances)
         traffic.request[0] |= 1 << data_vls
     if chances[P_STALL]:
         chance = draw(traffic.bits)
-        if chance % _CERTAIN < chances[P_STALL]:
+        if chance % CERTAIN < chances[P_STALL]:
             traffic.fits[0] ^= 1 << ((chance >> 8) % data_vls)
     else:
         traffic.fits[0] |= (1 << data_vls) - 1
@@ -190,9 +110,10 @@ def _write_of(traffic: Traffic, tables: NDArray[np.int64], limits: NDArray[np.in
 
 
 @kernel
-def _put(row: NDArray[np.uint64], fields: NDArray[np.int64], port: int, value: int) -> None:
-    """Add a port of up to 64 bits to a row of zeros."""
-    row[fields[port, 0]] |= np.uint64(value) << np.uint64(fields[port, 1])
+def _put(rows: NDArray[np.uint64], cycle: int, fields: NDArray[np.int64], port: int, value: int) -> None:
+    """Add a port of up to 64 bits to a row of zeros; most are 0 most of the time."""
+    if value != 0:
+        rows[cycle, fields[port, 0]] |= np.uint64(value) << np.uint64(fields[port, 1])
 
 
 @kernel
@@ -224,7 +145,6 @@ def _fill(
     missing, bad = golden.unreachable(state, data_vls), golden.bad_entries(state, data_vls)
     regs = traffic.regs
     for cycle in range(len(rows)):
-        row = rows[cycle]
         chance = draw(traffic.bits)
         if wild:
             traffic.request[0], traffic.fits[0] = draw(traffic.bits) & 0xFFFF, draw(traffic.bits) & 0xFFFF
@@ -252,27 +172,28 @@ def _fill(
         granted = source != 0
         lane = min(vl, data_vls)
 
-        row[:] = 0
-        row[given[BLOCKS, 0]] = traffic.packed[0] << np.uint64(given[BLOCKS, 1])
+        for word in range(rows.shape[1]):
+            rows[cycle, word] = 0
+        for word in range(expected.shape[1]):
+            expected[cycle, word] = 0
+        rows[cycle, given[BLOCKS, 0]] = traffic.packed[0] << np.uint64(given[BLOCKS, 1])
         if lanes * _BLOCK_BITS > _WORD_BITS:
-            row[given[BLOCKS, 0] + 1] = traffic.packed[1]
-        _put(row, given, RST, resets)
-        _put(row, given, REQUEST, request)
-        _put(row, given, FITS, fits)
-        _put(row, given, READY, ready)
-        _put(row, given, HOLD, hold)
-        _put(row, given, SWAP, swap)
+            rows[cycle, given[BLOCKS, 0] + 1] = traffic.packed[1]
+        _put(rows, cycle, given, RST, resets)
+        _put(rows, cycle, given, REQUEST, request)
+        _put(rows, cycle, given, FITS, fits)
+        _put(rows, cycle, given, READY, ready)
+        _put(rows, cycle, given, HOLD, hold)
+        _put(rows, cycle, given, SWAP, swap)
         for field in range(5):
-            _put(row, given, ENABLE + field, write[field])
-        out = expected[cycle]
-        out[:] = 0
-        _put(out, wanted, GRANT, granted)
-        _put(out, wanted, OUT_VL, vl)
-        _put(out, wanted, OUT_LIST, source)
-        _put(out, wanted, OUT_BLOCKS, traffic.blocks[lane] if granted else 0)
-        _put(out, wanted, OUT_PENDING, pending)
-        _put(out, wanted, OUT_UNREACHABLE, missing)
-        _put(out, wanted, OUT_BAD, bad)
+            _put(rows, cycle, given, ENABLE + field, write[field])
+        _put(expected, cycle, wanted, GRANT, granted)
+        _put(expected, cycle, wanted, OUT_VL, vl)
+        _put(expected, cycle, wanted, OUT_LIST, source)
+        _put(expected, cycle, wanted, OUT_BLOCKS, traffic.blocks[lane] if granted else 0)
+        _put(expected, cycle, wanted, OUT_PENDING, pending)
+        _put(expected, cycle, wanted, OUT_UNREACHABLE, missing)
+        _put(expected, cycle, wanted, OUT_BAD, bad)
 
         if regs[T_BUSY] > 0:
             regs[T_BUSY] -= 1
@@ -348,9 +269,9 @@ class VLArbTraffic:
         self._traffic = Traffic(
             np.zeros(1, np.int64),
             np.full(1, (1 << self.lanes) - 1, np.int64),
-            np.ones(_LANES, np.int64),
+            np.ones(LANES, np.int64),
             np.zeros(2, np.uint64),
-            np.zeros(_LANES, np.int64),
+            np.zeros(LANES, np.int64),
             np.array([0, -1, 0, 0], np.int64),
             seeded(seed),
         )

@@ -19,7 +19,8 @@ from vlane.golden import vlarb as golden
 from vlane.golden.vlarb_rules import RULES
 from vlane.tb.directed_vlarb import SCENARIOS, play
 from vlane.tb.model import Field, Port, Words, row_layout, row_words
-from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS, Phase, VLArbTraffic
+from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS, VLArbTraffic
+from vlane.tb.traffic import Phase
 
 from vlane.vlarb import VLArbEntry, VLArbTable
 

@@ -12,7 +12,8 @@ from vlane.tb.model import CompiledModel, Port, compile_model, component_ports, 
 from vlane.tb.mutate import is_equivalent, list_mutants
 from vlane.tb.prove import prove
 from vlane.tb.prove_vlarb import VLArbProperties
-from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
+from vlane.tb.stimulus_vlarb import VLArbTraffic
+from vlane.tb.traffic import Phase
 
 from vlane.vlarb import VLArbTable
 

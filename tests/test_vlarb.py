@@ -17,9 +17,10 @@ from vlane.tb.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, play
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import CompiledModel, compile_model, component_ports, row_layout, row_words
 from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus_vlarb import Phase, VLArbTraffic
+from vlane.tb.stimulus_vlarb import VLArbTraffic
 from vlane.tb.tables_vlarb import random_tables
 from vlane.tb.tb_vlarb import encode_plan
+from vlane.tb.traffic import Phase
 
 from vlane.errors import InputError
 from vlane.paths import build_dir
@@ -160,7 +161,8 @@ def test_uncompiled_golden_says_the_same() -> None:
     """The source that a debugger runs is the source that numba compiles: same rows, same outputs."""
     code = (
         "import hashlib, numpy as np\n"
-        "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.tables_vlarb import random_tables\n"
+        "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.traffic import Phase\n"
+        "from vlane.tb.tables_vlarb import random_tables\n"
         "from vlane.tb.model import Field\n"
         "ports = [{n: Field(i, 0, 63) for i, n in enumerate(names)} for names in (INPUTS, OUTPUTS)]\n"
         "tables = random_tables(3, data_vls=4, entries=6, seed=3)\n"
