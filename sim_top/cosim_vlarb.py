@@ -210,9 +210,8 @@ def cosim_native(plan: Plan, *, seed: int, planted: Mutant | None = None) -> Cos
     """Run a plan through the compiled hardware, with a mutant planted in it if one is given."""
     component = BLOCKS["vlarb"].make(plan.parameters)
     model = mutant_model(component, "vlarb", (planted,)) if planted else compile_model(component, "vlarb")
-    traffic = VLArbTraffic(
-        **plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
-    )
+    traffic, warm_up = (_traffic(plan, model, seed) for _ in range(2))
+    warm_up.fill(np.zeros((1, model.input_words), np.uint64), np.zeros((1, model.output_words), np.uint64))
     events = _Events(plan, model)
     with model:
         outcome = run_lockstep(model, _Planted(traffic, model, planted) if planted else traffic, events)
@@ -225,6 +224,12 @@ def cosim_native(plan: Plan, *, seed: int, planted: Mutant | None = None) -> Cos
     if outcome.mismatch is None:
         result.tables = _table_results(plan, traffic, events.events)
     return result
+
+
+def _traffic(plan: Plan, model: CompiledModel, seed: int) -> VLArbTraffic:
+    return VLArbTraffic(
+        **plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
+    )
 
 
 def cosim_cocotb(plan: Plan, *, seed: int, simulator: str) -> CosimResult:
