@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.blocks import BLOCKS, find_block
+from vlane.sim_top.blocks import BLOCKS, Block, find_block
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim_vlarb import FAULT_COUNT, CosimResult, cosim_cocotb, cosim_native, fault
 from vlane.sim_top.export import export_block
@@ -104,20 +105,20 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
 def _plan(block: str, fabric: Path | None, file: Path | None, cycles: int, seed: int, param: list[str]) -> Plan:
     found = BLOCKS[block]
     if fabric is not None:
-        plan = plan_for_fabric(fabric, cycles=cycles)
-        parameters = found.parameters(param, plan.parameters)
-        for name in ("entries", "data_vls"):
-            if parameters[name] < plan.parameters[name]:
-                raise InputError(
-                    f"--param {name}",
-                    f"at least {plan.parameters[name]}, as the fabric's ports have",
-                    parameters[name],
-                )
-        return plan_for_fabric(fabric, cycles=cycles, parameters=parameters)
+        return plan_for_fabric(fabric, cycles=cycles, resolve=lambda ports: _at_least(found, ports, param))
     parameters = found.parameters(param, found.full_size)
     if file is not None:
         return plan_for_table(file, cycles=cycles, parameters=parameters)
     return plan_for_qualification(cycles=cycles, seed=seed, parameters=parameters)
+
+
+def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> dict[str, Any]:
+    """Return the parameters of an arbiter that holds what the fabric's ports hold."""
+    parameters = found.parameters(param, ports)
+    for name in ("entries", "data_vls"):
+        if parameters[name] < ports[name]:
+            raise InputError(f"--param {name}", f"at least {ports[name]}, as the fabric's ports have", parameters[name])
+    return parameters
 
 
 def _run(plan: Plan, engine: str, simulator: str, planted: int | None, seed: int) -> CosimResult:

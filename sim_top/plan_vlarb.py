@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,10 @@ class Plan:
     phases: tuple[Phase, ...]
 
 
-def plan_for_fabric(folder: Path, *, cycles: int, parameters: Mapping[str, Any] | None = None) -> Plan:
-    """Return the plan for every distinct table of a captured fabric, by default at the size of its ports.
+def plan_for_fabric(folder: Path, *, cycles: int, resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Plan:
+    """Return the plan for every distinct table of a captured fabric.
+
+    ``resolve`` gets the parameters of the fabric's ports and returns those of the arbiter.
 
     Raises
     ------
@@ -80,12 +82,12 @@ def plan_for_fabric(folder: Path, *, cycles: int, parameters: Mapping[str, Any] 
             "one without arbitration tables",
             source=str(folder),
         )
-    parameters = parameters or {
+    ports = {
         "data_vls": fabric.data_vls,
         "entries": max(1, *(max(len(use.table.high), len(use.table.low)) for use in uses)),
         "vl15": True,
     }
-    return _plan(parameters, uses, cycles)
+    return _plan(resolve(ports), uses, cycles)
 
 
 def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) -> Plan:

@@ -96,12 +96,11 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     Both get the same inputs and, bit by bit, the same arbitrary state; the proof is that every output and
     every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
     """
-    make = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; opt -full; opt_clean -purge;"
     evert = "dffunmap; expose -evert-dff; opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
     script = (
         # The mutant first: yosys numbers cells as they are made, and the command names one of the first design.
-        f"{make} {_plain(mutant)}; {evert.format(top=top, name='gate')} "
-        f"{make} {evert.format(top=top, name='gold')} "
+        f"{_FLATTEN} {_plain(mutant)}; {evert.format(top=top, name='gate')} "
+        f"{_FLATTEN} {evert.format(top=top, name='gold')} "
         "read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
         "sat -verify -prove trigger 0 both; write_rtlil proven.il"
     )

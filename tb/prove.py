@@ -92,20 +92,10 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     timeout_seconds : int
         Given up after that.
     """
-    return prove_rtlil(
-        rtlil.convert(properties, name="top", ports=properties.ports()),
-        name,
-        depth=depth,
-        timeout_seconds=timeout_seconds,
-    )
-
-
-def prove_rtlil(text: str, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:
-    """Prove every assertion of a design given as RTLIL with the top module ``top``."""
     folder = build_dir("formal") / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "design.il").write_text(text)
+    (folder / "design.il").write_text(rtlil.convert(properties, name="top", ports=properties.ports()))
     (folder / "proof.sby").write_text(_SBY.format(depth=depth, timeout=timeout_seconds))
     start = time.perf_counter()
     done = subprocess.run(

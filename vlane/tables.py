@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vlane.errors import InputError
 from vlane.vlarb import VLArbEntry, VLArbTable
 
-__all__ = ["read_vlarb_table", "vlarb_table_document"]
+__all__ = ["read_vlarb_table"]
 
 _Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 
@@ -52,17 +52,6 @@ def read_vlarb_table(path: Path) -> VLArbTable:
         )
     except InputError as error:
         raise error.at(str(path)) from None
-
-
-def vlarb_table_document(table: VLArbTable) -> dict[str, Any]:
-    """Return a table as the document a table file holds."""
-    return {
-        "vlarb": {
-            "high": [list(entry) for entry in table.high],
-            "low": [list(entry) for entry in table.low],
-            "limit_of_high_priority": table.limit_of_high_priority,
-        }
-    }
 
 
 def _parse(path: Path) -> Any:

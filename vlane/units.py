@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlane.errors import InputError
 
-__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "MIN_PACKET_BYTES", "blocks_of"]
+__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "blocks_of"]
 
 BLOCK_BYTES = 64
 """Bytes of one credit block, and of one unit of an arbitration weight."""
@@ -14,9 +14,6 @@ MAX_PACKET_BLOCKS = 66
 
 MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
 """Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
-
-MIN_PACKET_BYTES = 26
-"""Fewest bytes of a packet, LRH to VCRC: six words and the VCRC."""
 
 _VCRC_BYTES = 2
 

@@ -16,7 +16,7 @@ __all__ = ["read_ibnetdiscover"]
 
 _NODE = re.compile(r'(?:Switch|Ca|Rt)\s+([0-9]{1,9})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*?)"(.*))?$')
 _LINK = re.compile(
-    r'\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s+"([SHR])-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
+    r'\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s+"[SHR]-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'
 )
 _LID = re.compile(r"\blid ([0-9]{1,9})")
 _LMC = re.compile(r"\blmc ([0-9]{1,9})")
@@ -76,11 +76,10 @@ def _node(dump: TextFile, ports: str, letter: str, guid: str, name: str | None, 
     return node
 
 
-def _link(dump: TextFile, node: Node, port: str, letter: str, guid: str, far: str, rest: str | None) -> Port:
+def _link(dump: TextFile, node: Node, port: str, guid: str, far: str, rest: str | None) -> Port:
     number = dump.number("port", port, 1, node.ports)
     if number in node.links:
         dump.refuse("port", "described once", port)
-    Kind(letter)
     node.links[number] = Port(int(guid, 16), dump.number("far port", far, 1, _MAX_PORT))
     if node.kind is not Kind.SWITCH:
         lid = re.match(r"\s*lid ([0-9]{1,9})(?:\s+lmc ([0-9]{1,9}))?", rest or "")

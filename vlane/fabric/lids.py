@@ -35,14 +35,11 @@ class LidBook:
         self._nodes = nodes
         self._owners: dict[int, Port] = {}
         for node in nodes.values():
-            for number, lid in node.lids.items():
-                for copy in range(lid, lid + (1 << node.lmc.get(number, 0))):
-                    if copy in self._owners:
-                        other = nodes[self._owners[copy].guid].name
-                        raise InputError(
-                            f"LID {copy}", "of one port", f"of {other} and {node.name}", source=str(source)
-                        )
-                    self._owners[copy] = Port(node.guid, number)
+            for lid, port in node.owned_lids():
+                if lid in self._owners:
+                    other = nodes[self._owners[lid].guid].name
+                    raise InputError(f"LID {lid}", "of one port", f"of {other} and {node.name}", source=str(source))
+                self._owners[lid] = port
 
     def owner(self, dump: TextFile, lid: str) -> Port:
         """Return the port with a LID of the current line; refuse an unknown one."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from vlane.vlarb import VLArbEntry, VLArbTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from vlane.fabric.opensm_conf import OpenSMConf
 
 __all__ = ["Fabric", "Kind", "Node", "Port", "ProgrammedVLArb", "SL2VLRow"]
@@ -71,6 +73,12 @@ class Node:
     links: dict[int, Port] = field(default_factory=dict)
     lids: dict[int, int] = field(default_factory=dict)
     lmc: dict[int, int] = field(default_factory=dict)
+
+    def owned_lids(self) -> Iterator[tuple[int, Port]]:
+        """Yield every LID of the node, LMC copies included, with the port that owns it."""
+        for number, base in self.lids.items():
+            for lid in range(base, base + (1 << self.lmc.get(number, 0))):
+                yield lid, Port(self.guid, number)
 
 
 class ProgrammedVLArb(NamedTuple):
@@ -171,9 +179,4 @@ class Fabric:
 
     def port_of_lid(self) -> dict[int, Port]:
         """Return the port that owns each LID, LMC copies included."""
-        owners = {}
-        for node in self.nodes.values():
-            for number, lid in node.lids.items():
-                for offset in range(1 << node.lmc.get(number, 0)):
-                    owners[lid + offset] = Port(node.guid, number)
-        return owners
+        return dict(owned for node in self.nodes.values() for owned in node.owned_lids())
