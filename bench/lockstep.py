@@ -93,7 +93,7 @@ def cocotb(shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
         outcome = run_cocotb(
             BLOCKS["vlarb"].make(shape), top="vlarb", bench="vlane.tb.tb_vlarb", simulator=simulator,
             where=build_dir("bench", f"{simulator}-{shape['data_vls']}-{shape['entries']}"),
-            environment=encode_plan(**shape, tables=plan.tables, seed=1, phases=phases),
+            told=encode_plan(**shape, tables=plan.tables, seed=1, phases=phases),
             tests=("agrees_with_golden_in_every_cycle",),
         )  # fmt: skip
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages

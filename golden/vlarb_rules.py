@@ -5,33 +5,16 @@ The letters are the decisions of ``docs/vlarb.md``. A rule applies to a table if
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from vlane.golden.rule import Rule
 
 from vlane.vlarb import LIMIT_UNBOUNDED
 
 if TYPE_CHECKING:
     from vlane.vlarb import VLArbEntry, VLArbTable
 
-__all__ = ["RULES", "Rule", "applicable_rules"]
-
-
-class Rule(NamedTuple):
-    """One countable event.
-
-    Parameters
-    ----------
-    name : str
-        Its name in reports.
-    decision : str
-        The decision of the contract it shows.
-    text : str
-        What happened.
-    """
-
-    name: str
-    decision: str
-    text: str
-
+__all__ = ["RULES", "applicable_rules"]
 
 RULES = (
     Rule("entry_expired_exactly", "A2", "a packet used an entry's weight to exactly 0"),

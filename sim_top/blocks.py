@@ -7,8 +7,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vlane.hdl.drr import DRR
+from vlane.hdl.dtable import DTable
+from vlane.hdl.rr import RR
+from vlane.hdl.scfq import SCFQ
 from vlane.hdl.vlarb import VLArb
-from vlane.tb.prove_vlarb import INSTANCES, VLArbProperties
+from vlane.tb import (
+    prove_drr,
+    prove_dtable,
+    prove_rr,
+    prove_scfq,
+    prove_vlarb,
+    stimulus_drr,
+    stimulus_dtable,
+    stimulus_rr,
+    stimulus_scfq,
+    stimulus_vlarb,
+)
+from vlane.tb.stimulus import Qualify
 
 from vlane.errors import InputError
 from vlane.textfile import number
@@ -26,12 +42,16 @@ class Block:
     ----------
     name : str
         Its noun.
+    title : str
+        What people call it.
     component : type
         The hardware; its keyword arguments are the parameters, each with a default.
     full_size : mapping
         Parameters of the largest instance.
     mutated : mapping
         Parameters of the instance that mutants are made of.
+    qualify : callable
+        Makes the stimulus that reaches every rule of an instance.
     properties : callable
         Makes what is proven around a component.
     proven : tuple of mapping
@@ -39,9 +59,11 @@ class Block:
     """
 
     name: str
+    title: str
     component: type[Any]
     full_size: Mapping[str, Any]
     mutated: Mapping[str, Any]
+    qualify: Qualify
     properties: Callable[[Any], Any]
     proven: tuple[Mapping[str, Any], ...]
 
@@ -77,6 +99,8 @@ class Block:
 
 
 def _value(name: str, text: str, kind: type) -> Any:
+    if kind is str:
+        return text
     if kind is bool:
         if text.lower() not in _WORDS:
             raise InputError(f"--param {name}", "true or false", text)
@@ -87,15 +111,63 @@ def _value(name: str, text: str, kind: type) -> Any:
     return value
 
 
+_SCHEDULER = {"data_vls": 15, "requesters": 16, "vl15": True}
+_MUTATED = {"data_vls": 5, "requesters": 4, "vl15": True}
+
 BLOCKS = {
-    "vlarb": Block(
-        name="vlarb",
-        component=VLArb,
-        full_size={"data_vls": 15, "entries": 64, "vl15": True},
-        mutated={"data_vls": 5, "entries": 8, "vl15": True},
-        properties=VLArbProperties,
-        proven=INSTANCES,
-    ),
+    block.name: block
+    for block in (
+        Block(
+            name="vlarb",
+            title="VL arbiter",
+            component=VLArb,
+            full_size={"data_vls": 15, "entries": 64, "vl15": True},
+            mutated={"data_vls": 5, "entries": 8, "vl15": True},
+            qualify=stimulus_vlarb.qualified,
+            properties=prove_vlarb.VLArbProperties,
+            proven=prove_vlarb.INSTANCES,
+        ),
+        Block(
+            name="dtable",
+            title="Deficit Table",
+            component=DTable,
+            full_size={**_SCHEDULER, "entries": 64},
+            mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
+            qualify=stimulus_dtable.qualified,
+            properties=prove_dtable.DTableProperties,
+            proven=prove_dtable.INSTANCES,
+        ),
+        Block(
+            name="drr",
+            title="Deficit round robin",
+            component=DRR,
+            full_size=_SCHEDULER,
+            mutated=_MUTATED,
+            qualify=stimulus_drr.qualified,
+            properties=prove_drr.DRRProperties,
+            proven=prove_drr.INSTANCES,
+        ),
+        Block(
+            name="scfq",
+            title="Self-clocked fair queueing",
+            component=SCFQ,
+            full_size=_SCHEDULER,
+            mutated=_MUTATED,
+            qualify=stimulus_scfq.qualified,
+            properties=prove_scfq.SCFQProperties,
+            proven=prove_scfq.INSTANCES,
+        ),
+        Block(
+            name="rr",
+            title="Round robin",
+            component=RR,
+            full_size=_SCHEDULER,
+            mutated=_MUTATED,
+            qualify=stimulus_rr.qualified,
+            properties=prove_rr.RRProperties,
+            proven=prove_rr.INSTANCES,
+        ),
+    )
 }
 
 

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.blocks import BLOCKS, Block, find_block
 from vlane.sim_top.console import emit_json, note, screen, table
-from vlane.sim_top.cosim_vlarb import FAULT_COUNT, CosimResult, cosim_cocotb, cosim_native, fault
+from vlane.sim_top.cosim import FAULT_COUNT, CosimResult, Job, cosim_cocotb, cosim_native, fault, qualification_job
+from vlane.sim_top.cosim_vlarb import cosim_tables, job_of_plan
 from vlane.sim_top.export import export_block
 from vlane.sim_top.mutation import mutation_run
-from vlane.sim_top.plan_vlarb import Plan, plan_for_fabric, plan_for_qualification, plan_for_table
+from vlane.sim_top.plan_vlarb import Plan, plan_for_fabric, plan_for_table
 from vlane.sim_top.proofs import prove_block
 from vlane.sim_top.report import write_page
+from vlane.sim_top.schedule import SCHEDULED, writes_for
 from vlane.sim_top.wave import write_wave
 
 from vlane.errors import InputError
@@ -66,7 +68,10 @@ def cosim(
         raise InputError("--fabric and --table", "given one at a time", "both")
     if cycles < 1:
         raise InputError("--cycles", "at least 1", cycles)
-    plan = _plan(found.name, fabric, table_file, cycles, seed, param or [])
+    plan = _plan(fabric, table_file, cycles, param or []) if found.name == "vlarb" else None
+    if fabric is not None and plan is None:
+        raise InputError("--fabric", "given with vlarb, whose tables a capture holds", str(fabric))
+    job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [])
     if planted is not None and not 1 <= planted <= FAULT_COUNT:
         raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
     for option, file in (("--waves", waves), ("--page", page)):
@@ -74,16 +79,14 @@ def cosim(
             raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
         if file is not None:
             usable_folder(file if option == "--page" else file.parent, option=option)
-    note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in plan.parameters.items())} (kept for the next run)")
-    result = _run(plan, engine, simulator, planted, seed)
+    note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())} (kept for the next run)")
+    result = _run(job, plan, engine, simulator, planted)
     if waves is not None:
-        shown = write_wave(plan, waves, seed=seed)
+        shown = write_wave(job, waves)
         note(f"wave of the first {shown} cycles of the design as it is: {waves}")
     if page is not None:
-        title = (
-            f"VL arbiter on {fabric.resolve().name if fabric else table_file.name if table_file else 'random tables'}"
-        )
-        note(f"page: {write_page(result, page, title=title, wave=waves)}")
+        on = fabric.resolve().name if fabric else table_file.name if table_file else "its qualification"
+        note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves)}")
     if as_json:
         emit_json(_cosim_document(block, result, waves))
     else:
@@ -102,14 +105,23 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
         raise InputError("--engine", "native with --fault", engine)
 
 
-def _plan(block: str, fabric: Path | None, file: Path | None, cycles: int, seed: int, param: list[str]) -> Plan:
-    found = BLOCKS[block]
+def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
+    """Return the plan for a fabric's arbitration tables or a table file; ``None`` for the qualification."""
+    found = BLOCKS["vlarb"]
     if fabric is not None:
         return plan_for_fabric(fabric, cycles=cycles, resolve=lambda ports: _at_least(found, ports, param))
-    parameters = found.parameters(param, found.full_size)
     if file is not None:
-        return plan_for_table(file, cycles=cycles, parameters=parameters)
-    return plan_for_qualification(cycles=cycles, seed=seed, parameters=parameters)
+        return plan_for_table(file, cycles=cycles, parameters=found.parameters(param, found.full_size))
+    return None
+
+
+def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str]) -> Job:
+    parameters = found.parameters(param, found.full_size)
+    if file is None:
+        return qualification_job(found, parameters, cycles=cycles, seed=seed)
+    if found.name not in SCHEDULED:
+        raise InputError("--table", f"given with vlarb, {', '.join(SCHEDULED)}", str(file))
+    return qualification_job(found, parameters, cycles=cycles, seed=seed, writes=writes_for(file, found, parameters))
 
 
 def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> dict[str, Any]:
@@ -121,22 +133,18 @@ def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> dict[
     return parameters
 
 
-def _run(plan: Plan, engine: str, simulator: str, planted: int | None, seed: int) -> CosimResult:
+def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None) -> CosimResult:
     if engine == "cocotb":
-        return cosim_cocotb(plan, seed=seed, simulator=simulator)
-    if planted is None:
-        return cosim_native(plan, seed=seed)
-    mutant = fault(planted, plan.parameters)
-    note(f"planted {mutant}")
-    result = cosim_native(plan, seed=seed, planted=mutant)
-    if result.mismatches:
+        return cosim_cocotb(job, simulator=simulator)
+    mutant = None if planted is None else fault(job.block, planted, job.parameters)
+    if mutant is not None:
+        note(f"planted {mutant}")
+    result = cosim_tables(plan, seed=job.seed, planted=mutant) if plan else cosim_native(job, planted=mutant)[0]
+    if mutant is None or result.mismatches:
         return result
-    note("the asked traffic cannot tell this fault; going on with the qualification tables")
-    return cosim_native(
-        plan_for_qualification(cycles=_FAULT_CYCLES, seed=seed, parameters=plan.parameters),
-        seed=seed,
-        planted=mutant,
-    )
+    note("the asked traffic cannot tell this fault; going on with the qualification")
+    longer = qualification_job(job.block, job.parameters, cycles=_FAULT_CYCLES, seed=job.seed)
+    return cosim_native(longer, planted=mutant)[0]
 
 
 def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict[str, Any]:
@@ -152,7 +160,9 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict
         "cycles_per_second": round(result.cycles_per_second),
         "seed": result.seed,
         "tables": [{k: v for k, v in asdict(table).items() if k != "events"} for table in result.tables],
-        "rules": {name: {"count": count, "applies": name in result.applicable} for name, count in result.rules.items()},
+        "rules": {
+            name: {"count": count, "applies": name in result.applicable} for name, count in result.counts.items()
+        },
         "rules_missed": result.missed,
         "mismatch": result.mismatch or None,
         "mismatch_cycle": result.mismatch_cycle,
@@ -182,8 +192,8 @@ def _print_cosim(result: CosimResult) -> None:
         screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
     rules = [name for name in result.applicable if name not in result.missed]
     screen.print(
-        f"{result.cycles:,} cycles compared ({result.cycles_per_second:,.0f} a second), {result.decisions:,} packets, "
-        f"{len(rules)} of {len(result.applicable)} applicable rules happened"
+        f"{result.cycles:,} cycles compared ({result.cycles_per_second:,.0f} a second), "
+        f"{result.decisions:,} decisions, {len(rules)} of {len(result.applicable)} applicable rules happened"
     )
     if result.missed and not result.mismatches:
         screen.print(f"not in this run: {', '.join(result.missed)}", markup=False, soft_wrap=True)

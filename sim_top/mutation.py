@@ -13,8 +13,6 @@ from vlane.sim_top.blocks import Block
 from vlane.tb.lockstep import BATCH
 from vlane.tb.model import CompiledModel, Words
 from vlane.tb.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
-from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus_vlarb import VLArbTraffic
 
 __all__ = ["MutationRun", "mutation_run"]
 
@@ -68,7 +66,7 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
     start = time.perf_counter()
     mutants = list_mutants(block.make(parameters), block.name, count=count, seed=seed)
     model = mutant_model(block.make(parameters), block.name, mutants)
-    batches = _recorded(model, parameters, cycles, seed)
+    batches = _recorded(block, model, parameters, cycles, seed)
     if _killed(model, batches, 0):
         raise RuntimeError("select 0 differs from golden: the mutants prove nothing")
     shares = [mutants[worker::_WORKERS] for worker in range(_WORKERS)]
@@ -85,12 +83,11 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
     )
 
 
-def _recorded(model: CompiledModel, parameters: Mapping[str, Any], cycles: int, seed: int) -> list[tuple[Words, Words]]:
+def _recorded(
+    block: Block, model: CompiledModel, parameters: Mapping[str, Any], cycles: int, seed: int
+) -> list[tuple[Words, Words]]:
     """Return the whole stimulus and what must come out, so that golden runs once for all mutants."""
-    drawn = qualification(data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=cycles, seed=seed)
-    source = VLArbTraffic(
-        **parameters, tables=drawn.tables, phases=drawn.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
-    )
+    source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
     batches: list[tuple[Words, Words]] = []
     while True:
         rows = np.zeros((BATCH, model.input_words), np.uint64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vlane.tb.qualification_vlarb import qualification
+from vlane.tb.stimulus import cut
 from vlane.tb.traffic import Phase
 
 from vlane.errors import InputError
@@ -16,7 +16,7 @@ from vlane.fabric.model import Fabric
 from vlane.tables import read_vlarb_table
 from vlane.vlarb import VLArbTable
 
-__all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_qualification", "plan_for_table"]
+__all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_table"]
 
 SMALL, FULL = "64-byte packets", "MTU packets"
 """Phases whose shares are reported."""
@@ -110,12 +110,6 @@ def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) ->
     return _plan(parameters, (TableUse(table, file.name),), cycles)
 
 
-def plan_for_qualification(*, cycles: int, seed: int, parameters: Mapping[str, Any]) -> Plan:
-    """Return the plan for tables drawn from a seed: every rule, every corner."""
-    drawn = qualification(data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=cycles, seed=seed)
-    return Plan(parameters, (), drawn.tables, _cut(drawn.phases, cycles))
-
-
 def _ports(fabric: Fabric, ports: list[Any]) -> str:
     return fabric.show(ports[0]) + (f" and {len(ports) - 1} more ports" if len(ports) > 1 else "")
 
@@ -157,18 +151,4 @@ def _plan(parameters: Mapping[str, Any], uses: tuple[TableUse, ...], cycles: int
             ),
         ]
     tables = tuple(use.table for use in uses)
-    return Plan(parameters, uses, tables, _cut(tuple(phases), cycles))
-
-
-def _cut(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...]:
-    """Return the phases cut, or the last one stretched, to exactly that many cycles."""
-    kept: list[Phase] = []
-    left = cycles
-    for phase in phases:
-        if left <= 0:
-            break
-        kept.append(replace(phase, cycles=min(phase.cycles, left)))
-        left -= phase.cycles
-    if left > 0:
-        kept[-1] = replace(kept[-1], cycles=kept[-1].cycles + left)
-    return tuple(kept)
+    return Plan(parameters, uses, tables, cut(tuple(phases), cycles))

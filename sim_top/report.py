@@ -9,8 +9,8 @@ from typing import Any
 import jinja2
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from vlane.golden.vlarb_rules import RULES
-from vlane.sim_top.cosim_vlarb import CosimResult, TableResult
+from vlane.sim_top.cosim import CosimResult
+from vlane.sim_top.cosim_vlarb import TableResult
 
 __all__ = ["service_picture", "shares_picture", "write_page"]
 
@@ -75,7 +75,7 @@ def write_page(result: CosimResult, folder: Path, *, title: str, wave: Path | No
                 draw(table, file)
                 pictures.append(base64.b64encode(file.read_bytes()).decode())
         tables.append({"table": table, "pictures": pictures})
-    rules = [(rule, result.rules.get(rule.name, 0), rule.name in result.applicable) for rule in RULES]
+    rules = [(rule, result.counts.get(rule.name, 0), rule.name in result.applicable) for rule in result.rules]
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
     )

@@ -7,30 +7,26 @@ from pathlib import Path
 
 import numpy as np
 from vcdvcd import VCDVCD
-from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.plan_vlarb import Plan
+from vlane.sim_top.cosim import Job
 from vlane.tb.model import compile_model
-from vlane.tb.stimulus_vlarb import VLArbTraffic
 
 __all__ = ["read_wave", "write_wave"]
 
 
-def write_wave(plan: Plan, file: Path, *, seed: int, cycles: int = 2000) -> int:
-    """Run the first cycles of a plan through a traced model and write every signal; return the cycles.
+def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
+    """Run the first cycles of a job through a traced model and write every signal; return the cycles.
 
     Inputs and outputs of cycle ``n`` have settled at time ``2 n``; the clock rises at ``2 n + 1``.
     """
-    model = compile_model(BLOCKS["vlarb"].make(plan.parameters), "vlarb", traced=True)
-    traffic = VLArbTraffic(
-        **plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed, inputs=model.inputs, outputs=model.outputs
-    )
+    model = compile_model(job.block.make(job.parameters), job.block.name, traced=True)
+    stimulus = job.make(model.inputs, model.outputs)
     file.parent.mkdir(parents=True, exist_ok=True)
     with model:
         model.restart(wave=file)
         done = 0
         while done < cycles:
             rows = np.zeros((cycles - done, model.input_words), np.uint64)
-            count = traffic.fill(rows, np.zeros((cycles - done, model.output_words), np.uint64))
+            count = stimulus.fill(rows, np.zeros((cycles - done, model.output_words), np.uint64))
             if not count:
                 break
             model.run(rows[:count])

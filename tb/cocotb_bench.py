@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import time
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from cocotb_tools.runner import get_runner
 from vlane.tb import verilator
-from vlane.tb.model import to_verilog
+from vlane.tb.model import component_ports, to_verilog
 
 from vlane.errors import InputError
 
-__all__ = ["CocotbOutcome", "run_cocotb", "simulator_installed"]
+__all__ = ["SETTING", "CocotbOutcome", "run_cocotb", "simulator_installed"]
+
+SETTING = "VLANE_BENCH"
+"""Environment variable that tells a bench, as JSON, its ports and what to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ def run_cocotb(
     top: str,
     bench: str,
     where: Path,
-    environment: dict[str, str],
+    told: Mapping[str, Any],
     simulator: str = "verilator",
     tests: tuple[str, ...] = (),
 ) -> CocotbOutcome:
@@ -70,8 +75,8 @@ def run_cocotb(
         Module with the cocotb tests.
     where : Path
         Folder for everything generated.
-    environment : dict of str to str
-        Passed to the bench.
+    told : mapping
+        What the bench shall run, beside the ports of the component.
     simulator : str
         ``verilator`` or ``icarus``.
     tests : tuple of str
@@ -106,7 +111,7 @@ def run_cocotb(
                 build_dir=where / "build",
                 test_dir=where,
                 results_xml=str(results),
-                extra_env=environment,
+                extra_env={SETTING: json.dumps({**told, "ports": [astuple(p) for p in component_ports(component)]})},
                 log_file=log,
                 test_filter="|".join(f"{name}$" for name in tests) or None,
             )

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import Value
 
 from vlane.paths import build_dir
 
-__all__ = ["Proof", "prove", "tool"]
+__all__ = ["Proof", "free_inputs", "prove", "tool"]
 
 _SBY = """[options]
 mode prove
@@ -111,3 +112,10 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     failed = re.findall(r"Assert failed in .*", log)
     detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
     return Proof(verdict, seconds, folder, detail)
+
+
+def free_inputs(component: Any) -> list[Value]:
+    """Return every input of a component, to be left free."""
+    return [
+        Value.cast(value) for _, member, value in component.signature.flatten(component) if member.flow.name == "In"
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vlane.tb.tables_vlarb import limit_tables, random_tables, weight_tables
-from vlane.tb.traffic import Phase
+from vlane.tb.traffic import Phase, varied
 
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VLArbTable
@@ -51,25 +51,6 @@ def qualification(*, data_vls: int, entries: int, cycles: int, seed: int) -> Qua
     ]
     count = max(4, min(32, cycles // 12_000))
     each = max(settle * 2, (cycles - sum(phase.cycles for phase in phases)) // (count * 8))
-    for table in range(len(corners), len(corners) + count):
-        phases += [
-            Phase(each, table, name="back to back", extremes=64),
-            Phase(each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
-            Phase(
-                each,
-                name="stalls and resets",
-                ready=160,
-                idle_bits=2,
-                hold=24,
-                stall=48,
-                vl15=6,
-                reset=64,
-                rewrite=4,
-            ),
-            Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
-            Phase(each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
-            Phase(2 * each, name="anything", wild=True),
-            Phase(each, table, name="paced", most_blocks=4, paced=True, rewrite=16, stall=16, hold=8),
-        ]
+    phases += varied(range(len(corners), len(corners) + count), each)
     drawn = random_tables(count, data_vls=data_vls, entries=entries, seed=seed)
     return Qualification((*corners, *drawn), tuple(phases))

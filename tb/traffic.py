@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,13 +11,13 @@ from numpy.typing import NDArray
 
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["CERTAIN", "LANES", "Phase", "Statistics", "new_statistics"]
+__all__ = ["CERTAIN", "LANES", "Phase", "Statistics", "new_statistics", "varied"]
 
 CERTAIN = 256
 """Chances are out of this."""
 
-LANES = 16
-"""Lanes that statistics have room for; VL15 is the last."""
+LANES = 32
+"""Lanes that statistics have room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,40 @@ class Phase:
     name: str = ""
 
 
+def varied(tables: Iterable[int], each: int) -> list[Phase]:
+    """Return phases that bring every kind of traffic to each table, eight times ``each`` cycles a table."""
+    phases = []
+    for table in tables:
+        phases += [
+            Phase(each, table, name="back to back", extremes=64),
+            Phase(each, name="idle lanes", idle_bits=3 + table % 4, extremes=64, hold=8, vl15=2),
+            Phase(
+                each,
+                name="stalls and resets",
+                ready=160,
+                idle_bits=2,
+                hold=24,
+                stall=48,
+                vl15=6,
+                reset=64,
+                rewrite=4,
+            ),
+            Phase(each, table, name="small packets", most_blocks=3, idle_bits=table % 2, stall=8),
+            Phase(each, name="few lanes", least_blocks=20, most_blocks=40, idle_bits=7, rewrite=2),
+            Phase(2 * each, name="anything", wild=True),
+            Phase(each, table, name="paced", most_blocks=4, paced=True, rewrite=16, stall=16, hold=8),
+        ]
+    return phases
+
+
 class Statistics(NamedTuple):
     """What a phase gave each lane.
 
     Parameters
     ----------
-    blocks, packets : array of int64, (16 lanes, 4 lists)
-        Granted, by lane (VL15 is 15) and list.
-    longest_wait : array of int64, (16,)
+    blocks, packets : array of int64, (32 lanes, 4 lists)
+        Granted, by VL and list.
+    longest_wait : array of int64, (32,)
         Most cycles a head packet waited, with or without credit, until it started or the phase ended.
     decisions : array of int64, (1,)
         Packets started.

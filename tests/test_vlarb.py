@@ -163,20 +163,22 @@ def test_uncompiled_golden_says_the_same() -> None:
         "import hashlib, numpy as np\n"
         "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.traffic import Phase\n"
         "from vlane.tb.tables_vlarb import random_tables\n"
-        "from vlane.tb.model import Field\n"
-        "ports = [{n: Field(i, 0, 63) for i, n in enumerate(names)} for names in (INPUTS, OUTPUTS)]\n"
+        "from vlane.sim_top.blocks import BLOCKS\nfrom vlane.tb.model import component_ports, row_layout, row_words\n"
+        "shape = {'data_vls': 4, 'entries': 6, 'vl15': True}\n"
+        "ports = component_ports(BLOCKS['vlarb'].make(shape))\n"
+        "given, shown = row_layout(ports, inputs=True), row_layout(ports, inputs=False)\n"
         "tables = random_tables(3, data_vls=4, entries=6, seed=3)\n"
         "phases = (Phase(300, 0, idle_bits=2, extremes=64, stall=9, vl15=4, hold=9), Phase(300, wild=True))\n"
-        "t = VLArbTraffic(data_vls=4, entries=6, vl15=True, tables=tables, phases=phases, seed=5,\n"
-        "    inputs=ports[0], outputs=ports[1])\n"
-        "rows, out = np.zeros((600, 12), np.uint64), np.zeros((600, 7), np.uint64)\n"
+        "t = VLArbTraffic(**shape, tables=tables, phases=phases, seed=5, inputs=given, outputs=shown)\n"
+        "rows, out = np.zeros((600, row_words(given)), np.uint64), np.zeros((600, row_words(shown)), np.uint64)\n"
         "n = t.fill(rows, out)\nt.fill(rows[n:], out[n:])\n"
         "print(hashlib.sha256(rows.tobytes() + out.tobytes()).hexdigest(), sum(t.rule_counts().values()) > 500)\n"
     )
 
     compiled, plain = (
         subprocess.run(
-            [sys.executable, "-W", "error", "-c", code], env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            [sys.executable, "-W", "error", "-W", "ignore::amaranth.hdl.UnusedElaboratable", "-c", code],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off},
             capture_output=True, text=True, check=True,
         ).stdout
         for off in ("0", "1")
@@ -344,7 +346,7 @@ def test_cocotb_bench_agrees(simulator: str) -> None:
     )
     outcome = run_cocotb(
         VLArb(**DIRECTED), top="vlarb", bench="vlane.tb.tb_vlarb", where=build_dir("tests", f"cocotb-{simulator}"),
-        environment=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4), simulator=simulator,
+        told=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4), simulator=simulator,
     )  # fmt: skip
 
     assert (outcome.tests, outcome.failures) == (len(SCENARIOS) + 1, 0), outcome.messages

@@ -1,0 +1,129 @@
+"""Requesters of an egress scheduler and the lanes each of them owns (``docs/schedulers.md``).
+
+A requester is active if one of its lanes can send; its lanes take turns, round robin, packet by packet.
+Without a map every data lane is a requester of its own. Masks of lanes and requesters are integers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import kernel
+
+__all__ = ["SELECT_MAP", "SELECT_TABLE", "Lanes", "first_from", "new_lanes", "offer", "reset_lanes", "wins_vl15"]
+
+SELECT_TABLE, SELECT_MAP = 0, 1
+"""What a write of the program port goes to."""
+
+
+class Lanes(NamedTuple):
+    """Who owns which lane.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    has_vl15 : bool
+        Whether bit ``data_vls`` of the vectors is VL15.
+    requesters : int
+        Requesters.
+    mapped : bool
+        Whether there is a map; otherwise requester i is lane i.
+    owner : array of int64, (data_vls,)
+        Requester of each lane; one past the last owns it in vain.
+    last : array of int64, (requesters,)
+        Lane that each requester sent from last.
+    lane : array of int64, (requesters + 1,)
+        Lane that each requester offers in this cycle; the spare last one is never offered.
+    """
+
+    data_vls: int
+    has_vl15: bool
+    requesters: int
+    mapped: bool
+    owner: NDArray[np.int64]
+    last: NDArray[np.int64]
+    lane: NDArray[np.int64]
+
+
+def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
+    """Return the lanes after reset; ``requesters`` 0 is one per lane, without a map."""
+    count = requesters or data_vls
+    lanes = Lanes(
+        data_vls,
+        bool(vl15),
+        count,
+        requesters > 0,
+        np.zeros(data_vls, np.int64),
+        np.zeros(count, np.int64),
+        np.arange(count + 1, dtype=np.int64),
+    )
+    reset_lanes(lanes)
+    return lanes
+
+
+@kernel
+def reset_lanes(lanes: Lanes) -> None:
+    """Return to the state after reset: lane i belongs to requester i modulo their number, lane 0 is next."""
+    for lane in range(lanes.data_vls):
+        lanes.owner[lane] = lane % lanes.requesters
+    lanes.last[:] = lanes.data_vls - 1
+
+
+@kernel
+def program_map(lanes: Lanes, lane: int, requester: int) -> None:
+    """Give a lane to a requester; a lane past the last changes nothing."""
+    if lanes.mapped and lane < lanes.data_vls:
+        lanes.owner[lane] = requester
+
+
+@kernel
+def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
+    """Return the requesters that can send and those that only lack room; choose the lane each offers."""
+    if not lanes.mapped:
+        return able, request & ~able
+    active, waiting = 0, 0
+    for lane in range(lanes.data_vls):
+        requester = lanes.owner[lane]
+        if requester >= lanes.requesters or not (request >> lane) & 1:
+            continue
+        if not (able >> lane) & 1:
+            waiting |= 1 << requester
+            continue
+        if (active >> requester) & 1:
+            now, best = lane - lanes.last[requester], lanes.lane[requester] - lanes.last[requester]
+            if not (now > 0 and best <= 0):
+                continue
+        active |= 1 << requester
+        lanes.lane[requester] = lane
+    return active, waiting & ~active
+
+
+@kernel
+def sent(lanes: Lanes, requester: int) -> None:
+    """Note that a requester sent from the lane it offers."""
+    if lanes.mapped:
+        lanes.last[requester] = lanes.lane[requester]
+
+
+@kernel
+def wins_vl15(lanes: Lanes, able: int) -> bool:
+    """Tell whether VL15 can send: then it does."""
+    return lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0
+
+
+@kernel
+def first_from(bits: int, start: int, count: int) -> int:
+    """Return the first set bit of ``count``, from ``start`` on and round; -1 if none is set."""
+    if bits == 0:
+        return -1
+    above = bits >> start
+    index = start
+    if above == 0:
+        above, index = bits, 0
+    while not above & 1:
+        above >>= 1
+        index += 1
+    return index if index < count else -1

@@ -1,0 +1,236 @@
+"""Self-clocked fair queueing's reference behaviour (Golestani 1994; ``docs/scfq.md``).
+
+Tags here are whole numbers without end; hardware keeps them modulo a power of two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import kernel
+from vlane.golden.lanes import (
+    SELECT_MAP,
+    SELECT_TABLE,
+    Lanes,
+    first_from,
+    new_lanes,
+    offer,
+    program_map,
+    reset_lanes,
+    sent,
+    wins_vl15,
+)
+from vlane.golden.rule import Rule
+
+from vlane.egress import ListCode
+
+__all__ = ["RULES", "SCFQState", "new_state", "reset", "step", "unreachable"]
+
+RULES = (
+    Rule("least_tag", "S1", "the least of several tags was served"),
+    Rule("tie", "S2", "the least tag was there more than once: the first requester sent"),
+    Rule("tagged", "S3", "a requester that could send got its tag"),
+    Rule("tag_waited", "S4", "the shared tag unit had more than one tag to make: nothing sent"),
+    Rule("tag_dropped", "S5", "a requester could not send any more: its tag was dropped"),
+    Rule("clock_reset", "S6", "nobody could send: virtual time went back to 0"),
+    Rule("nobody_served", "S7", "requesters could send but have no reciprocal weight"),
+    Rule("tag_wrapped", "S8", "virtual time went past the width of a tag"),
+    Rule("held", "A14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
+)
+(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, HELD, VL15_FIRST) = range(len(RULES))
+
+TIME, HAS_TAG, UNIT = range(3)
+_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class SCFQState(NamedTuple):
+    """Everything the scheduler remembers.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Who owns which lane.
+    shared : bool
+        Whether one unit computes all tags, one a cycle.
+    tag_bits : int
+        Width of a tag in hardware; only the rule counters need it.
+    reciprocal : array of int64, (requesters,)
+        What a block adds to a requester's tag; 0 is never served.
+    tag : array of int64, (requesters,)
+        Finishing tags of the heads.
+    regs : array of int64, (3,)
+        Virtual time, requesters with a tag, requester that the shared unit served last.
+    """
+
+    lanes: Lanes
+    shared: bool
+    tag_bits: int
+    reciprocal: NDArray[np.int64]
+    tag: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def new_state(
+    *, data_vls: int, requesters: int, vl15: bool, tag_bits: int, reciprocal_bits: int, units: str
+) -> SCFQState:
+    """Return the state after reset; the parameters are the component's."""
+    del reciprocal_bits
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    count = lanes.requesters
+    state = SCFQState(
+        lanes,
+        units == "shared",
+        int(tag_bits),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(3, np.int64),
+    )
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: SCFQState) -> None:
+    """Return to the state after reset: no reciprocal weights, nobody is served."""
+    reset_lanes(state.lanes)
+    state.reciprocal[:] = 0
+    state.tag[:] = 0
+    state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
+
+
+@kernel
+def served_requesters(state: SCFQState) -> int:
+    """Return the requesters that have a reciprocal weight."""
+    mask = 0
+    for requester in range(len(state.reciprocal)):
+        if state.reciprocal[requester] != 0:
+            mask |= 1 << requester
+    return mask
+
+
+@kernel
+def new_tag(state: SCFQState, requester: int, blocks: NDArray[np.int64]) -> None:
+    """Give a head its finishing tag: virtual time, and what its blocks add."""
+    size = blocks[state.lanes.lane[requester]]
+    state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
+
+
+@kernel
+def tag_one(state: SCFQState, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
+    """Let the shared unit tag the next requester without a tag; return those that still have none."""
+    regs, count = state.regs, len(state.tag)
+    untagged = active & ~regs[HAS_TAG]
+    if untagged != 0:
+        unit = first_from(untagged, regs[UNIT] + 1 if regs[UNIT] + 1 < count else 0, count)
+        new_tag(state, unit, blocks)
+        rules[TAGGED] += 1
+        regs[UNIT] = unit
+        regs[HAS_TAG] |= 1 << unit
+    return untagged & ~regs[HAS_TAG]
+
+
+@kernel
+def least_tag(state: SCFQState, tagged: int) -> tuple[int, bool]:
+    """Return the first requester with the least tag, and whether another has the same."""
+    winner, same = -1, False
+    for requester in range(len(state.tag)):
+        if (tagged >> requester) & 1:
+            if winner < 0 or state.tag[requester] < state.tag[winner]:
+                winner, same = requester, False
+            elif state.tag[requester] == state.tag[winner]:
+                same = True
+    return winner, same
+
+
+@kernel
+def decide(
+    state: SCFQState,
+    offered: int,
+    blocks: NDArray[np.int64],
+    decides: bool,  # noqa: FBT001 - a signal of the hardware
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
+    """Return the requester with the least tag, -1 if nobody sends.
+
+    The shared unit works in every cycle; all else moves in decision cycles, ``commit``. Tags of requesters
+    that are tagged in the decision itself are written whether it commits or not: nobody looks at them before.
+    """
+    regs = state.regs
+    active = offered & served_requesters(state)
+    if state.shared:
+        missing = tag_one(state, active, blocks, rules)
+    else:
+        missing = 0
+        fresh = active & ~regs[HAS_TAG]
+        rules[TAGGED] += commit and fresh != 0
+        for requester in range(len(state.tag)):
+            if (fresh >> requester) & 1:
+                new_tag(state, requester, blocks)
+    winner, same = -1, False
+    if decides and missing == 0:
+        winner, same = least_tag(state, active)
+    if commit:
+        dropped = regs[HAS_TAG] & ~active
+        rules[DROPPED] += dropped != 0
+        rules[TAG_WAITED] += missing != 0
+        rules[CLOCK_RESET] += active == 0 and regs[TIME] != 0
+        rules[NOBODY] += active == 0 and offered != 0
+        regs[HAS_TAG] = active & ~missing
+        if active == 0:
+            regs[TIME] = 0
+        if winner >= 0:
+            rules[LEAST] += active != 1 << winner
+            rules[TIE] += same
+            rules[WRAPPED] += state.tag[winner] >> state.tag_bits != regs[TIME] >> state.tag_bits
+            regs[TIME] = state.tag[winner]
+            regs[HAS_TAG] &= ~(1 << winner)
+    return winner
+
+
+@kernel
+def step(
+    state: SCFQState,
+    request: int,
+    fits: int,
+    blocks: NDArray[np.int64],
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: tuple[int, int, int, int, int],
+    rules: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Run one clock cycle and return (lane, list) of the packet that starts; lane -1 if none does.
+
+    ``write`` is the program port: enable, select, index, requester, reciprocal weight.
+    """
+    able = request & fits
+    data = (1 << state.lanes.data_vls) - 1
+    first = wins_vl15(state.lanes, able)
+    decides = not first and not hold_data
+    active, _ = offer(state.lanes, able & data, request & data)
+    served = decide(state, active, blocks, decides, decides and ready, rules)
+    lane, source = -1, _NONE
+    if first:
+        lane, source = state.lanes.data_vls, _FROM_VL15
+        rules[VL15_FIRST] += ready and able & data != 0
+    elif hold_data:
+        rules[HELD] += ready and able & data != 0
+    elif served >= 0:
+        lane = state.lanes.lane[served]
+        if ready:
+            sent(state.lanes, served)
+    if write[0] != 0:
+        if write[1] == SELECT_MAP:
+            program_map(state.lanes, write[2], write[3])
+        elif write[1] == SELECT_TABLE and write[2] < len(state.reciprocal):
+            state.reciprocal[write[2]] = write[4]
+    return lane, source
+
+
+@kernel
+def unreachable(state: SCFQState) -> int:
+    """Return a bit per requester without a reciprocal weight."""
+    return ((1 << state.lanes.requesters) - 1) & ~served_requesters(state)

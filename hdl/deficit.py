@@ -1,0 +1,158 @@
+"""Turns with a deficit: what the Deficit Table and deficit round robin have in common."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.egress import BLOCKS_SHAPE
+from vlane.hdl.list_search import ListSearch
+from vlane.hdl.select import equals, one_of
+
+__all__ = ["DeficitTurns"]
+
+
+class DeficitTurns(wiring.Component):
+    """Whose turn it is and who sends, within the cycle; one turn begins per cycle at most.
+
+    Parameters
+    ----------
+    entries : int
+        Entries that are served round robin, 1 to 128.
+    requesters : int
+        Requesters, 2 to 32.
+    keep_on_stall : bool
+        Whether a requester that has a packet but no room for it keeps its deficit.
+    most_kept : int
+        Most that it keeps of its turn.
+    counter_bits : int
+        Width of a deficit and of the accumulated weight; sums above saturate. 9 holds every sum.
+
+    Members
+    -------
+    active : In(requesters)
+        Requesters that can send.
+    waiting : In(requesters)
+        Requesters that only lack room.
+    sizes : In(ArrayLayout(BLOCKS_SHAPE, requesters))
+        Blocks of the packet each would send.
+    owners : In(ArrayLayout(5, entries))
+        Requester of each entry.
+    weights : In(ArrayLayout(8, entries))
+        Weight of each entry; 0 is skipped.
+    commit : In(1)
+        A decision cycle: the state moves.
+    clear : In(1)
+        Forget turn and deficits; entry 0 is next. Goes before ``commit``.
+    winner : Out(requesters)
+        Who sends, one bit.
+    sends : Out(1)
+        Somebody sends.
+    deficit : Out(ArrayLayout(counter_bits, requesters))
+        What each requester carries over.
+    accumulated : Out(counter_bits)
+        What is left of the turn.
+    """
+
+    def __init__(
+        self, *, entries: int, requesters: int, keep_on_stall: bool, most_kept: int, counter_bits: int
+    ) -> None:
+        self.entries, self.requesters = entries, requesters
+        self.keep_on_stall, self.most_kept, self.counter_bits = keep_on_stall, most_kept, counter_bits
+        super().__init__(
+            {
+                "active": In(requesters),
+                "waiting": In(requesters),
+                "sizes": In(data.ArrayLayout(BLOCKS_SHAPE, requesters)),
+                "owners": In(data.ArrayLayout(5, entries)),
+                "weights": In(data.ArrayLayout(8, entries)),
+                "commit": In(1),
+                "clear": In(1),
+                "winner": Out(requesters),
+                "sends": Out(1),
+                "deficit": Out(data.ArrayLayout(counter_bits, requesters)),
+                "accumulated": Out(counter_bits),
+            }
+        )
+        self.search = ListSearch(entries)
+        self.pointer = Signal(range(max(2, entries)), init=entries - 1)
+        self.in_turn = Signal()
+        self.turn = Signal(requesters)
+        self.served = Signal(requesters)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.search = search = self.search
+        names_active = [
+            (self.active & Cat(equals(self.owners[i], r) for r in range(self.requesters))).any()
+            for i in range(self.entries)
+        ]
+        size_in_turn, size = Signal(BLOCKS_SHAPE), Signal(BLOCKS_SHAPE)
+        turn_able, continues = Signal(), Signal()
+        m.d.comb += [
+            search.eligible.eq(Cat(self.weights[i].any() & names_active[i] for i in range(self.entries))),
+            search.pointer.eq(self.pointer),
+            search.weight_left.eq(0),
+            size_in_turn.eq(one_of(self.turn, self._each(self.sizes))),
+            turn_able.eq(self.in_turn & (self.turn & self.active).any()),
+            continues.eq(turn_able & (self.accumulated >= size_in_turn)),
+        ]
+        for requester in range(self.requesters):
+            owned = Cat(equals(self.owners[i], requester) for i in range(self.entries))
+            m.d.comb += self.served[requester].eq((search.chosen & owned).any())
+
+        left, total = Signal(self.counter_bits), Signal(self.counter_bits)
+        summed = Signal(self.counter_bits + 1)
+        carried = [Mux(self.in_turn & self.turn[r], left, self.deficit[r]) for r in range(self.requesters)]
+        most = (1 << self.counter_bits) - 1
+        m.d.comb += [
+            left.eq(self._left(turn_able)),
+            summed.eq(one_of(search.chosen, self._each(self.weights)) + one_of(self.served, carried)),
+            total.eq(Mux(summed > most, most, summed)),
+            size.eq(one_of(self.served, self._each(self.sizes))),
+            self.winner.eq(Mux(continues, self.turn, self.served)),
+            self.sends.eq(continues | (search.found & (total >= size))),
+        ]
+        with m.If(self.commit):
+            self._lose(m)
+            with m.If(continues):
+                m.d.sync += self.accumulated.eq(self.accumulated - size_in_turn)
+            with m.Else():
+                self._begin(m, left, Mux(self.sends, total - size, total))
+        with m.If(self.clear):
+            m.d.sync += [self.pointer.eq(self.entries - 1), self.in_turn.eq(0), self.turn.eq(0)]
+            m.d.sync += [self.accumulated.eq(0), Value.cast(self.deficit).eq(0)]
+        return m
+
+    def _each(self, array: data.View) -> list[Value]:
+        return [Value.cast(array[index]) for index in range(len(array))]
+
+    def _left(self, turn_able: Signal) -> Value:
+        """Return what becomes the deficit of the requester whose turn ends."""
+        if not self.keep_on_stall:
+            return Mux(turn_able, self.accumulated, 0)
+        only_waits = (self.turn & self.waiting).any()
+        kept = Mux(self.accumulated > self.most_kept, self.most_kept, self.accumulated)
+        return Mux(turn_able, self.accumulated, Mux(only_waits, kept, 0))
+
+    def _lose(self, m: Module) -> None:
+        """Zero the deficit of whoever cannot send."""
+        for requester in range(self.requesters):
+            kept = self.active[requester]
+            if self.keep_on_stall:
+                kept = kept | self.waiting[requester]
+            with m.If(~kept):
+                m.d.sync += self.deficit[requester].eq(0)
+
+    def _begin(self, m: Module, left: Value, accumulated: Value) -> None:
+        """End the turn, with what is left as its deficit, and begin that of the chosen entry."""
+        for requester in range(self.requesters):
+            with m.If(self.served[requester]):
+                m.d.sync += self.deficit[requester].eq(0)
+            with m.Elif(self.in_turn & self.turn[requester]):
+                m.d.sync += self.deficit[requester].eq(left)
+        m.d.sync += [self.in_turn.eq(self.search.found), self.turn.eq(self.served)]
+        with m.If(self.search.found):
+            m.d.sync += [self.pointer.eq(self.search.entry), self.accumulated.eq(accumulated)]
+        with m.Else():
+            m.d.sync += self.accumulated.eq(0)

@@ -1,0 +1,218 @@
+"""The Deficit Table scheduler: entries of (requester, weight), a deficit per requester."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.deficit import DeficitTurns
+from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_flag, check_range
+from vlane.hdl.select import one_of
+
+from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_ENTRIES
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["DTable"]
+
+_ENTRY = data.StructLayout({"requester": unsigned(5), "weight": unsigned(8)})
+_FORMS = ("free", "ib")
+
+
+class DTable(Scheduler):
+    """Table-driven deficit scheduling with a deficit counter per requester (``docs/dtable.md``).
+
+    Latency 0. Reset empties both banks: nobody is served.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, 2 to 31; to 32 without VL15.
+    requesters : int
+        Requesters (SLs) behind a programmable map from lanes, 2 to 32; 0: each data lane is one.
+    entries : int
+        Entries of the table, 2 to 128; 64 in the IB form.
+    vl15 : bool
+        Whether there is one more lane, the last, for VL15.
+    form : str
+        ``free``, or ``ib``: counters of 8 bits, as the weight fields of the low-priority list, readable there;
+        at most 16 requesters.
+    keep_on_stall : bool
+        Whether a requester that has packets but room for none keeps its deficit.
+    mtu_blocks : int
+        Largest packet; such a requester keeps less than that of its turn.
+
+    Members
+    -------
+    heads : In(HeadsSignature(lanes))
+        Head packets of the lanes.
+    ready : In(1)
+        A new packet may start.
+    hold_data : In(1)
+        A flow-control packet is due: only VL15 may win.
+    grant : Out(1)
+        A packet may start; it starts if ``ready`` is asserted too.
+    vl : Out(vl_bits)
+        Its lane. 0 without a grant.
+    list : Out(ListCode)
+        ``VL15`` or ``NONE``.
+    blocks : Out(7)
+        Its size. 0 without a grant.
+    program : In(ScheduleSignature(8))
+        Writes to the shadow table, and to the map.
+    swap : In(1)
+        Asks, for one cycle or more, that the shadow table becomes the active one in the first ready cycle.
+    swap_pending : Out(1)
+        A swap was asked for and waits for a ready cycle.
+    unreachable : Out(requesters)
+        Requesters that no entry with a weight names: they are never served.
+    deficit : Out(ArrayLayout(counter_bits, requesters))
+        Deficit counters.
+    accumulated : Out(counter_bits)
+        Accumulated weight of the turn.
+    read_low : In(1)
+        The IB form only: read the low-priority list, else the high-priority one.
+    read_index : In(6)
+        The IB form only: its entry.
+    read_vl : Out(4)
+        The IB form only: the VL field of that entry.
+    read_weight : Out(8)
+        The IB form only: its weight field: deficits in low entries 0 to 15, the accumulated weight in low entry 63.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_vls: int = 8,
+        requesters: int = 0,
+        entries: int = 64,
+        vl15: bool = True,
+        form: str = "free",
+        keep_on_stall: bool = False,
+        mtu_blocks: int = MAX_PACKET_BLOCKS,
+    ) -> None:
+        parameters: dict[str, Any] = {"data_vls": data_vls, "requesters": requesters, "entries": entries, "vl15": vl15}
+        self.check_parameters(**parameters, form=form, keep_on_stall=keep_on_stall, mtu_blocks=mtu_blocks)
+        self.entries, self.form = entries, form
+        count = requesters or data_vls
+        self.turns = DeficitTurns(
+            entries=entries,
+            requesters=count,
+            keep_on_stall=keep_on_stall,
+            most_kept=mtu_blocks - 1,
+            counter_bits=8 if form == "ib" else 9,
+        )
+        members: dict[str, object] = {
+            "program": In(ScheduleSignature(8)),
+            "swap": In(1),
+            "swap_pending": Out(1),
+            "unreachable": Out(count),
+            "deficit": Out(data.ArrayLayout(self.turns.counter_bits, count)),
+            "accumulated": Out(self.turns.counter_bits),
+        }
+        if form == "ib":
+            members |= {"read_low": In(1), "read_index": In(6), "read_vl": Out(4), "read_weight": Out(8)}
+        super().__init__(data_vls=data_vls, requesters=requesters, vl15=vl15, members=members)
+        layout = data.ArrayLayout(_ENTRY, entries)
+        self.banks = [Signal(layout, name=f"entries_{bank}") for bank in range(2)]
+        self.table = Signal(layout)
+
+    @classmethod
+    def check_parameters(
+        cls,
+        *,
+        data_vls: int,
+        requesters: int,
+        entries: int,
+        vl15: bool,
+        form: str,
+        keep_on_stall: bool,
+        mtu_blocks: int,
+    ) -> None:
+        """Raise what the constructor would raise, without making anything."""
+        cls.check_lanes(data_vls=data_vls, requesters=requesters, vl15=vl15)
+        cls.check_mtu(mtu_blocks)
+        check_flag("keep_on_stall", keep_on_stall)
+        check_range("entries", entries, 2, MAX_ENTRIES)
+        if form not in _FORMS:
+            raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
+        if form == "ib" and entries != IB_ENTRIES:
+            raise ValueError(f"entries must be {IB_ENTRIES} in the ib form, not {entries}")
+        if form == "ib" and (requesters or data_vls) > IB_SLS:
+            raise ValueError(f"requesters must be at most {IB_SLS} in the ib form, not {requesters or data_vls}")
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.turns = turns = self.turns
+        self.frame(m)
+        exchange = self._banks(m)
+        m.d.comb += [
+            turns.active.eq(self.active),
+            turns.waiting.eq(self.waiting),
+            turns.sizes.eq(self.sizes),
+            *(turns.owners[i].eq(self.table[i].requester) for i in range(self.entries)),
+            *(turns.weights[i].eq(self.table[i].weight) for i in range(self.entries)),
+            turns.commit.eq(self.ready & self.decides),
+            turns.clear.eq(exchange),
+            self.winner.eq(turns.winner),
+            self.sends.eq(turns.sends),
+            self.deficit.eq(turns.deficit),
+            self.accumulated.eq(turns.accumulated),
+            self.unreachable.eq(~reduce(or_, self._named())),
+        ]
+        if self.form == "ib":
+            self._read(m)
+        return m
+
+    def _banks(self, m: Module) -> Signal:
+        """Write the shadow bank; exchange the banks in the first ready cycle, after its decision."""
+        active, exchange, wanted = Signal(), Signal(), Signal()
+        m.d.comb += [
+            wanted.eq(self.swap | self.swap_pending),
+            exchange.eq(wanted & self.ready),
+            self.table.eq(Mux(active, self.banks[1], self.banks[0])),
+        ]
+        m.d.sync += self.swap_pending.eq(wanted & ~self.ready)
+        with m.If(exchange):
+            m.d.sync += active.eq(~active)
+        for bank, entries in enumerate(self.banks):
+            for index in range(self.entries):
+                with m.If(self.table_write(index) & ~exchange & (active != bank)):
+                    m.d.sync += [
+                        entries[index].requester.eq(self.program.requester),
+                        entries[index].weight.eq(self.program.weight),
+                    ]
+        return exchange
+
+    def _named(self) -> list[Any]:
+        entries = (self.table[i] for i in range(self.entries))
+        return [Mux(entry.weight.any(), 1 << entry.requester, 0)[: self.requesters] for entry in entries]
+
+    def _read(self, m: Module) -> None:
+        """Show the tables as a subnet manager reads them."""
+        chosen = Signal(IB_ENTRIES)
+        m.d.comb += chosen.eq(1 << self.read_index)
+        with m.If(self.read_low):
+            low = [*(self.deficit[r] for r in range(self.requesters)), self.accumulated]
+            at = [*(chosen[r] for r in range(self.requesters)), chosen[IB_ENTRIES - 1]]
+            has_deficit = chosen[: self.requesters].any()
+            m.d.comb += [
+                self.read_vl.eq(Mux(has_deficit, self.read_index[:4], 0)),
+                self.read_weight.eq(one_of(at, low)),
+            ]
+        with m.Else():
+            entries = [self.table[i] for i in range(self.entries)]
+            m.d.comb += [
+                self.read_vl.eq(one_of(chosen, (entry.requester[:4] for entry in entries))),
+                self.read_weight.eq(one_of(chosen, (entry.weight for entry in entries))),
+            ]

@@ -1,0 +1,192 @@
+"""Self-clocked fair queueing: a finishing tag per requester, the least is served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.list_search import ListSearch
+from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_range
+from vlane.hdl.select import one_of
+
+from vlane.scfq import MAX_RECIPROCAL_BITS, MAX_TAG_BITS
+
+__all__ = ["SCFQ"]
+
+_UNITS = ("shared", "per_requester")
+_SIZE_BITS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    valid: Value
+    tag: Value
+    alone: Value
+
+
+class SCFQ(Scheduler):
+    """Self-clocked fair queueing with reciprocal weights (Golestani 1994; ``docs/scfq.md``).
+
+    Latency 0. Reset sets every reciprocal to 0: nobody is served.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, 2 to 31; to 32 without VL15.
+    requesters : int
+        Requesters behind a programmable map from lanes, 2 to 32; 0: each data lane is one.
+    vl15 : bool
+        Whether there is one more lane, the last, for VL15.
+    tag_bits : int
+        Width of a tag; at least 8 more than that of a reciprocal, so that tags may wrap.
+    reciprocal_bits : int
+        Width of a reciprocal weight, 4 to 16.
+    units : str
+        ``shared``: one tag unit, one new tag in every cycle, nothing is sent while one is missing;
+        ``per_requester``: one unit each.
+
+    Members
+    -------
+    heads : In(HeadsSignature(lanes))
+        Head packets of the lanes.
+    ready : In(1)
+        A new packet may start.
+    hold_data : In(1)
+        A flow-control packet is due: only VL15 may win.
+    grant : Out(1)
+        A packet may start; it starts if ``ready`` is asserted too.
+    vl : Out(vl_bits)
+        Its lane. 0 without a grant.
+    list : Out(ListCode)
+        ``VL15`` or ``NONE``.
+    blocks : Out(7)
+        Its size. 0 without a grant.
+    program : In(ScheduleSignature(reciprocal_bits))
+        Writes a reciprocal, or the map; it holds from the next cycle on.
+    unreachable : Out(requesters)
+        Requesters with reciprocal 0: they are never served.
+    virtual_time : Out(tag_bits)
+        Tag of the packet served last, 0 after the scheduler was idle.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_vls: int = 8,
+        requesters: int = 0,
+        vl15: bool = True,
+        tag_bits: int = 16,
+        reciprocal_bits: int = 8,
+        units: str = "shared",
+    ) -> None:
+        self.check_parameters(
+            data_vls=data_vls, requesters=requesters, vl15=vl15, tag_bits=tag_bits,
+            reciprocal_bits=reciprocal_bits, units=units,
+        )  # fmt: skip
+        self.tag_bits, self.reciprocal_bits, self.units = tag_bits, reciprocal_bits, units
+        count = requesters or data_vls
+        members: dict[str, object] = {
+            "program": In(ScheduleSignature(reciprocal_bits)),
+            "unreachable": Out(count),
+            "virtual_time": Out(tag_bits),
+        }
+        super().__init__(data_vls=data_vls, requesters=requesters, vl15=vl15, members=members)
+        self.reciprocals = [Signal(reciprocal_bits, name=f"reciprocal_{r}") for r in range(count)]
+        self.tags = [Signal(tag_bits, name=f"tag_{r}") for r in range(count)]
+        self.has_tag = Signal(count)
+        self.unit_last = Signal(range(count), init=count - 1)
+
+    @classmethod
+    def check_parameters(
+        cls, *, data_vls: int, requesters: int, vl15: bool, tag_bits: int, reciprocal_bits: int, units: str
+    ) -> None:
+        """Raise what the constructor would raise, without making anything."""
+        cls.check_lanes(data_vls=data_vls, requesters=requesters, vl15=vl15)
+        check_range("reciprocal_bits", reciprocal_bits, 4, MAX_RECIPROCAL_BITS)
+        check_range("tag_bits", tag_bits, reciprocal_bits + _SIZE_BITS + 1, MAX_TAG_BITS)
+        if units not in _UNITS:
+            raise ValueError(f"units must be one of {', '.join(_UNITS)}, not {units}")
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        self.frame(m)
+        served, untagged, missing = (Signal(self.requesters, name=n) for n in ("served", "untagged", "missing"))
+        m.d.comb += [
+            self.unreachable.eq(~Cat(reciprocal.any() for reciprocal in self.reciprocals)),
+            served.eq(self.active & ~self.unreachable),
+            untagged.eq(served & ~self.has_tag),
+        ]
+        shared = self.units == "shared"
+        tags = self._shared_unit(m, untagged, missing) if shared else self._own_units(m, untagged)
+        least = self._least(m, served, tags)
+        m.d.comb += [self.sends.eq(least.valid & ~missing.any()), self.winner.eq(least.alone)]
+        with m.If(self.ready & self.decides):
+            m.d.sync += self.has_tag.eq(served & ~missing & ~Mux(self.sends, least.alone, 0))
+            with m.If(self.sends):
+                m.d.sync += self.virtual_time.eq(least.tag)
+            with m.Elif(~least.valid):
+                m.d.sync += self.virtual_time.eq(0)
+        for requester, reciprocal in enumerate(self.reciprocals):
+            with m.If(self.table_write(requester)):
+                m.d.sync += reciprocal.eq(self.program.weight)
+        return m
+
+    def _own_units(self, m: Module, untagged: Signal) -> list[Value]:
+        """Compute every missing tag at once, in the decision itself."""
+        tags = []
+        for requester, kept in enumerate(self.tags):
+            made = Signal(self.tag_bits, name=f"made_{requester}")
+            m.d.comb += made.eq(self.virtual_time + self.sizes[requester] * self.reciprocals[requester])
+            with m.If(self.ready & self.decides & untagged[requester]):
+                m.d.sync += kept.eq(made)
+            tags.append(Mux(untagged[requester], made, kept))
+        return tags
+
+    def _shared_unit(self, m: Module, untagged: Signal, missing: Signal) -> list[Value]:
+        """Compute one missing tag in every cycle, round robin; it takes part in this very decision."""
+        m.submodules.unit = unit = ListSearch(self.requesters)
+        made = Signal(self.tag_bits)
+        size = one_of(unit.chosen, (Value.cast(self.sizes[r]) for r in range(self.requesters)))
+        m.d.comb += [
+            unit.eligible.eq(untagged),
+            unit.pointer.eq(self.unit_last),
+            unit.weight_left.eq(0),
+            missing.eq(untagged & ~unit.chosen),
+            made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),
+        ]
+        with m.If(unit.found):
+            m.d.sync += [self.unit_last.eq(unit.entry), self.has_tag.eq(self.has_tag | unit.chosen)]
+        for requester, tag in enumerate(self.tags):
+            with m.If(unit.chosen[requester]):
+                m.d.sync += tag.eq(made)
+        return [Mux(unit.chosen[r], made, self.tags[r]) for r in range(self.requesters)]
+
+    def _least(self, m: Module, valid: Value, tags: list[Value]) -> _Candidate:
+        """Return the least tag, the first requester of several, in a tree; tags wrap."""
+        level = [_Candidate(valid[r], tags[r], Value.cast(1 << r)) for r in range(self.requesters)]
+        depth = 0
+        while len(level) > 1:
+            pairs = [self._lesser(m, level[i], level[i + 1], f"{depth}_{i}") for i in range(0, len(level) - 1, 2)]
+            level = pairs + level[len(pairs) * 2 :]
+            depth += 1
+        return level[0]
+
+    def _lesser(self, m: Module, first: _Candidate, second: _Candidate, where: str) -> _Candidate:
+        behind = Signal(self.tag_bits, name=f"behind_{where}")
+        takes_second, tag = Signal(name=f"second_{where}"), Signal(self.tag_bits, name=f"least_{where}")
+        alone = Signal(self.requesters, name=f"alone_{where}")
+        m.d.comb += [
+            behind.eq(second.tag - first.tag),
+            takes_second.eq(second.valid & (~first.valid | behind[-1])),
+            tag.eq(Mux(takes_second, second.tag, first.tag)),
+            alone.eq(Mux(takes_second, second.alone, Mux(first.valid, first.alone, 0))),
+        ]
+        return _Candidate(first.valid | second.valid, tag, alone)

@@ -1,0 +1,36 @@
+"""What is proven of the Deficit Table, for every table; in the IB form for every table it accepts."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Assert, Assume, Module
+from vlane.tb.prove_deficit import DeficitProperties
+
+from vlane.dtable import IB_COUNTER_MOST
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["INSTANCES", "DTableProperties"]
+
+_FREE = {"form": "free", "keep_on_stall": False, "mtu_blocks": 66}
+INSTANCES = (
+    {"data_vls": 2, "requesters": 0, "entries": 4, "vl15": True, **_FREE},
+    {"data_vls": 4, "requesters": 3, "entries": 5, "vl15": False, **_FREE, "keep_on_stall": True},
+    {"data_vls": 15, "requesters": 0, "entries": 64, "vl15": True, **_FREE},
+    {"data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, **_FREE, "form": "ib"},
+)
+"""Parameters of the instances that are proven: small, with a map, full size, the IB packing."""
+
+
+class DTableProperties(DeficitProperties):
+    """The Deficit Table beside its properties."""
+
+    def most_weight(self, m: Module) -> int:
+        """Return the largest weight: in the IB form what leaves room for the largest packet in 8 bits."""
+        s = self.scheduler
+        if s.form == "free":
+            return 255
+        most = IB_COUNTER_MOST - (MAX_PACKET_BLOCKS - 1)
+        m.d.comb += Assume(s.program.weight <= most)
+        for entries in s.banks:
+            for index in range(s.entries):
+                m.d.comb += Assert(entries[index].weight <= most)
+        return most
