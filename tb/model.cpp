@@ -5,6 +5,7 @@
 #include "@TOP@.h"
 #include "verilated.h"
 #define TRACED @TRACED@
+#define RESET_FIRST @RESET_FIRST@
 #if TRACED
 #include "verilated_vcd_c.h"
 #endif
@@ -36,6 +37,13 @@ struct Device {
 #endif
         top->clk = 0;
         top->eval();
+#if RESET_FIRST
+        top->rst = 1;
+        top->eval();
+        top->clk = 1;
+        top->eval();
+        top->rst = 0;
+#endif
     }
 
     ~Device() {

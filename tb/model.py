@@ -216,7 +216,7 @@ class CompiledModel:
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
 
 
-def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool) -> str:
+def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool, reset_first: bool) -> str:
     """C++ around the Verilated class: rows in, rows out, no Python per cycle."""
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     sets = [line for name, field in inputs.items() for line in _set_lines(_member(name), field)]
@@ -228,6 +228,7 @@ def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool) -> str:
         "@INPUT_WORDS@": str(row_words(inputs)),
         "@OUTPUT_WORDS@": str(row_words(outputs)),
         "@TRACED@": str(int(traced)),
+        "@RESET_FIRST@": str(int(reset_first)),
         "@SET@": "\n        ".join(sets),
         "@GET@": "\n        ".join(gets),
     }.items():
@@ -259,15 +260,19 @@ def _get_lines(member: str, field: Field) -> list[str]:
     ]
 
 
-def compile_verilog(text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False) -> CompiledModel:
+def compile_verilog(
+    text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False, reset_first: bool = False
+) -> CompiledModel:
     """Compile Verilog to a library, or take it from the cache by content.
+
+    ``reset_first`` gives a reset before the first cycle, for netlists that have lost their power-on values.
 
     Raises
     ------
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
-    wrapper = _wrapper(ports, top, traced=traced)
+    wrapper = _wrapper(ports, top, traced=traced, reset_first=reset_first)
     key = hashlib.sha256("\0".join((text, wrapper, *_FLAGS, str(traced), "v1")).encode()).hexdigest()[:20]
     kept = build_dir("models") / f"{top}-{key}"
     if not (kept / _LIBRARY).is_file():

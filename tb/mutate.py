@@ -81,13 +81,16 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
 
 
 def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
-    """Compile a component with mutants built in; the ports are the component's and the select input."""
+    """Compile a component with mutants built in; the ports are the component's and the select input.
+
+    A mutant between a register and what reads it costs that register its power-on value: a reset comes first.
+    """
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits)};" for mutant in mutants)
     script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
     text = (_run(component, top, script, "mutated.v") / "mutated.v").read_text()
     ports = (*component_ports(component), Port(SELECT, bits, is_input=True))
-    return compile_verilog(text, ports, top)
+    return compile_verilog(text, ports, top, reset_first=True)
 
 
 def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:

@@ -10,7 +10,7 @@ __all__ = ["INSTANCES", "SCFQProperties"]
 INSTANCES = (
     {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 13, "reciprocal_bits": 5, "units": "shared"},
     {"data_vls": 4, "requesters": 3, "vl15": False, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
-    {"data_vls": 8, "requesters": 0, "vl15": True, "tag_bits": 16, "reciprocal_bits": 8, "units": "shared"},
+    {"data_vls": 6, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
 )
 """Parameters of the instances that are proven."""
 

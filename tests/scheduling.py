@@ -1,4 +1,4 @@
-"""What the tests of the schedulers share: golden fed by hand, hardware fed by hand, lockstep."""
+"""What the tests of the blocks share: their qualification in lockstep, rows by hand, their cocotb benches."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.cocotb_bench import run_cocotb
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import compile_model
 from vlane.tb.stimulus import Stimulus
 
-NO_WRITE = (0, 0, 0, 0, 0)
+from vlane.paths import build_dir
+
+__all__ = ["assert_bench_agrees", "qualified_lockstep", "run_rows"]
 
 
 def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_000, seed: int = 5) -> Stimulus:
-    """Run a block's qualification through the hardware; every output, every cycle."""
+    """Run a block's qualification through the hardware: every output, every cycle, every rule that applies."""
     block = BLOCKS[name]
     parameters = {**block.defaults(), **given}
     with compile_model(block.make(parameters), name) as model:
@@ -24,47 +27,34 @@ def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_00
     assert outcome.mismatch is None, str(outcome.mismatch)
     assert outcome.cycles == stimulus.cycles == cycles
     counts = stimulus.rule_counts()
+    assert stimulus.applicable
     assert [name for name in sorted(stimulus.applicable) if not counts[name]] == []
     return stimulus
 
 
 def run_rows(
-    name: str, given: dict[str, Any], rows: Iterable[dict[str, int]], wanted: Iterable[str]
-) -> list[tuple[int, ...]]:
-    """Drive rows of inputs by name into the compiled hardware from power-on; return the wanted outputs of each."""
-    block = BLOCKS[name]
-    listed, names = list(rows), list(wanted)
+    name: str, given: dict[str, Any], steps: Iterable[tuple[dict[str, int], dict[str, int]]]
+) -> list[tuple[dict[str, int], dict[str, int]]]:
+    """Drive (inputs, expected outputs) from power-on; return (outputs, expected) of every cycle."""
+    block, listed = BLOCKS[name], list(steps)
     with compile_model(block.make({**block.defaults(), **given}), name) as model:
         packed = np.zeros((len(listed), model.input_words), np.uint64)
-        for row, values in zip(packed, listed, strict=True):
+        for row, (values, _) in zip(packed, listed, strict=True):
             for port, value in values.items():
                 model.inputs[port].put(row, value)
         outs = model.run(packed)
-        return [tuple(model.outputs[port].value(out) for port in names) for out in outs]
+        return [
+            ({port: model.outputs[port].value(out) for port in expected}, expected)
+            for out, (_, expected) in zip(outs, listed, strict=True)
+        ]
 
 
-def heads(blocks: dict[int, int], *, stalled: Iterable[int] = (), ready: int = 1, hold: int = 0) -> dict[str, int]:
-    """Return the inputs of a cycle in which these lanes have a head of that many blocks."""
-    request = sum(1 << lane for lane in blocks)
-    return {
-        "heads__request": request,
-        "heads__fits": request & ~sum(1 << lane for lane in stalled),
-        "heads__blocks": sum(size << 7 * lane for lane, size in blocks.items()),
-        "ready": ready,
-        "hold_data": hold,
-    }
-
-
-def writes(program: Iterable[Iterable[int]], *, swap: bool) -> list[dict[str, int]]:
-    """Return the inputs that write a program, and swap it in."""
-    rows = [
-        {
-            "program__enable": 1,
-            "program__select": select,
-            "program__index": index,
-            "program__requester": requester,
-            "program__weight": weight,
-        }
-        for select, index, requester, weight in program
-    ]
-    return [*rows, {"swap": 1, "ready": 1}] if swap else rows
+def assert_bench_agrees(name: str, given: dict[str, Any], *, tests: int, cycles: int = 1500) -> None:
+    """Run a block's cocotb bench: all of its tests, and as many as there must be."""
+    block = BLOCKS[name]
+    parameters = {**block.defaults(), **given}
+    outcome = run_cocotb(
+        block.make(parameters), top=name, bench=f"vlane.tb.tb_{name}", where=build_dir("tests", f"cocotb-{name}"),
+        told={"parameters": parameters, "cycles": cycles, "seed": 4},
+    )  # fmt: skip
+    assert (outcome.tests, outcome.failures) == (tests, 0), outcome.messages

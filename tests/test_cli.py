@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from vlane.golden import vlarb as golden
 from vlane.golden.vlarb_rules import RULES
+from vlane.hdl.vlarb import VLArb
 from vlane.sim_top.wave import read_wave
 from vlane.tb import verilator
-from vlane.tb.stimulus_vlarb import INPUTS, OUTPUTS
+from vlane.tb.model import component_ports
 
 from tests.conftest import BAD, DATA, GOOD, assert_refused, call
 
@@ -136,7 +137,9 @@ def test_page_pictures_and_wave_are_written(tmp_path: Path) -> None:
     assert text.count("data:image/png;base64,") == 4
     for name in ("service-0.png", "shares-0.png", "service-1.png", "shares-1.png"):
         assert (page / name).read_bytes().startswith(b"\x89PNG")
-    given, shown = read_wave(wave, INPUTS, "vlarb"), read_wave(wave, OUTPUTS, "vlarb")
+    ports = component_ports(VLArb(data_vls=8, entries=8, vl15=True))
+    given = read_wave(wave, tuple(port.name for port in ports if port.is_input), "vlarb")
+    shown = read_wave(wave, tuple(port.name for port in ports if not port.is_input), "vlarb")
     state, rules = golden.new_state(8), np.zeros(len(RULES), np.int64)
     granted = 0
     for cycle in range(2000):

@@ -1,0 +1,40 @@
+"""Self-clocked fair queueing in lockstep, and its weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.scheduling import qualified_lockstep
+from vlane.errors import InputError
+from vlane.scfq import SCFQWeights
+
+SHAPES: list[dict[str, Any]] = [
+    {"data_vls": 2},
+    {"data_vls": 15, "units": "per_requester"},
+    {"data_vls": 7, "requesters": 4, "vl15": False, "tag_bits": 24, "reciprocal_bits": 16},
+    {"data_vls": 20, "requesters": 17, "tag_bits": 12, "reciprocal_bits": 4},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
+    """Saturation, random load, stalls, resets, live rewrites, forbidden inputs; tags that wrap or do not."""
+    assert qualified_lockstep("scfq", shape).decisions > 10_000
+
+
+def test_reciprocals_keep_the_ratio_of_the_weights() -> None:
+    """The least weight uses the whole width; no weight becomes 0 and so unserved."""
+    assert SCFQWeights((10, 20, 40, 0)).reciprocals(8) == (255, 128, 64, 0)
+    assert SCFQWeights((1, 65535)).reciprocals(4) == (15, 1)
+
+
+@pytest.mark.parametrize(("field", "weight"), [("scfq.weight[0]", (65536,)), ("scfq.weight", [])])
+def test_weights_that_no_scheduler_can_hold_are_refused(field: str, weight: Any) -> None:
+    """A table is checked when it is made."""
+    with pytest.raises(InputError) as refused:
+        SCFQWeights(weight)
+
+    assert refused.value.field == field
