@@ -9,7 +9,11 @@ from vlane.hdl.egress import BLOCKS_SHAPE
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.select import equals, one_of
 
-__all__ = ["DeficitTurns"]
+__all__ = ["DEFICIT_BITS", "OWNER_BITS", "DeficitTurns"]
+
+OWNER_BITS = 5
+DEFICIT_BITS = 7
+"""A deficit is less than the packet that did not fit, whose size has 7 bits."""
 
 
 class DeficitTurns(wiring.Component):
@@ -25,8 +29,8 @@ class DeficitTurns(wiring.Component):
         Whether a requester that has a packet but no room for it keeps its deficit.
     most_kept : int
         Most that it keeps of its turn.
-    counter_bits : int
-        Width of a deficit and of the accumulated weight; sums above saturate. 9 holds every sum.
+    saturate_at : int
+        Most that is accumulated; 0 if the counter holds every sum.
 
     Members
     -------
@@ -36,7 +40,7 @@ class DeficitTurns(wiring.Component):
         Requesters that only lack room.
     sizes : In(ArrayLayout(BLOCKS_SHAPE, requesters))
         Blocks of the packet each would send.
-    owners : In(ArrayLayout(5, entries))
+    owners : In(ArrayLayout(OWNER_BITS, entries))
         Requester of each entry.
     weights : In(ArrayLayout(8, entries))
         Weight of each entry; 0 is skipped.
@@ -48,35 +52,35 @@ class DeficitTurns(wiring.Component):
         Who sends, one bit.
     sends : Out(1)
         Somebody sends.
-    deficit : Out(ArrayLayout(counter_bits, requesters))
-        What each requester carries over.
-    accumulated : Out(counter_bits)
+    deficit : Out(ArrayLayout(7, requesters))
+        What each requester carries over: less than a packet.
+    accumulated : Out(accumulated_bits)
         What is left of the turn.
     """
 
     def __init__(
-        self, *, entries: int, requesters: int, keep_on_stall: bool, most_kept: int, counter_bits: int
+        self, *, entries: int, requesters: int, keep_on_stall: bool, most_kept: int, saturate_at: int = 0
     ) -> None:
         self.entries, self.requesters = entries, requesters
-        self.keep_on_stall, self.most_kept, self.counter_bits = keep_on_stall, most_kept, counter_bits
+        self.keep_on_stall, self.most_kept, self.saturate_at = keep_on_stall, most_kept, saturate_at
+        self.accumulated_bits = saturate_at.bit_length() or 9
         super().__init__(
             {
                 "active": In(requesters),
                 "waiting": In(requesters),
                 "sizes": In(data.ArrayLayout(BLOCKS_SHAPE, requesters)),
-                "owners": In(data.ArrayLayout(5, entries)),
+                "owners": In(data.ArrayLayout(OWNER_BITS, entries)),
                 "weights": In(data.ArrayLayout(8, entries)),
                 "commit": In(1),
                 "clear": In(1),
                 "winner": Out(requesters),
                 "sends": Out(1),
-                "deficit": Out(data.ArrayLayout(counter_bits, requesters)),
-                "accumulated": Out(counter_bits),
+                "deficit": Out(data.ArrayLayout(DEFICIT_BITS, requesters)),
+                "accumulated": Out(self.accumulated_bits),
             }
         )
         self.search = ListSearch(entries)
         self.pointer = Signal(range(max(2, entries)), init=entries - 1)
-        self.in_turn = Signal()
         self.turn = Signal(requesters)
         self.served = Signal(requesters)
 
@@ -94,21 +98,20 @@ class DeficitTurns(wiring.Component):
             search.pointer.eq(self.pointer),
             search.weight_left.eq(0),
             size_in_turn.eq(one_of(self.turn, self._each(self.sizes))),
-            turn_able.eq(self.in_turn & (self.turn & self.active).any()),
+            turn_able.eq((self.turn & self.active).any()),
             continues.eq(turn_able & (self.accumulated >= size_in_turn)),
         ]
         for requester in range(self.requesters):
             owned = Cat(equals(self.owners[i], requester) for i in range(self.entries))
             m.d.comb += self.served[requester].eq((search.chosen & owned).any())
 
-        left, total = Signal(self.counter_bits), Signal(self.counter_bits)
-        summed = Signal(self.counter_bits + 1)
-        carried = [Mux(self.in_turn & self.turn[r], left, self.deficit[r]) for r in range(self.requesters)]
-        most = (1 << self.counter_bits) - 1
+        left, summed = Signal(DEFICIT_BITS), Signal(self.accumulated_bits + 1)
+        total = Signal(self.accumulated_bits)
+        carried = [Mux(self.turn[r], left, self.deficit[r]) for r in range(self.requesters)]
         m.d.comb += [
             left.eq(self._left(turn_able)),
             summed.eq(one_of(search.chosen, self._each(self.weights)) + one_of(self.served, carried)),
-            total.eq(Mux(summed > most, most, summed)),
+            total.eq(Mux(summed > self.saturate_at, self.saturate_at, summed) if self.saturate_at else summed),
             size.eq(one_of(self.served, self._each(self.sizes))),
             self.winner.eq(Mux(continues, self.turn, self.served)),
             self.sends.eq(continues | (search.found & (total >= size))),
@@ -120,7 +123,7 @@ class DeficitTurns(wiring.Component):
             with m.Else():
                 self._begin(m, left, Mux(self.sends, total - size, total))
         with m.If(self.clear):
-            m.d.sync += [self.pointer.eq(self.entries - 1), self.in_turn.eq(0), self.turn.eq(0)]
+            m.d.sync += [self.pointer.eq(self.entries - 1), self.turn.eq(0)]
             m.d.sync += [self.accumulated.eq(0), Value.cast(self.deficit).eq(0)]
         return m
 
@@ -149,9 +152,9 @@ class DeficitTurns(wiring.Component):
         for requester in range(self.requesters):
             with m.If(self.served[requester]):
                 m.d.sync += self.deficit[requester].eq(0)
-            with m.Elif(self.in_turn & self.turn[requester]):
+            with m.Elif(self.turn[requester]):
                 m.d.sync += self.deficit[requester].eq(left)
-        m.d.sync += [self.in_turn.eq(self.search.found), self.turn.eq(self.served)]
+        m.d.sync += self.turn.eq(self.served)
         with m.If(self.search.found):
             m.d.sync += [self.pointer.eq(self.search.entry), self.accumulated.eq(accumulated)]
         with m.Else():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.deficit import DeficitTurns
+from vlane.hdl.deficit import DEFICIT_BITS, DeficitTurns
 from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_flag
 
 from vlane.units import MAX_PACKET_BLOCKS
@@ -51,7 +51,7 @@ class DRR(Scheduler):
         Writes a quantum, or the map; it holds from the next cycle on.
     unreachable : Out(requesters)
         Requesters with quantum 0: they are never served.
-    deficit : Out(ArrayLayout(9, requesters))
+    deficit : Out(ArrayLayout(7, requesters))
         Deficit counters of the requesters whose turn it is not.
     accumulated : Out(9)
         Deficit of the requester whose turn it is.
@@ -82,12 +82,11 @@ class DRR(Scheduler):
             requesters=count,
             keep_on_stall=keep_on_stall,
             most_kept=mtu_blocks - 1,
-            counter_bits=9,
         )
         members: dict[str, object] = {
             "program": In(ScheduleSignature(8)),
             "unreachable": Out(count),
-            "deficit": Out(data.ArrayLayout(9, count)),
+            "deficit": Out(data.ArrayLayout(DEFICIT_BITS, count)),
             "accumulated": Out(9),
         }
         super().__init__(data_vls=data_vls, requesters=requesters, vl15=vl15, members=members)

@@ -9,16 +9,16 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.deficit import DeficitTurns
+from vlane.hdl.deficit import DEFICIT_BITS, DeficitTurns
 from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_flag, check_range
 from vlane.hdl.select import one_of
 
-from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_ENTRIES
+from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES, IB_SLS, MAX_ENTRIES
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["DTable"]
 
-_ENTRY = data.StructLayout({"requester": unsigned(5), "weight": unsigned(8)})
+_IB_BITS = 4
 _FORMS = ("free", "ib")
 
 
@@ -62,17 +62,17 @@ class DTable(Scheduler):
     blocks : Out(7)
         Its size. 0 without a grant.
     program : In(ScheduleSignature(8))
-        Writes to the shadow table, and to the map.
+        Writes to the shadow table, and to the map; in the IB form a requester has 4 bits, as the VL field.
     swap : In(1)
         Asks, for one cycle or more, that the shadow table becomes the active one in the first ready cycle.
     swap_pending : Out(1)
         A swap was asked for and waits for a ready cycle.
     unreachable : Out(requesters)
         Requesters that no entry with a weight names: they are never served.
-    deficit : Out(ArrayLayout(counter_bits, requesters))
+    deficit : Out(ArrayLayout(7, requesters))
         Deficit counters.
-    accumulated : Out(counter_bits)
-        Accumulated weight of the turn.
+    accumulated : Out(9)
+        Accumulated weight of the turn; 8 bits in the IB form.
     read_low : In(1)
         The IB form only: read the low-priority list, else the high-priority one.
     read_index : In(6)
@@ -110,20 +110,21 @@ class DTable(Scheduler):
             requesters=count,
             keep_on_stall=keep_on_stall,
             most_kept=mtu_blocks - 1,
-            counter_bits=8 if form == "ib" else 9,
+            saturate_at=IB_COUNTER_MOST if form == "ib" else 0,
         )
         members: dict[str, object] = {
-            "program": In(ScheduleSignature(8)),
+            "program": In(ScheduleSignature(8, _IB_BITS if form == "ib" else 5)),
             "swap": In(1),
             "swap_pending": Out(1),
             "unreachable": Out(count),
-            "deficit": Out(data.ArrayLayout(self.turns.counter_bits, count)),
-            "accumulated": Out(self.turns.counter_bits),
+            "deficit": Out(data.ArrayLayout(DEFICIT_BITS, count)),
+            "accumulated": Out(self.turns.accumulated_bits),
         }
         if form == "ib":
             members |= {"read_low": In(1), "read_index": In(6), "read_vl": Out(4), "read_weight": Out(8)}
         super().__init__(data_vls=data_vls, requesters=requesters, vl15=vl15, members=members)
-        layout = data.ArrayLayout(_ENTRY, entries)
+        names = unsigned(_IB_BITS) if form == "ib" else range(count + 1)
+        layout = data.ArrayLayout(data.StructLayout({"requester": names, "weight": unsigned(8)}), entries)
         self.banks = [Signal(layout, name=f"entries_{bank}") for bank in range(2)]
         self.table = Signal(layout)
 
@@ -185,11 +186,12 @@ class DTable(Scheduler):
         m.d.sync += self.swap_pending.eq(wanted & ~self.ready)
         with m.If(exchange):
             m.d.sync += active.eq(~active)
+        named = self.program.requester if self.form == "ib" else self.programmed_requester()
         for bank, entries in enumerate(self.banks):
             for index in range(self.entries):
                 with m.If(self.table_write(index) & ~exchange & (active != bank)):
                     m.d.sync += [
-                        entries[index].requester.eq(self.program.requester),
+                        entries[index].requester.eq(named),
                         entries[index].weight.eq(self.program.weight),
                     ]
         return exchange
@@ -213,6 +215,6 @@ class DTable(Scheduler):
         with m.Else():
             entries = [self.table[i] for i in range(self.entries)]
             m.d.comb += [
-                self.read_vl.eq(one_of(chosen, (entry.requester[:4] for entry in entries))),
+                self.read_vl.eq(one_of(chosen, (entry.requester for entry in entries))),
                 self.read_weight.eq(one_of(chosen, (entry.weight for entry in entries))),
             ]

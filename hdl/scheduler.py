@@ -34,6 +34,8 @@ class ScheduleSignature(Signature):
     ----------
     weight_bits : int
         Width of a weight, quantum or reciprocal.
+    requester_bits : int
+        Width of a requester's number.
 
     Members
     -------
@@ -43,19 +45,19 @@ class ScheduleSignature(Signature):
         The table of entries, quanta or reciprocals; or the map from lanes to requesters.
     index : Out(7)
         The entry, requester or lane; one that is not there writes nothing.
-    requester : Out(5)
+    requester : Out(requester_bits)
         Requester of the entry or of the lane; one that is not there is never active.
     weight : Out(weight_bits)
         Weight, quantum or reciprocal.
     """
 
-    def __init__(self, weight_bits: int) -> None:
+    def __init__(self, weight_bits: int, requester_bits: int = 5) -> None:
         super().__init__(
             {
                 "enable": Out(1),
                 "select": Out(ScheduleSelect),
                 "index": Out(7),
-                "requester": Out(5),
+                "requester": Out(requester_bits),
                 "weight": Out(weight_bits),
             }
         )
@@ -104,7 +106,8 @@ class Scheduler(wiring.Component):
         self.decides = Signal()
         self.winner = Signal(self.requesters)
         self.sends = Signal()
-        self.owners = [Signal(5, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
+        owner = range(self.requesters + 1)
+        self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
 
     @staticmethod
     def check_lanes(*, data_vls: int, requesters: int, vl15: bool) -> None:
@@ -156,7 +159,7 @@ class Scheduler(wiring.Component):
         with m.If(self.program.enable & self._writes(ScheduleSelect.MAP)):
             for lane, owner in enumerate(self.owners):
                 with m.If(equals(self.program.index, lane)):
-                    m.d.sync += owner.eq(self.program.requester)
+                    m.d.sync += owner.eq(self.programmed_requester())
         offered = []
         for requester in range(self.requesters):
             owned = Signal(self.data_vls, name=f"owned_{requester}")
@@ -176,6 +179,13 @@ class Scheduler(wiring.Component):
                 m.d.sync += last.eq(turns.entry)
             offered.append(Mux(self.winner[requester], turns.chosen, 0))
         m.d.comb += lane_wins.eq(reduce(or_, offered))
+
+    def programmed_requester(self) -> Value:
+        """Return the requester that is written; ``requesters`` stands for all that are not there."""
+        given = self.program.requester
+        if self.requesters >= 1 << len(given):
+            return given
+        return Mux(given < self.requesters, given, self.requesters)
 
     def _writes(self, select: ScheduleSelect) -> Value:
         return equals(Value.cast(self.program.select), int(select))

@@ -9,19 +9,28 @@ from typing import Any
 
 from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
+from vlane.hdl.lft import LFT
 from vlane.hdl.rr import RR
+from vlane.hdl.sc import SC
 from vlane.hdl.scfq import SCFQ
+from vlane.hdl.sl2vl import SL2VL
 from vlane.hdl.vlarb import VLArb
 from vlane.tb import (
     prove_drr,
     prove_dtable,
+    prove_lft,
     prove_rr,
+    prove_sc,
     prove_scfq,
+    prove_sl2vl,
     prove_vlarb,
     stimulus_drr,
     stimulus_dtable,
+    stimulus_lft,
     stimulus_rr,
+    stimulus_sc,
     stimulus_scfq,
+    stimulus_sl2vl,
     stimulus_vlarb,
 )
 from vlane.tb.stimulus import Qualify
@@ -112,7 +121,7 @@ def _value(name: str, text: str, kind: type) -> Any:
 
 
 _SCHEDULER = {"data_vls": 15, "requesters": 16, "vl15": True}
-_MUTATED = {"data_vls": 5, "requesters": 4, "vl15": True}
+_MUTATED = {"data_vls": 4, "requesters": 3, "vl15": True}
 
 BLOCKS = {
     block.name: block
@@ -166,6 +175,36 @@ BLOCKS = {
             qualify=stimulus_rr.qualified,
             properties=prove_rr.RRProperties,
             proven=prove_rr.INSTANCES,
+        ),
+        Block(
+            name="sl2vl",
+            title="SL to VL mapping",
+            component=SL2VL,
+            full_size={"inputs": 36, "outputs": 36, "data_vls": 8},
+            mutated={"inputs": 2, "outputs": 3, "data_vls": 7},
+            qualify=stimulus_sl2vl.qualified,
+            properties=prove_sl2vl.SL2VLProperties,
+            proven=prove_sl2vl.INSTANCES,
+        ),
+        Block(
+            name="sc",
+            title="Omni-Path's maps of levels, channels and lanes",
+            component=SC,
+            full_size={"ports": 48, "data_vls": 8},
+            mutated={"ports": 2, "data_vls": 8},
+            qualify=stimulus_sc.qualified,
+            properties=prove_sc.SCProperties,
+            proven=prove_sc.INSTANCES,
+        ),
+        Block(
+            name="lft",
+            title="LFT look-up",
+            component=LFT,
+            full_size={"lookups": 36, "ports": 36, "entries": 49152},
+            mutated={"lookups": 2, "ports": 7, "entries": 12},
+            qualify=stimulus_lft.qualified,
+            properties=prove_lft.LFTProperties,
+            proven=prove_lft.INSTANCES,
         ),
     )
 }

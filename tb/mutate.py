@@ -25,6 +25,7 @@ __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
 SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
+_PROOF_SECONDS = 20
 _ROOT = Path(__file__).resolve().parent.parent
 _FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; opt -full; opt_clean -purge;"
 
@@ -99,13 +100,16 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     Both get the same inputs and, bit by bit, the same arbitrary state; the proof is that every output and
     every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
     """
-    evert = "dffunmap; expose -evert-dff; opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
+    evert = (
+        "dffunmap; select -set outs o:*; expose -evert-dff; delete -output o:* @outs %d w:*.d %d w:*.c %d; "
+        "opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
+    )
     script = (
         # The mutant first: yosys numbers cells as they are made, and the command names one of the first design.
         f"{_FLATTEN} {_plain(mutant)}; {evert.format(top=top, name='gate')} "
         f"{_FLATTEN} {evert.format(top=top, name='gold')} "
         "read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
-        "sat -verify -prove trigger 0 both; write_rtlil proven.il"
+        f"sat -verify -timeout {_PROOF_SECONDS} -prove trigger 0 both; write_rtlil proven.il"
     )
     try:
         _run(component, top, script, "proven.il")

@@ -30,7 +30,7 @@ class DeficitProperties(SchedulerProperties):
 
     def state(self) -> Value:
         t = self.scheduler.turns
-        return Cat(t.pointer, t.in_turn, t.turn, t.accumulated, t.deficit)
+        return Cat(t.pointer, t.turn, t.accumulated, t.deficit)
 
     def disturbed(self) -> Value:
         return self.scheduler.turns.clear
@@ -48,8 +48,7 @@ class DeficitProperties(SchedulerProperties):
         m.d.comb += [
             Assert(t.pointer < t.entries),
             Assert((t.turn & (t.turn - 1)[: t.requesters]) == 0),
-            Assert(t.in_turn == t.turn.any()),
-            Assert(t.in_turn | (t.accumulated == 0)),
+            Assert(t.turn.any() | (t.accumulated == 0)),
         ]
         for requester in range(t.requesters):
             with m.If(t.turn[requester]):
@@ -63,7 +62,7 @@ class DeficitProperties(SchedulerProperties):
             m.d.comb += Assert(t.deficit[requester] < MAX_PACKET_BLOCKS)
         m.d.comb += [
             Assert(t.accumulated <= most + MAX_PACKET_BLOCKS - 2),
-            Assert(most + MAX_PACKET_BLOCKS - 1 <= (1 << t.counter_bits) - 1),
+            Assert(most + MAX_PACKET_BLOCKS - 1 <= (1 << t.accumulated_bits) - 1),
         ]
 
     def most_weight(self, m: Module) -> int:

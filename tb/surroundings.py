@@ -179,7 +179,7 @@ def before(
         if 0 <= at < writes.shape[1]:
             given[ENABLE] = 1
             for field in range(4):
-                given[SELECT + field] = writes[regs[T_TABLE], at, field]
+                given[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
         given[SWAP] = at == writes.shape[1]
         given[RST] = (chance >> 24) & 0xFFFF < chances[P_RESET]
         given[HOLD] = (chance >> 8) & 0xFF < chances[P_HOLD]

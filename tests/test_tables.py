@@ -1,0 +1,110 @@
+"""The look-up tables: hand-written look-ups, lockstep, benches, proofs that can fail, bad parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from vlane.hdl.lft import LFT
+from vlane.hdl.sc import SC
+from vlane.hdl.sl2vl import SL2VL
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.directed_tables import PARAMETERS, STEPS
+from vlane.tb.prove import prove
+
+from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+
+SHAPES: list[tuple[str, dict[str, int]]] = [
+    ("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}),
+    ("sl2vl", {"inputs": 5, "outputs": 7, "data_vls": 15}),
+    ("sl2vl", {"inputs": 36, "outputs": 36, "data_vls": 8}),
+    ("lft", {"lookups": 1, "ports": 1, "entries": 2}),
+    ("lft", {"lookups": 3, "ports": 254, "entries": 49152}),
+    ("lft", {"lookups": 8, "ports": 36, "entries": 1000}),
+    ("sc", {"ports": 1, "data_vls": 1}),
+    ("sc", {"ports": 5, "data_vls": 31}),
+    ("sc", {"ports": 8, "data_vls": 20}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "shape"), SHAPES, ids=str)
+def test_hardware_agrees_with_golden(name: str, shape: dict[str, int]) -> None:
+    """Look-ups beside writes to the same places, resets, ports and LIDs that are not there: every cycle."""
+    assert qualified_lockstep(name, shape, cycles=100_000).decisions >= 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
+    """Expectations from the contract, from power-on."""
+    for cycle, (got, expected) in enumerate(run_rows(name, PARAMETERS[name], STEPS[name])):
+        assert got == expected, f"cycle {cycle}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_cocotb_bench_agrees(name: str) -> None:
+    """The bench a third party would write."""
+    benches = ("agrees_with_golden_in_every_cycle", "follows_the_directed_lookups")
+    assert_bench_agrees(name, PARAMETERS[name], tests=2, apart=benches)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_small_instances_are_proven(name: str) -> None:
+    """Whatever was written last is what is looked up, in any history."""
+    block = BLOCKS[name]
+    for number, parameters in enumerate(block.proven[:2]):
+        proof = prove(block.properties(block.make(parameters)), f"test-{name}-{number}")
+        assert proof.verdict == "PASS", proof.detail
+
+
+class Leaking(SL2VL):
+    """A mapping that serves lanes that are not there."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.drop[0].eq(0)
+        return m
+
+
+class Generous(LFT):
+    """A look-up that ignores the top."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.drop[0].eq(0)
+        return m
+
+
+class Mixing(SC):
+    """Maps that let data onto VL15."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.vl[0].eq(15)
+        return m
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "broken"), [("sl2vl", Leaking), ("lft", Generous), ("sc", Mixing)])
+def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
+    """The proofs can fail."""
+    block = BLOCKS[name]
+
+    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken")
+
+    assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
+    assert "Assert failed" in proof.detail
+
+
+@pytest.mark.parametrize(
+    ("component", "given"),
+    [(SL2VL, {"inputs": 0}), (SL2VL, {"outputs": 65}), (SL2VL, {"data_vls": 16}), (LFT, {"entries": 49153}),
+     (LFT, {"ports": 255}), (LFT, {"lookups": 0}), (SC, {"ports": 49}), (SC, {"data_vls": 32})],
+)  # fmt: skip
+def test_components_refuse_parameters_out_of_range(component: Any, given: dict[str, int]) -> None:
+    """What cannot be built is refused when it is made."""
+    with pytest.raises(ValueError, match="must be"):
+        component(**given)

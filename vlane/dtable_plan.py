@@ -1,0 +1,186 @@
+"""What a Deficit Table is planned from: bandwidths, distances and packet sizes (``docs/dtable_plan.md``)."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
+from vlane.errors import InputError
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["ServiceLevel", "TableRequest", "read_request"]
+
+_SIZES = (32, 64, 128)
+_FORMS = ("ib", "free")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLevel:
+    """What one service level asks for.
+
+    Parameters
+    ----------
+    name : str
+        For reports.
+    sl : int
+        Its number.
+    distance : int
+        Most entries from one of its entries to the next, a power of two.
+    mtu_blocks : int
+        Its largest packet.
+    bandwidth : Fraction
+        Its share of the link, above 0, at most 1.
+    """
+
+    name: str
+    sl: int
+    distance: int
+    mtu_blocks: int
+    bandwidth: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """What a table is asked to give.
+
+    Parameters
+    ----------
+    entries : int
+        Entries of the table: 32, 64 or 128.
+    gmtu_blocks : int
+        Largest packet of all.
+    form : str
+        ``ib`` or ``free``.
+    sls : tuple of ServiceLevel
+        In any order.
+    k, w : Fraction or None
+        Pool and largest weight in GMTUs; ``None`` is searched.
+    source : str
+        The file it came from.
+
+    Raises
+    ------
+    InputError
+        Naming the service level and what its value must be.
+    """
+
+    entries: int
+    gmtu_blocks: int
+    form: str
+    sls: tuple[ServiceLevel, ...]
+    k: Fraction | None = None
+    w: Fraction | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.entries not in _SIZES:
+            raise self.refusal("entries", "32, 64 or 128", self.entries)
+        if not 1 <= self.gmtu_blocks <= MAX_PACKET_BLOCKS:
+            raise self.refusal("gmtu_blocks", f"1 to {MAX_PACKET_BLOCKS}", self.gmtu_blocks)
+        if self.form not in _FORMS:
+            raise self.refusal("form", f"one of {', '.join(_FORMS)}", self.form)
+        if self.form == "ib" and self.entries != IB_ENTRIES:
+            raise self.refusal("entries", f"{IB_ENTRIES} in the ib form", self.entries)
+        for name, value in (("k", self.k), ("w", self.w)):
+            if value is not None and value <= 0:
+                raise self.refusal(name, "above 0", str(float(value)))
+        if not self.sls:
+            raise self.refusal("sl", "given, one section per service level", "missing")
+        self._check_levels()
+
+    def _check_levels(self) -> None:
+        most = (IB_SLS if self.form == "ib" else MAX_SLS) - 1
+        seen: dict[int, str] = {}
+        for level in self.sls:
+            where = f"sl {level.name}"
+            if not 0 <= level.sl <= most:
+                raise self.refusal(f"{where}: sl", f"0 to {most}", level.sl)
+            if level.sl in seen:
+                raise self.refusal(f"{where}: sl", f"another than that of {seen[level.sl]}", level.sl)
+            seen[level.sl] = level.name
+            if not 2 <= level.distance <= self.entries or level.distance & (level.distance - 1):
+                raise self.refusal(f"{where}: distance", f"a power of two, 2 to {self.entries}", level.distance)
+            if not 1 <= level.mtu_blocks <= self.gmtu_blocks:
+                raise self.refusal(f"{where}: mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks)
+            if not 0 < level.bandwidth <= 1:
+                raise self.refusal(f"{where}: bandwidth", "above 0, at most 1", str(float(level.bandwidth)))
+
+    def refusal(self, field: str, must: str, got: object) -> InputError:
+        """Return the refusal of a field of this request."""
+        return InputError(f"dtable_plan.{field}", must, got, source=self.source)
+
+
+def _exact(value: object) -> object:
+    """Take a number of the file as it is written, not as binary floating point has it."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_Exact = Annotated[Fraction, BeforeValidator(_exact)]
+
+
+class _Level(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    name: str
+    sl: int
+    distance: int
+    mtu_blocks: int
+    bandwidth: _Exact
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    entries: int
+    gmtu_blocks: int
+    form: str = "ib"
+    k: _Exact | None = None
+    w: _Exact | None = None
+    sl: list[_Level] = Field(default_factory=list)
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    dtable_plan: _Request
+
+
+def read_request(path: Path) -> TableRequest:
+    """Return the ``[dtable_plan]`` of a TOML file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise InputError("plan file", "readable", error.strerror or "unreadable", source=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
+    try:
+        read = _File.model_validate(document).dtable_plan
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "content"
+        must = {"extra_forbidden": "one of the known keys", "missing": "given"}.get(first["type"], first["msg"])
+        kind = {
+            "int_type": "a whole number",
+            "is_instance_of": "a number",
+            "string_type": "text",
+            "list_type": "a list of sections",
+        }
+        got = {"extra_forbidden": "unknown", "missing": "missing"}.get(first["type"], first["input"])
+        raise InputError(field, kind.get(first["type"], must), got, source=str(path)) from None
+    levels = tuple(ServiceLevel(one.name, one.sl, one.distance, one.mtu_blocks, one.bandwidth) for one in read.sl)
+    return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, str(path))

@@ -1,0 +1,32 @@
+"""Service channels of Omni-Path and the tables that map them (``docs/sc.md``)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["SC15", "SC_COUNT", "SCTable", "gen1_sc2vl"]
+
+SC_COUNT = 32
+SC15 = 15
+"""The management channel: always on VL15, and nothing else is."""
+
+
+class SCTable(IntEnum):
+    """The tables of a port, by their number in the program port."""
+
+    SL2SC = 0
+    SC2SL = 1
+    SC2SC = 2
+    SC2VL_T = 3
+    SC2VL_NT = 4
+
+
+def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
+    """Return the first generation's SC to VL table: channels fold onto the data lanes, SC15 to VL15.
+
+    Examples
+    --------
+    >>> gen1_sc2vl(8)[:16]
+    (0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 15)
+    """
+    return tuple(SC15 if sc == SC15 else sc % data_vls for sc in range(SC_COUNT))
