@@ -86,7 +86,7 @@ def plan_table(request: TableRequest) -> TablePlan:
     """
     total = sum((level.bandwidth for level in request.sls), Fraction(0))
     if total > 1:
-        raise request.refusal("sl: bandwidth", "at most 1 in all", str(float(total)))
+        raise request.refusal("sl: bandwidth", "at most 1 in all", f"1 + {float(total - 1):g}")
     places = _place(request)
     most_w = _largest_w(request)
     k = _find_k(request, most_w)

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
 
-__all__ = ["SELECT_MAP", "SELECT_TABLE", "Lanes", "first_from", "new_lanes", "offer", "reset_lanes", "wins_vl15"]
+__all__ = [
+    "SELECT_MAP",
+    "SELECT_TABLE",
+    "Lanes",
+    "first_from",
+    "hold",
+    "new_lanes",
+    "offer",
+    "reset_lanes",
+    "wins_vl15",
+]
 
 SELECT_TABLE, SELECT_MAP = 0, 1
 """What a write of the program port goes to."""
@@ -99,6 +109,25 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
         active |= 1 << requester
         lanes.lane[requester] = lane
     return active, waiting & ~active
+
+
+@kernel
+def hold(lanes: Lanes, able: int, held: int) -> int:
+    """Let requesters offer the lane they offered last, while it can send; return those whose lane cannot.
+
+    To be called after ``offer``, with the same lanes.
+    """
+    if not lanes.mapped:
+        return 0
+    lost = 0
+    for requester in range(lanes.requesters):
+        if (held >> requester) & 1:
+            lane = lanes.last[requester]
+            if lanes.owner[lane] == requester and (able >> lane) & 1:
+                lanes.lane[requester] = lane
+            else:
+                lost |= 1 << requester
+    return lost
 
 
 @kernel

@@ -15,6 +15,7 @@ from vlane.golden.lanes import (
     SELECT_TABLE,
     Lanes,
     first_from,
+    hold,
     new_lanes,
     offer,
     program_map,
@@ -37,10 +38,11 @@ RULES = (
     Rule("clock_reset", "S6", "nobody could send: virtual time went back to 0"),
     Rule("nobody_served", "S7", "requesters could send but have no reciprocal weight"),
     Rule("tag_wrapped", "S8", "virtual time went past the width of a tag"),
+    Rule("lane_lost", "S9", "the tagged lane could not send, another of the requester could: a new tag"),
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
 )
-(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, HELD, VL15_FIRST) = range(len(RULES))
+(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, LANE_LOST, HELD, VL15_FIRST) = range(len(RULES))
 
 TIME, HAS_TAG, UNIT = range(3)
 _NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
@@ -113,9 +115,24 @@ def served_requesters(state: SCFQState) -> int:
 
 @kernel
 def new_tag(state: SCFQState, requester: int, blocks: NDArray[np.int64]) -> None:
-    """Give a head its finishing tag: virtual time, and what its blocks add."""
+    """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
+    sent(state.lanes, requester)
     size = blocks[state.lanes.lane[requester]]
     state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
+
+
+@kernel
+def give_tag(
+    state: SCFQState,
+    requester: int,
+    blocks: NDArray[np.int64],
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+) -> None:
+    """Give a head its tag in the decision itself; the lane is held only if the decision is taken."""
+    last = state.lanes.last[requester]
+    new_tag(state, requester, blocks)
+    if not commit:
+        state.lanes.last[requester] = last
 
 
 @kernel
@@ -169,7 +186,7 @@ def decide(
         rules[TAGGED] += commit and fresh != 0
         for requester in range(len(state.tag)):
             if (fresh >> requester) & 1:
-                new_tag(state, requester, blocks)
+                give_tag(state, requester, blocks, commit)
     winner, same = -1, False
     if decides and missing == 0:
         winner, same = least_tag(state, active)
@@ -211,6 +228,9 @@ def step(
     first = wins_vl15(state.lanes, able)
     decides = not first and not hold_data
     active, _ = offer(state.lanes, able & data, request & data)
+    lost = hold(state.lanes, able & data, state.regs[HAS_TAG])
+    rules[LANE_LOST] += lost & active != 0
+    state.regs[HAS_TAG] &= ~(lost & active)
     served = decide(state, active, blocks, decides, decides and ready, rules)
     lane, source = -1, _NONE
     if first:
@@ -220,8 +240,6 @@ def step(
         rules[HELD] += ready and able & data != 0
     elif served >= 0:
         lane = state.lanes.lane[served]
-        if ready:
-            sent(state.lanes, served)
     if write[0] != 0:
         if write[1] == SELECT_MAP:
             program_map(state.lanes, write[2], write[3])

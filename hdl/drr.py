@@ -105,6 +105,7 @@ class DRR(Scheduler):
         m = Module()
         m.submodules.turns = turns = self.turns
         self.frame(m)
+        self.note_winner(m)
         for requester, quantum in enumerate(self.quanta):
             with m.If(self.table_write(requester)):
                 m.d.sync += quantum.eq(self.program.weight)

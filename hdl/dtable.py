@@ -156,6 +156,7 @@ class DTable(Scheduler):
         m = Module()
         m.submodules.turns = turns = self.turns
         self.frame(m)
+        self.note_winner(m)
         exchange = self._banks(m)
         m.d.comb += [
             turns.active.eq(self.active),

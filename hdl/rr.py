@@ -67,6 +67,7 @@ class RR(Scheduler):
         m = Module()
         m.submodules.search = search = self.search
         self.frame(m)
+        self.note_winner(m)
         m.d.comb += [
             search.eligible.eq(self.active),
             search.pointer.eq(self.last),

@@ -119,10 +119,12 @@ class SCFQ(Scheduler):
         m = Module()
         self.frame(m)
         served, untagged, missing = (Signal(self.requesters, name=n) for n in ("served", "untagged", "missing"))
+        tagged = self.has_tag & ~self.lost
         m.d.comb += [
             self.unreachable.eq(~Cat(reciprocal.any() for reciprocal in self.reciprocals)),
             served.eq(self.active & ~self.unreachable),
-            untagged.eq(served & ~self.has_tag),
+            self.held.eq(self.has_tag),
+            untagged.eq(served & ~tagged),
         ]
         shared = self.units == "shared"
         tags = self._shared_unit(m, untagged, missing) if shared else self._own_units(m, untagged)
@@ -141,11 +143,13 @@ class SCFQ(Scheduler):
 
     def _own_units(self, m: Module, untagged: Signal) -> list[Value]:
         """Compute every missing tag at once, in the decision itself."""
+        m.d.sync += self.has_tag.eq(self.has_tag & ~self.lost)
         tags = []
         for requester, kept in enumerate(self.tags):
             made = Signal(self.tag_bits, name=f"made_{requester}")
             m.d.comb += made.eq(self.virtual_time + self.sizes[requester] * self.reciprocals[requester])
             with m.If(self.ready & self.decides & untagged[requester]):
+                m.d.comb += self.notes_lane[requester].eq(1)
                 m.d.sync += kept.eq(made)
             tags.append(Mux(untagged[requester], made, kept))
         return tags
@@ -162,8 +166,10 @@ class SCFQ(Scheduler):
             missing.eq(untagged & ~unit.chosen),
             made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),
         ]
+        m.d.comb += self.notes_lane.eq(unit.chosen)
+        m.d.sync += self.has_tag.eq((self.has_tag & ~self.lost) | unit.chosen)
         with m.If(unit.found):
-            m.d.sync += [self.unit_last.eq(unit.entry), self.has_tag.eq(self.has_tag | unit.chosen)]
+            m.d.sync += self.unit_last.eq(unit.entry)
         for requester, tag in enumerate(self.tags):
             with m.If(unit.chosen[requester]):
                 m.d.sync += tag.eq(made)

@@ -105,6 +105,8 @@ class Scheduler(wiring.Component):
         self.sizes = Signal(data.ArrayLayout(BLOCKS_SHAPE, self.requesters))
         self.decides = Signal()
         self.winner = Signal(self.requesters)
+        self.held, self.lost = Signal(self.requesters), Signal(self.requesters)
+        self.notes_lane = Signal(self.requesters)
         self.sends = Signal()
         owner = range(self.requesters + 1)
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
@@ -126,7 +128,9 @@ class Scheduler(wiring.Component):
     def frame(self, m: Module) -> None:
         """Make requesters of lanes, VL15 first, and a grant of ``winner`` and ``sends``; set ``decides``.
 
-        ``winner`` must have one bit set if ``sends`` is; it is looked at in decision cycles only.
+        ``winner`` must have one bit set if ``sends`` is; it is looked at in decision cycles only. A requester in
+        ``held`` offers the lane noted last; in ``lost`` are those whose lane cannot send while another one can. A
+        lane is noted in cycles of ``notes_lane``.
         """
         able = self.heads.request & self.heads.fits
         vl15_wins = Signal()
@@ -169,13 +173,15 @@ class Scheduler(wiring.Component):
                 owned.eq(Cat(equals(owner, requester) for owner in self.owners)),
                 turns.eligible.eq(owned & able),
                 turns.pointer.eq(last),
+                turns.weight_left.eq(self.held[requester]),
+                self.lost[requester].eq(self.held[requester] & turns.arrives),
                 self.active[requester].eq(turns.found),
                 self.waiting[requester].eq((owned & self.heads.request).any() & ~turns.found),
                 self.sizes[requester].eq(
                     one_of(turns.chosen, (self.heads.blocks[lane] for lane in range(self.data_vls)))
                 ),
             ]
-            with m.If(self.ready & self.decides & self.sends & self.winner[requester]):
+            with m.If(self.notes_lane[requester]):
                 m.d.sync += last.eq(turns.entry)
             offered.append(Mux(self.winner[requester], turns.chosen, 0))
         m.d.comb += lane_wins.eq(reduce(or_, offered))
@@ -186,6 +192,11 @@ class Scheduler(wiring.Component):
         if self.requesters >= 1 << len(given):
             return given
         return Mux(given < self.requesters, given, self.requesters)
+
+    def note_winner(self, m: Module) -> None:
+        """Note the lane of whoever sends: then its requester's next lane is the one after it."""
+        with m.If(self.ready & self.decides & self.sends):
+            m.d.comb += self.notes_lane.eq(self.winner)
 
     def _writes(self, select: ScheduleSelect) -> Value:
         return equals(Value.cast(self.program.select), int(select))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vlane.hdl.credit_ib import CreditIB
+from vlane.hdl.credit_opa import CreditOPA
 from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
 from vlane.hdl.lft import LFT
@@ -16,6 +18,8 @@ from vlane.hdl.scfq import SCFQ
 from vlane.hdl.sl2vl import SL2VL
 from vlane.hdl.vlarb import VLArb
 from vlane.tb import (
+    prove_credit_ib,
+    prove_credit_opa,
     prove_drr,
     prove_dtable,
     prove_lft,
@@ -24,6 +28,8 @@ from vlane.tb import (
     prove_scfq,
     prove_sl2vl,
     prove_vlarb,
+    stimulus_credit_ib,
+    stimulus_credit_opa,
     stimulus_drr,
     stimulus_dtable,
     stimulus_lft,
@@ -195,6 +201,26 @@ BLOCKS = {
             qualify=stimulus_sc.qualified,
             properties=prove_sc.SCProperties,
             proven=prove_sc.INSTANCES,
+        ),
+        Block(
+            name="credit_ib",
+            title="Absolute credits of InfiniBand",
+            component=CreditIB,
+            full_size={"data_vls": 15, "buffer_blocks": 2048},
+            mutated={"data_vls": 2, "buffer_blocks": 100, "fcp_period": 128, "watchdog_cycles": 160},
+            qualify=stimulus_credit_ib.qualified,
+            properties=prove_credit_ib.CreditIBProperties,
+            proven=prove_credit_ib.INSTANCES,
+        ),
+        Block(
+            name="credit_opa",
+            title="Sender-managed credits of Omni-Path",
+            component=CreditOPA,
+            full_size={"vls": 16, "vcu": 0},
+            mutated={"vls": 3, "vcu": 0},
+            qualify=stimulus_credit_opa.qualified,
+            properties=prove_credit_opa.CreditOPAProperties,
+            proven=prove_credit_opa.INSTANCES,
         ),
         Block(
             name="lft",

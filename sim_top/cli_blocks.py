@@ -19,6 +19,7 @@ from vlane.sim_top.proofs import prove_block
 from vlane.sim_top.report import write_page
 from vlane.sim_top.schedule import SCHEDULED, writes_for
 from vlane.sim_top.wave import write_wave
+from vlane.tb.cocotb_bench import simulator_installed
 
 from vlane.errors import InputError
 from vlane.files import usable_folder
@@ -91,7 +92,7 @@ def cosim(
         emit_json(_cosim_document(block, result, waves))
     else:
         _print_cosim(result)
-    raise typer.Exit(1 if result.mismatches or planted else 0)
+    raise typer.Exit(1 if result.mismatches or result.failed_audits or planted else 0)
 
 
 def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
@@ -99,6 +100,8 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
         raise InputError("--engine", "native or cocotb", engine)
     if simulator not in {"verilator", "icarus"}:
         raise InputError("--simulator", "verilator or icarus", simulator)
+    if not simulator_installed(simulator):
+        raise InputError("--simulator", "verilator, or icarus when installed", simulator)
     if engine == "native" and simulator != "verilator":
         raise InputError("--simulator", "verilator with the native engine", simulator)
     if planted is not None and engine != "native":
@@ -164,6 +167,7 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict
             name: {"count": count, "applies": name in result.applicable} for name, count in result.counts.items()
         },
         "rules_missed": result.missed,
+        "audit": result.audit,
         "mismatch": result.mismatch or None,
         "mismatch_cycle": result.mismatch_cycle,
         "fault": result.fault or None,
@@ -199,6 +203,10 @@ def _print_cosim(result: CosimResult) -> None:
         screen.print(f"not in this run: {', '.join(result.missed)}", markup=False, soft_wrap=True)
     if result.fault:
         screen.print(f"planted {result.fault}", markup=False, soft_wrap=True)
+    if result.audit:
+        screen.print(", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in result.audit.items()))
+    if result.failed_audits:
+        screen.print(f"AUDIT FAILED: {', '.join(result.failed_audits)}", style="red")
     if result.mismatches:
         screen.print(
             f"MISMATCH with seed {result.seed} in {result.mismatch}",

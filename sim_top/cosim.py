@@ -23,6 +23,8 @@ __all__ = ["FAULT_COUNT", "CosimResult", "Job", "cosim_cocotb", "cosim_native", 
 
 FAULT_COUNT = 256
 _FAULT_SEED = 1
+MUST_BE_ZERO = ("overflows", "leaked_blocks", "lost_flits", "out_of_order")
+"""Counts of an audit; anything else in it is only told."""
 
 Make = Callable[[Layout, Layout], Stimulus]
 Observe = Callable[[int, Words, Words], None]
@@ -81,6 +83,8 @@ class CosimResult:
         Its cycle.
     fault : str
         The planted mutant.
+    audit : dict of str to int
+        What a stimulus that audits found; see ``MUST_BE_ZERO``.
     tables : list
         What each table of a fabric or file did, if the block reports that.
     """
@@ -99,12 +103,18 @@ class CosimResult:
     mismatch: str = ""
     mismatch_cycle: int | None = None
     fault: str = ""
+    audit: dict[str, int] = field(default_factory=dict)
     tables: list[Any] = field(default_factory=list)
 
     @property
     def cycles_per_second(self) -> float:
         """Compared cycles per second of wall time."""
         return self.cycles / self.seconds if self.seconds else 0.0
+
+    @property
+    def failed_audits(self) -> list[str]:
+        """Counts of the audit that must be 0 but are not."""
+        return [name for name in MUST_BE_ZERO if self.audit.get(name)]
 
     @property
     def missed(self) -> list[str]:
@@ -147,7 +157,7 @@ def cosim_native(
         "native", "verilator", job.parameters, outcome.cycles, stimulus.decisions, int(outcome.mismatch is not None),
         outcome.seconds, job.seed, stimulus.rules, stimulus.rule_counts(), _in_order(stimulus),
         mismatch=str(outcome.mismatch or ""), mismatch_cycle=outcome.mismatch.cycle if outcome.mismatch else None,
-        fault=str(planted or ""),
+        fault=str(planted or ""), audit=dict(stimulus.audit),
     ), stimulus  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from vlane.sim_top.blocks import Block
 from vlane.tb import stimulus_drr, stimulus_dtable, stimulus_scfq
 
+from vlane.egress import MAX_REQUESTERS
 from vlane.errors import InputError
 from vlane.sl2vl import SL2VLRow
 from vlane.tables import Tables, read_tables
@@ -71,7 +72,11 @@ def schedule_writes(tables: Tables, name: str, parameters: Mapping[str, Any], so
         writes += stimulus_drr.writes_of(tables.drr.quantum, requesters)
     elif name == "scfq" and tables.scfq is not None:
         _check_length(tables.scfq.weight, requesters, name, source)
-        writes += stimulus_scfq.writes_of(tables.scfq.reciprocals(parameters["reciprocal_bits"]), requesters)
+        try:
+            reciprocals = tables.scfq.reciprocals(parameters["reciprocal_bits"])
+        except InputError as error:
+            raise error.at(source) from None
+        writes += stimulus_scfq.writes_of(reciprocals, requesters)
     return writes
 
 
@@ -91,7 +96,9 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any], source: str
         )
     if max(owners, default=0) >= parameters["data_vls"]:
         raise InputError("sl2vl.row", f"VLs below {parameters['data_vls']}, or 15", max(owners), source=source)
-    nobody = min(parameters["requesters"], 31)
+    nobody = parameters["requesters"]
+    if nobody == MAX_REQUESTERS and len(owners) < parameters["data_vls"]:
+        raise InputError("requesters", f"below {MAX_REQUESTERS}, as some lanes belong to nobody", nobody, source=source)
     return stimulus_dtable.map_writes([owners.get(lane, nobody) for lane in range(parameters["data_vls"])])
 
 

@@ -78,7 +78,8 @@ STEPS: dict[str, list[Step]] = {
     "sc": [
         # 1 to 1 after power-on: channels 8 and up have no lane; SC15 is always on VL15
         _sc({"channel": (3, 15), "egress": (1, 0)},
-            {"channel_out": (3, 15), "vl": (3, 15), "vl_in": (3, 15), "drop": 0}, enable=1, table=SCTable.SC2SC, ingress=0, egress=1, index=3, value=9),
+            {"channel_out": (3, 15), "vl": (3, 15), "vl_in": (3, 15), "drop": 0},
+            enable=1, table=SCTable.SC2SC, ingress=0, egress=1, index=3, value=9),
         _sc({"channel": (3, 8), "egress": (1, 0)}, {"channel_out": 0, "vl": 0, "vl_in": (3, 0), "drop": 3,
             "invalid_in": 2}, enable=1, table=SCTable.SC2VL_T, egress=1, index=9, value=2),
         _sc({"channel": (3, 3), "egress": (1, 1)}, {"channel_out": (9, 3), "vl": (2, 3), "drop": 0},

@@ -10,7 +10,7 @@ __all__ = ["INSTANCES", "SCFQProperties"]
 INSTANCES = (
     {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 13, "reciprocal_bits": 5, "units": "shared"},
     {"data_vls": 4, "requesters": 3, "vl15": False, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
-    {"data_vls": 6, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
+    {"data_vls": 4, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
 )
 """Parameters of the instances that are proven."""
 
@@ -32,20 +32,20 @@ class SCFQProperties(SchedulerProperties):
                 m.d.comb += Assert(offset < window)
             ahead.append(offset)
         served = s.active & ~s.unreachable
-        tagged = s.has_tag & served
+        tagged = s.has_tag & ~s.lost & served
         m.d.comb += Assume(self.watched < s.requesters)
         data = s.grant & s.decides
         with m.If(data & at(list(tagged), self.watched) & (s.winner & tagged).any()):
             for requester in range(s.requesters):
                 with m.If(s.winner[requester]):
                     m.d.comb += Assert(ahead[requester] <= at(ahead, self.watched))
-        untagged = served & ~s.has_tag
+        untagged = served & ~(s.has_tag & ~s.lost)
         if s.units == "per_requester":
             m.d.comb += Assert(~s.decides | (s.grant == served.any()))
             return
         alone = (untagged & (untagged - 1)[: s.requesters]) == 0
         m.d.comb += Assert(~s.decides | (s.grant == (served.any() & alone)))
         missing, had = Signal(), Signal(s.requesters)
-        m.d.sync += [missing.eq(untagged.any() & ~(s.ready & s.decides)), had.eq(s.has_tag)]
+        m.d.sync += [missing.eq(untagged.any() & ~(s.ready & s.decides)), had.eq(s.has_tag & ~s.lost)]
         with m.If(missing):
             m.d.comb += Assert(((s.has_tag & ~had) != 0) & ((had & ~s.has_tag) == 0))

@@ -50,11 +50,14 @@ class Stimulus(ABC):
     ----------
     applicable : frozenset of str
         Rules that this plan is meant to show; none unless whoever made the plan says so.
+    audit : dict of str to int
+        What was counted beside the comparison; empty if nothing is.
     """
 
     def __init__(self, phases: Sequence[Any], rules: Sequence[Rule]) -> None:
         self.phases, self.rules = tuple(phases), tuple(rules)
         self.applicable: frozenset[str] = frozenset()
+        self.audit: dict[str, int] = {}
         self._names = [rule.name for rule in rules]
         self._counts = np.zeros(len(rules), np.int64)
         self._apart = np.zeros(len(rules), np.int64)

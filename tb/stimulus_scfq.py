@@ -140,6 +140,8 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
     names = {rule.name for rule in golden.RULES}
     if not parameters["vl15"]:
         names.discard("vl15_first")
+    if not parameters["requesters"]:
+        names.discard("lane_lost")
     if parameters["units"] != "shared":
         names.discard("tag_waited")
     return frozenset(names)

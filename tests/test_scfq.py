@@ -28,7 +28,15 @@ def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
 def test_reciprocals_keep_the_ratio_of_the_weights() -> None:
     """The least weight uses the whole width; no weight becomes 0 and so unserved."""
     assert SCFQWeights((10, 20, 40, 0)).reciprocals(8) == (255, 128, 64, 0)
-    assert SCFQWeights((1, 65535)).reciprocals(4) == (15, 1)
+    assert SCFQWeights((100, 1000)).reciprocals(4) == (15, 2)
+
+
+def test_weights_whose_ratio_no_reciprocal_can_hold_are_refused() -> None:
+    """400 and 800 beside 1 would both round to 1: equal shares, silently."""
+    with pytest.raises(InputError, match=r"scfq.weight\[1\] must be at most 170") as refused:
+        SCFQWeights((1, 400, 800)).reciprocals(8)
+
+    assert refused.value.got == 400
 
 
 @pytest.mark.parametrize(("field", "weight"), [("scfq.weight[0]", (65536,)), ("scfq.weight", [])])

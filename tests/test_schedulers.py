@@ -52,11 +52,11 @@ class PassingOver(RR):
 
 
 class Hoarding(DRR):
-    """Deficit round robin that never takes a deficit away and never resets it."""
+    """Deficit round robin that takes every packet for the largest a port can name."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
-        m.d.sync += self.turns.deficit[0].eq(self.turns.deficit[0] + 1)
+        m.d.comb += [self.turns.sizes[r].eq(127) for r in range(self.requesters)]
         return m
 
 
@@ -86,9 +86,9 @@ def test_a_broken_scheduler_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
 
-    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken", timeout_seconds=300)
+    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken", depth=10)
 
-    assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
+    assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail
 
 

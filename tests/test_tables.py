@@ -61,7 +61,7 @@ def test_small_instances_are_proven(name: str) -> None:
 
 
 class Leaking(SL2VL):
-    """A mapping that serves lanes that are not there."""
+    """A mapping that never drops."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -70,7 +70,7 @@ class Leaking(SL2VL):
 
 
 class Generous(LFT):
-    """A look-up that ignores the top."""
+    """A look-up that never drops."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
@@ -93,9 +93,9 @@ def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
 
-    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken")
+    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken", depth=6)
 
-    assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
+    assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail
 
 

@@ -19,6 +19,8 @@ __all__ = ["ServiceLevel", "TableRequest", "read_request"]
 
 _SIZES = (32, 64, 128)
 _FORMS = ("ib", "free")
+_NAME_LENGTH = 32
+_DIGITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class TableRequest:
             raise self.refusal("entries", f"{IB_ENTRIES} in the ib form", self.entries)
         for name, value in (("k", self.k), ("w", self.w)):
             if value is not None and value <= 0:
-                raise self.refusal(name, "above 0", str(float(value)))
+                raise self.refusal(name, "above 0", _shown(value))
         if not self.sls:
             raise self.refusal("sl", "given, one section per service level", "missing")
         self._check_levels()
@@ -99,6 +101,10 @@ class TableRequest:
         most = (IB_SLS if self.form == "ib" else MAX_SLS) - 1
         seen: dict[int, str] = {}
         for level in self.sls:
+            if not 1 <= len(level.name) <= _NAME_LENGTH or not level.name.isprintable():
+                raise self.refusal("sl: name", f"1 to {_NAME_LENGTH} printable characters", level.name)
+            if level.name in seen.values():
+                raise self.refusal("sl: name", "given once", level.name)
             where = f"sl {level.name}"
             if not 0 <= level.sl <= most:
                 raise self.refusal(f"{where}: sl", f"0 to {most}", level.sl)
@@ -110,18 +116,26 @@ class TableRequest:
             if not 1 <= level.mtu_blocks <= self.gmtu_blocks:
                 raise self.refusal(f"{where}: mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks)
             if not 0 < level.bandwidth <= 1:
-                raise self.refusal(f"{where}: bandwidth", "above 0, at most 1", str(float(level.bandwidth)))
+                raise self.refusal(f"{where}: bandwidth", "above 0, at most 1", _shown(level.bandwidth))
 
     def refusal(self, field: str, must: str, got: object) -> InputError:
         """Return the refusal of a field of this request."""
         return InputError(f"dtable_plan.{field}", must, got, source=self.source)
 
 
+def _shown(value: Fraction) -> str:
+    return str(Decimal(value.numerator) / Decimal(value.denominator))
+
+
 def _exact(value: object) -> object:
     """Take a number of the file as it is written, not as binary floating point has it."""
-    if isinstance(value, Decimal) and value.is_finite():
-        return Fraction(value)
-    return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, bool) or not isinstance(value, Decimal | int):
+        return value
+    if isinstance(value, int):
+        value = Decimal(value) if abs(value) < 10**_DIGITS else Decimal("Infinity")
+    if not value.is_finite() or abs(value.adjusted()) > _DIGITS or len(value.as_tuple().digits) > _DIGITS:
+        raise ValueError(f"a number of at most {_DIGITS} digits")
+    return Fraction(value)
 
 
 _Exact = Annotated[Fraction, BeforeValidator(_exact)]
@@ -166,6 +180,8 @@ def read_request(path: Path) -> TableRequest:
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError as error:
         raise InputError("plan file", "readable", error.strerror or "unreadable", source=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputError("plan file", "UTF-8 text", "other bytes", source=str(path)) from None
     except (ValueError, RecursionError) as error:
         raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
     try:
@@ -177,6 +193,9 @@ def read_request(path: Path) -> TableRequest:
         kind = {
             "int_type": "a whole number",
             "is_instance_of": "a number",
+            "value_error": f"a number of at most {_DIGITS} digits",
+            "model_type": "a section",
+            "model_attributes_type": "a section",
             "string_type": "text",
             "list_type": "a list of sections",
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 __all__ = ["InputError"]
 
 
@@ -25,7 +27,7 @@ class InputError(ValueError):
     def __init__(self, field: str, must: str, got: object, *, source: str = "", line: int = 0) -> None:
         self.field, self.must, self.got, self.source, self.line = field, must, got, source, line
         where = f"{source}:{line}: " if line else f"{source}: " if source else ""
-        shown = got if isinstance(got, str) else repr(got)
+        shown = "".join(c if c.isprintable() else "?" for c in (got if isinstance(got, str) else _text(got)))
         if len(shown) > 80:
             shown = shown[:77] + "..."
         super().__init__(f"{where}{field} must be {must}, not {shown}".replace("\n", " "))
@@ -36,6 +38,14 @@ class InputError(ValueError):
     def at(self, source: str, line: int = 0) -> InputError:
         """Return the same refusal with the place it was found in."""
         return InputError(self.field, self.must, self.got, source=source, line=line or self.line)
+
+
+def _text(got: object) -> str:
+    """Return a value as people write it; a whole number may be too long to be written."""
+    try:
+        return str(got) if isinstance(got, Decimal) else repr(got)
+    except ValueError:
+        return "a number far too long"
 
 
 def _rebuild(field: str, must: str, got: object, source: str, line: int) -> InputError:

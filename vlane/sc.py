@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from vlane.whole import check_whole
+
 __all__ = ["SC15", "SC_COUNT", "SCTable", "gen1_sc2vl"]
 
 SC_COUNT = 32
@@ -24,9 +26,16 @@ class SCTable(IntEnum):
 def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
     """Return the first generation's SC to VL table: channels fold onto the data lanes, SC15 to VL15.
 
+    Raises
+    ------
+    InputError
+        Unless there are 1 to 31 data lanes; beside VL15, those from 15 on are numbered one higher.
+
     Examples
     --------
     >>> gen1_sc2vl(8)[:16]
     (0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 15)
     """
-    return tuple(SC15 if sc == SC15 else sc % data_vls for sc in range(SC_COUNT))
+    check_whole("data_vls", data_vls, 1, SC_COUNT - 1)
+    lanes = [lane + (lane >= SC15) for lane in range(data_vls)]
+    return tuple(SC15 if sc == SC15 else lanes[sc % data_vls] for sc in range(SC_COUNT))

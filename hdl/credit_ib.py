@@ -1,0 +1,394 @@
+"""Absolute credits of InfiniBand: what a port may send, what it can take, and the packets that say so."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.egress import BLOCKS_SHAPE
+from vlane.hdl.fcp import FCP_LAYOUT, check_sum
+from vlane.hdl.list_search import ListSearch
+from vlane.hdl.scheduler import check_range
+from vlane.hdl.select import equals, one_of
+
+from vlane.fcp import CREDIT_CAP, FCP_BITS, Op
+from vlane.vlarb import MAX_DATA_VLS
+
+__all__ = ["CreditIB", "CreditIBReceiver", "CreditIBSender"]
+
+_COUNTER_BITS = 12
+_MAX_BUFFER = 4095
+_MAX_PERIOD = 1 << 24
+
+
+def _counters(data_vls: int) -> data.ArrayLayout:
+    return data.ArrayLayout(_COUNTER_BITS, data_vls)
+
+
+class CreditIBSender(wiring.Component):
+    """Blocks sent and the limit for them, per lane (IBA 7.9.4).
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(7, data_vls))
+        Sizes of the head packets.
+    initializing : In(1)
+        Nothing fits.
+    fits : Out(data_vls)
+        The limit lets all of it be sent.
+    grant : In(data_vls)
+        Lane whose packet starts, one bit.
+    grant_blocks : In(7)
+        Its size.
+    update : In(data_vls)
+        Lane whose limit arrived, one bit.
+    update_fccl : In(12)
+        The limit.
+    fctbs : Out(ArrayLayout(12, data_vls))
+        Blocks sent.
+    fccl : Out(ArrayLayout(12, data_vls))
+        Limits.
+    """
+
+    def __init__(self, data_vls: int) -> None:
+        self.data_vls = data_vls
+        super().__init__(
+            {
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, data_vls)),
+                "initializing": In(1),
+                "fits": Out(data_vls),
+                "grant": In(data_vls),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "update": In(data_vls),
+                "update_fccl": In(_COUNTER_BITS),
+                "fctbs": Out(_counters(data_vls)),
+                "fccl": Out(_counters(data_vls)),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        for vl in range(self.data_vls):
+            left = Signal(_COUNTER_BITS, name=f"left_{vl}")
+            m.d.comb += [
+                left.eq(self.fccl[vl] - (self.fctbs[vl] + self.blocks[vl])),
+                self.fits[vl].eq(~self.initializing & (left <= CREDIT_CAP)),
+            ]
+            with m.If(self.grant[vl]):
+                m.d.sync += self.fctbs[vl].eq(self.fctbs[vl] + self.grant_blocks)
+            with m.If(self.update[vl]):
+                m.d.sync += self.fccl[vl].eq(self.update_fccl)
+        return m
+
+
+class CreditIBReceiver(wiring.Component):
+    """Blocks received and the room that is left, per lane (IBA 7.9.4).
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    buffer_blocks : int
+        Room of a lane.
+
+    Members
+    -------
+    arrived : In(data_vls)
+        Lane on which a packet's head arrives, one bit.
+    arrived_blocks : In(7)
+        Its size.
+    accepted : Out(1)
+        Its room is there, and taken.
+    freed : In(data_vls)
+        Lane from whose buffer a block leaves, one bit.
+    update : In(data_vls)
+        Lane whose FCTBS arrived, one bit; it counts before a packet of the same cycle.
+    update_fctbs : In(12)
+        What the other end has sent.
+    abr : Out(ArrayLayout(12, data_vls))
+        Blocks received.
+    room : Out(ArrayLayout(12, data_vls))
+        Blocks free.
+    limit : Out(ArrayLayout(12, data_vls))
+        The limit to be sent: blocks received and room, 2048 at most.
+    """
+
+    def __init__(self, data_vls: int, buffer_blocks: int) -> None:
+        self.data_vls, self.buffer_blocks = data_vls, buffer_blocks
+        super().__init__(
+            {
+                "arrived": In(data_vls),
+                "arrived_blocks": In(BLOCKS_SHAPE),
+                "accepted": Out(1),
+                "freed": In(data_vls),
+                "update": In(data_vls),
+                "update_fctbs": In(_COUNTER_BITS),
+                "abr": Out(_counters(data_vls)),
+                "room": Out(data.ArrayLayout(_COUNTER_BITS, data_vls), init=[buffer_blocks] * data_vls),
+                "limit": Out(_counters(data_vls)),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        has_room = Cat(self.room[vl] >= self.arrived_blocks for vl in range(self.data_vls))
+        m.d.comb += self.accepted.eq((self.arrived & has_room).any())
+        for vl in range(self.data_vls):
+            taken = Mux(self.arrived[vl] & self.accepted, self.arrived_blocks, 0)
+            before = Mux(self.update[vl], self.update_fctbs, self.abr[vl])
+            left = Signal(_COUNTER_BITS, name=f"left_{vl}")
+            m.d.comb += [
+                left.eq(self.room[vl] - taken),
+                self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl])),
+            ]
+            m.d.sync += [
+                self.abr[vl].eq(before + taken),
+                self.room[vl].eq(left + (self.freed[vl] & (left < self.buffer_blocks))),
+            ]
+        return m
+
+    def _capped(self, room: Value) -> Value:
+        return room if self.buffer_blocks <= CREDIT_CAP else Mux(room > CREDIT_CAP, CREDIT_CAP, room)
+
+
+class CreditIB(wiring.Component):
+    """Both ends of a port's credits, with the flow-control packets in and out (``docs/credit_ib.md``).
+
+    Latency 0 for ``fits``, ``accepted`` and the packet that is offered; what arrives counts from the next cycle on.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, 1 to 15.
+    buffer_blocks : int
+        Room of a lane, 1 to 4095; more than 2048 is never promised at once.
+    fcp_blocks : int
+        An FCP is due when the limit has advanced by so many blocks; 0 is a quarter of the buffer.
+    fcp_period : int
+        Cycles after which an FCP of every lane is due.
+    watchdog_cycles : int
+        Window in which every lane must hear of an FCP.
+
+    Members
+    -------
+    initializing : In(1)
+        The link is being set up: nothing fits, FCPs are initial ones.
+    blocks : In(ArrayLayout(7, data_vls))
+        Sizes of the head packets.
+    fits : Out(data_vls)
+        The other end has room for all of it.
+    grant : In(1)
+        A packet starts. Only one that fits may.
+    grant_vl : In(4)
+        Its lane; one that is not there counts nothing.
+    grant_blocks : In(7)
+        Its size.
+    tail : In(1)
+        The packet's last flit leaves; in the cycle of ``grant`` if it has one flit.
+    fcp_valid : Out(1)
+        An FCP is due and no packet is under way.
+    fcp : Out(48)
+        That FCP: op, FCTBS, VL, FCCL, LPCRC from the top. It may change until it is taken.
+    fcp_taken : In(1)
+        It is sent.
+    fcp_arrived : In(1)
+        An FCP arrives.
+    fcp_in : In(48)
+        That FCP.
+    fcp_bad : Out(1)
+        It is ignored: wrong check sum, operand or lane.
+    arrived : In(1)
+        A packet's head arrives.
+    arrived_vl : In(4)
+        Its lane; on one that is not there it is not accepted.
+    arrived_blocks : In(7)
+        Its size.
+    accepted : Out(1)
+        It has its room; otherwise it must be discarded.
+    freed : In(1)
+        A block leaves a buffer.
+    freed_vl : In(4)
+        Its lane; one that is empty, or not there, frees nothing.
+    overdue : Out(data_vls)
+        Lanes that heard of no FCP in the last whole window.
+    fctbs : Out(ArrayLayout(12, data_vls))
+        Blocks sent.
+    fccl : Out(ArrayLayout(12, data_vls))
+        Limits received.
+    abr : Out(ArrayLayout(12, data_vls))
+        Blocks received.
+    room : Out(ArrayLayout(12, data_vls))
+        Blocks free.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    latency = 0
+
+    def __init__(
+        self,
+        *,
+        data_vls: int = 8,
+        buffer_blocks: int = 128,
+        fcp_blocks: int = 0,
+        fcp_period: int = 1024,
+        watchdog_cycles: int = 6250,
+    ) -> None:
+        self.check_parameters(
+            data_vls=data_vls, buffer_blocks=buffer_blocks, fcp_blocks=fcp_blocks, fcp_period=fcp_period,
+            watchdog_cycles=watchdog_cycles,
+        )  # fmt: skip
+        self.data_vls, self.buffer_blocks = data_vls, buffer_blocks
+        self.fcp_blocks = fcp_blocks or max(1, buffer_blocks // 4)
+        self.fcp_period, self.watchdog_cycles = fcp_period, watchdog_cycles
+        counters = _counters(data_vls)
+        super().__init__(
+            {
+                "initializing": In(1),
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, data_vls)),
+                "fits": Out(data_vls),
+                "grant": In(1),
+                "grant_vl": In(4),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "tail": In(1),
+                "fcp_valid": Out(1),
+                "fcp": Out(FCP_BITS),
+                "fcp_taken": In(1),
+                "fcp_arrived": In(1),
+                "fcp_in": In(FCP_BITS),
+                "fcp_bad": Out(1),
+                "arrived": In(1),
+                "arrived_vl": In(4),
+                "arrived_blocks": In(BLOCKS_SHAPE),
+                "accepted": Out(1),
+                "freed": In(1),
+                "freed_vl": In(4),
+                "overdue": Out(data_vls),
+                "fctbs": Out(counters),
+                "fccl": Out(counters),
+                "abr": Out(counters),
+                "room": Out(counters),
+            }
+        )
+        self.sender = CreditIBSender(data_vls)
+        self.receiver = CreditIBReceiver(data_vls, buffer_blocks)
+        self.search = ListSearch(data_vls)
+        self.busy = Signal()
+        self.returned = Signal(data_vls)
+
+    @staticmethod
+    def check_parameters(
+        *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int
+    ) -> None:
+        """Raise what the constructor would raise, without making anything."""
+        check_range("data_vls", data_vls, 1, MAX_DATA_VLS)
+        check_range("buffer_blocks", buffer_blocks, 1, _MAX_BUFFER)
+        check_range("fcp_blocks", fcp_blocks, 0, min(buffer_blocks, CREDIT_CAP))
+        check_range("fcp_period", fcp_period, 2, _MAX_PERIOD)
+        check_range("watchdog_cycles", watchdog_cycles, 2, _MAX_PERIOD)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.sender, m.submodules.receiver, m.submodules.search = self.sender, self.receiver, self.search
+        heard = self._hear(m)
+        m.d.comb += [
+            self.sender.blocks.eq(self.blocks),
+            self.sender.initializing.eq(self.initializing),
+            self.fits.eq(self.sender.fits),
+            self.sender.grant.eq(self._lane(self.grant, self.grant_vl)),
+            self.sender.grant_blocks.eq(self.grant_blocks),
+            self.receiver.arrived.eq(self._lane(self.arrived, self.arrived_vl)),
+            self.receiver.arrived_blocks.eq(self.arrived_blocks),
+            self.accepted.eq(self.receiver.accepted),
+            self.receiver.freed.eq(self._lane(self.freed, self.freed_vl)),
+            self.fctbs.eq(self.sender.fctbs),
+            self.fccl.eq(self.sender.fccl),
+            self.abr.eq(self.receiver.abr),
+            self.room.eq(self.receiver.room),
+        ]
+        with m.If(self.tail):
+            m.d.sync += self.busy.eq(0)
+        with m.Elif(self.grant):
+            m.d.sync += self.busy.eq(1)
+        self._offer(m)
+        self._watch(m, heard)
+        return m
+
+    def _lane(self, enable: Value, vl: Value) -> Value:
+        return Cat(enable & equals(vl, lane) for lane in range(self.data_vls))
+
+    def _hear(self, m: Module) -> Signal:
+        """Take over what a sound FCP says; one that shows losses is answered at once."""
+        packet = data.View(FCP_LAYOUT, self.fcp_in)
+        heard, sound = Signal(self.data_vls), Signal()
+        m.d.comb += [
+            sound.eq((check_sum(self.fcp_in[16:]) == packet.lpcrc) & (packet.op <= int(Op.INITIALIZE))),
+            heard.eq(self._lane(self.fcp_arrived & sound, packet.vl)),
+            self.fcp_bad.eq(self.fcp_arrived & ~heard.any()),
+            self.sender.update.eq(heard),
+            self.sender.update_fccl.eq(packet.fccl),
+            self.receiver.update.eq(heard),
+            self.receiver.update_fctbs.eq(packet.fctbs),
+            self.returned.eq(Cat(heard[vl] & (packet.fctbs != self.abr[vl]) for vl in range(self.data_vls))),
+        ]
+        return heard
+
+    def _offer(self, m: Module) -> None:
+        """Offer the FCP of the next lane for which one is due, between packets."""
+        said = Signal(_counters(self.data_vls))
+        pending, advanced = Signal(self.data_vls), Signal(self.data_vls)
+        last = Signal(range(max(2, self.data_vls)), init=self.data_vls - 1)
+        timer = Signal(range(self.fcp_period))
+        limits = [Value.cast(self.receiver.limit[vl]) for vl in range(self.data_vls)]
+        for vl in range(self.data_vls):
+            ahead = Signal(_COUNTER_BITS, name=f"ahead_{vl}")
+            m.d.comb += [
+                ahead.eq(limits[vl] - said[vl]),
+                advanced[vl].eq((ahead >= self.fcp_blocks) & (ahead <= CREDIT_CAP)),
+            ]
+        packet = Signal(FCP_LAYOUT)
+        m.d.comb += [
+            self.search.eligible.eq(pending | advanced),
+            self.search.pointer.eq(last),
+            self.search.weight_left.eq(0),
+            self.fcp_valid.eq(self.search.found & ~self.busy),
+        ]
+        with m.If(self.fcp_valid):
+            m.d.comb += [
+                packet.op.eq(Mux(self.initializing, int(Op.INITIALIZE), int(Op.NORMAL))),
+                packet.vl.eq(self.search.entry),
+                packet.fctbs.eq(one_of(self.search.chosen, (self.fctbs[vl] for vl in range(self.data_vls)))),
+                packet.fccl.eq(one_of(self.search.chosen, limits)),
+                packet.lpcrc.eq(check_sum(packet.as_value()[16:])),
+                self.fcp.eq(packet),
+            ]
+        sent = Signal(self.data_vls)
+        with m.If(self.fcp_valid & self.fcp_taken):
+            m.d.comb += sent.eq(self.search.chosen)
+            m.d.sync += last.eq(self.search.entry)
+        wraps = equals(timer, self.fcp_period - 1)
+        m.d.sync += [
+            timer.eq(Mux(wraps, 0, timer + 1)),
+            pending.eq(Mux(wraps, ~0, (pending & ~sent) | self.returned)),
+        ]
+        for vl in range(self.data_vls):
+            with m.If(sent[vl]):
+                m.d.sync += said[vl].eq(limits[vl])
+
+    def _watch(self, m: Module, heard: Signal) -> None:
+        """Note the lanes that heard of nothing in a whole window."""
+        timer, seen = Signal(range(self.watchdog_cycles)), Signal(self.data_vls)
+        with m.If(equals(timer, self.watchdog_cycles - 1)):
+            m.d.sync += [self.overdue.eq(~(seen | heard)), timer.eq(0), seen.eq(0)]
+        with m.Else():
+            m.d.sync += [timer.eq(timer + 1), seen.eq(seen | heard)]

@@ -1,0 +1,413 @@
+"""Stimulus of Omni-Path credits: the port at one end of a replayed link, a golden port at the other.
+
+Nothing is lost. The division of the far buffer is programmed through the port, and changed while traffic runs;
+never may more be outstanding than the far buffer holds, and when the link is quiet every unit is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden import credit_opa as golden
+from vlane.golden.kernel import kernel
+from vlane.tb.model import Words
+from vlane.tb.packing import clear_row, elements, put
+from vlane.tb.random_bits import below, seeded
+from vlane.tb.stimulus import Counts, Layout, Stimulus
+
+__all__ = ["CreditOPALink", "SharedPhase", "qualified", "shared_phases"]
+
+_FLIGHT = 16
+_CERTAIN = 65536
+_BUFFER = 1792
+(C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
+(W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPhase:
+    """A stretch of the link's life. Chances are out of 65536.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    send : int
+        Chance per cycle that a lane with credit sends, when the link is free.
+    free : int
+        Chance per cycle that units leave a buffer.
+    reset : int
+        Chance of a reset of both ends.
+    change : int
+        Chance per cycle that a new division of the far buffer is programmed.
+    ltp : int
+        Chance per cycle that an LTP passes, in each direction.
+    least_blocks, most_blocks : int
+        Packet sizes.
+    audit : bool
+        At its end every unit must be back.
+    wild : bool
+        Every input at random, also what the contract forbids.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    send: int = _CERTAIN
+    free: int = _CERTAIN
+    reset: int = 0
+    change: int = 0
+    ltp: int = _CERTAIN // 2
+    least_blocks: int = 1
+    most_blocks: int = 66
+    audit: bool = False
+    wild: bool = False
+    name: str = ""
+
+
+class World(NamedTuple):
+    """What surrounds the port.
+
+    Parameters
+    ----------
+    packet_vl, packet_blocks, ltp : array of int64, (2 directions, 16)
+        What flies, by cycle modulo the flight time: packets, and two bits of a return + 1.
+    held : array of int64, (2 ends, vls)
+        Units in the buffer of the far end and of the port.
+    wanted : array of int64, (2, vls)
+        Dedicated and shared limits that are being programmed.
+    overall : array of int64, (1,)
+        The shared limit of all that goes with them.
+    regs : array of int64, (2, 5)
+        Per direction: cycles the sender is busy, packets sent, overflows; the write that comes next; the cycle.
+    """
+
+    packet_vl: NDArray[np.int64]
+    packet_blocks: NDArray[np.int64]
+    ltp: NDArray[np.int64]
+    held: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    overall: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def _new_world(vls: int) -> World:
+    flying, lanes = np.zeros((3, 2, _FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
+    world = World(
+        flying[0], flying[1], flying[2], lanes[0], lanes[1], np.zeros(1, np.int64), np.zeros((2, 5), np.int64)
+    )
+    world.regs[:, W_WRITE] = -1
+    return world
+
+
+@kernel
+def _draw_division(world: World, bits: NDArray[np.uint64]) -> None:
+    """Divide the far buffer anew: dedicated units, what is shared, and how much of it each lane may have."""
+    vls = world.wanted.shape[1]
+    left = _BUFFER
+    for vl in range(vls):
+        if below(bits, 3) != 0:
+            world.wanted[0, vl] = min(left, below(bits, 1 + _BUFFER // vls))
+        left -= world.wanted[0, vl]
+    if left < 0:
+        for vl in range(vls):
+            world.wanted[0, vl] = _BUFFER // (2 * vls)
+        left = _BUFFER // 2
+    world.overall[0] = below(bits, left + 1)
+    for vl in range(vls):
+        if below(bits, 3) != 0:
+            world.wanted[1, vl] = below(bits, world.overall[0] + 1)
+
+
+@kernel
+def _program(
+    port: golden.CreditOPAState,
+    given: golden.Inputs,
+    world: World,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+) -> None:
+    """Write a division limit by limit, then ask for it."""
+    regs = world.regs
+    vls = port.vls
+    if regs[0, W_WRITE] < 0:
+        if port.regs[golden.STEP] == 0 and below(bits, _CERTAIN) < chances[C_CHANGE]:
+            _draw_division(world, bits)
+            regs[0, W_WRITE] = 0
+        elif chances[C_CHANGE] and below(bits, 256) == 0:
+            given.flags[golden.APPLY] = port.regs[golden.STEP] != 0
+            given.flags[golden.ENABLE] = 1
+            given.values[golden.SELECT] = 3
+        return
+    at = regs[0, W_WRITE]
+    regs[0, W_WRITE] += 1
+    if at == 2 * vls + 1:
+        given.flags[golden.APPLY] = 1
+        regs[0, W_WRITE] = -1
+        return
+    given.flags[golden.ENABLE] = 1
+    if at == 2 * vls:
+        given.values[golden.SELECT], given.values[golden.UNITS] = 2, world.overall[0]
+    else:
+        which, vl = at // vls, at % vls
+        given.values[golden.SELECT], given.values[golden.TO_VL] = which, vl
+        given.values[golden.UNITS] = world.wanted[which, vl]
+
+
+@kernel
+def _exchange(
+    state: golden.CreditOPAState,
+    given: golden.Inputs,
+    world: World,
+    end: int,
+    slot: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+) -> None:
+    """Let one end receive, free and send; direction ``end`` leaves it, the other arrives."""
+    regs, other = world.regs, 1 - end
+    if world.packet_blocks[other, slot] != 0:
+        world.held[other, world.packet_vl[other, slot]] += world.packet_blocks[other, slot]
+        world.packet_blocks[other, slot] = 0
+        regs[other, W_OVERFLOWS] += world.held[other].sum() > _BUFFER
+    if world.ltp[other, slot] != 0:
+        given.flags[golden.LTP_ARRIVED] = 1
+        given.values[golden.CREDIT_IN] = world.ltp[other, slot] - 1
+        world.ltp[other, slot] = 0
+    if below(bits, _CERTAIN) < chances[C_LTP]:
+        given.flags[golden.LTP_SENT] = 1
+        world.ltp[end, slot] = 1 + golden.outgoing(state)
+    vl = below(bits, state.vls)
+    if below(bits, _CERTAIN) < chances[C_FREE]:
+        for _ in range(state.vls):
+            if world.held[other, vl] > 0:
+                units = min(world.held[other, vl], 1 + below(bits, 3))
+                given.flags[golden.FREE] = 1
+                given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = vl, units
+                world.held[other, vl] -= units
+                break
+            vl = vl + 1 if vl + 1 < state.vls else 0
+    lane = below(bits, state.vls)
+    given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    if regs[end, W_BUSY] > 0:
+        regs[end, W_BUSY] -= 1
+        return
+    lane = below(bits, state.vls)
+    blocks = given.blocks[lane]
+    if below(bits, _CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+        given.flags[golden.GRANT] = 1
+        given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
+        world.packet_vl[end, slot], world.packet_blocks[end, slot] = lane, blocks
+        regs[end, W_BUSY] = blocks - 1
+        regs[end, W_SENT] += 1
+
+
+@kernel
+def _anything(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+    """Draw every input at random."""
+    for lane in range(len(given.blocks)):
+        given.blocks[lane] = below(bits, 128)
+    for flag in range(len(given.flags)):
+        given.flags[flag] = below(bits, 2)
+    given.flags[golden.APPLY] = below(bits, 8) == 0
+    for value, most in ((golden.GRANT_VL, 32), (golden.GRANT_BLOCKS, 128), (golden.CREDIT_IN, 4),
+                        (golden.FREED_VL, 32), (golden.FREED_BLOCKS, 4), (golden.SELECT, 4), (golden.TO_VL, 32),
+                        (golden.UNITS, 4096)):  # fmt: skip
+        given.values[value] = below(bits, most)
+    if below(bits, 2):
+        given.values[golden.UNITS] &= 255
+
+
+@kernel
+def _fill(
+    port: golden.CreditOPAState,
+    far: golden.CreditOPAState,
+    at_port: golden.Inputs,
+    at_far: golden.Inputs,
+    world: World,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    far_rules: NDArray[np.int64],
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    vls = port.vls
+    for cycle in range(len(rows)):
+        slot = world.regs[0, W_CLOCK] % _FLIGHT
+        world.regs[0, W_CLOCK] += 1
+        resets = below(bits, _CERTAIN) < chances[C_RESET]
+        if wild:
+            _anything(at_port, bits)
+            resets = below(bits, 512) == 0
+        else:
+            for given in (at_port, at_far):
+                given.flags[:] = 0
+                given.values[:] = 0
+            _exchange(port, at_port, world, 0, slot, chances, bits)
+            _exchange(far, at_far, world, 1, slot, chances, bits)
+            _program(port, at_port, world, chances, bits)
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        put(rows, cycle, ins, 0, resets)
+        for flag in range(len(at_port.flags)):
+            put(rows, cycle, ins, 1 + flag, at_port.flags[flag])
+        for value in range(len(at_port.values)):
+            put(rows, cycle, ins, 7 + value, at_port.values[value])
+        put(expected, cycle, outs, 0, golden.is_error(port, at_port))
+        put(expected, cycle, outs, 1, golden.outgoing(port))
+        put(expected, cycle, outs, 2, port.regs[golden.STEP])
+        for lane in range(vls):
+            put(rows, cycle, ins, 15 + lane, at_port.blocks[lane])
+            put(expected, cycle, outs, 3 + lane, golden.fits(port, lane, at_port.blocks[lane]))
+            put(expected, cycle, outs, 3 + vls + lane, port.used[lane])
+            put(expected, cycle, outs, 3 + 2 * vls + lane, port.owed[lane])
+        golden.step(port, at_port, rules)
+        if not wild:
+            golden.step(far, at_far, far_rules)
+        if resets:
+            golden.reset(port)
+            start_far(far)
+            clear_world(world)
+
+
+@kernel
+def start_far(far: golden.CreditOPAState) -> None:
+    """Reset the far end and give it limits: half of the port's buffer dedicated, half shared."""
+    golden.reset(far)
+    far.dedicated[:] = _BUFFER // (2 * far.vls)
+    far.shared[:] = _BUFFER // 4
+    far.regs[golden.OVERALL] = _BUFFER // 2
+
+
+@kernel
+def clear_world(world: World) -> None:
+    """Empty the link and the buffers; a division is programmed next."""
+    world.packet_blocks[:] = 0
+    world.ltp[:] = 0
+    world.held[:] = 0
+    world.regs[:, W_BUSY] = 0
+    world.regs[0, W_WRITE] = 0
+
+
+class CreditOPALink(Stimulus):
+    """Golden at both ends of a link.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SharedPhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+
+    Attributes
+    ----------
+    audit : dict of str to int
+        Overflows of a buffer and units that did not come back, which must be 0; audits, and packets sent.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SharedPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        vls = parameters["vls"]
+        flags = ("grant", "ltp_arrived", "ltp_sent", "freed", "program__enable", "apply")
+        values = ("grant_vl", "grant_blocks", "credit_in", "freed_vl", "freed_blocks", "program__select",
+                  "program__vl", "program__units")  # fmt: skip
+        self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", vls)])
+        shown = [(name, 1) for name in ("return_error", "credit_out", "step")]
+        self._outs = elements(outputs, shown + [(name, vls) for name in ("fits", "used", "owed")])
+        self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
+        self._given = (golden.new_inputs(vls), golden.new_inputs(vls))
+        self._world, self._bits = _new_world(vls), seeded(seed)
+        start_far(self._ports[1])
+        _draw_division(self._world, self._bits)
+        clear_world(self._world)
+        self._far_rules = np.zeros(len(golden.RULES), np.int64)
+        self.audit = {"overflows": 0, "leaked_blocks": 0, "audits": 0, "packets": 0}
+        self.applicable = frozenset(rule.name for rule in golden.RULES) - {"return_too_large"}
+        if parameters["vcu"] > 1:
+            self.applicable -= {"returned_most"}
+
+    @property
+    def decisions(self) -> int:
+        """Packets sent so far, by both ends."""
+        return int(self._world.regs[:, W_SENT].sum())
+
+    def _enter(self, index: int) -> None:
+        """After a phase in which anything went, the link is empty; a reset of both ends follows."""
+        if index and self.phases[index - 1].wild:
+            start_far(self._ports[1])
+            clear_world(self._world)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SharedPhase = self.phases[index]
+        chances = np.array(
+            [phase.send, phase.free, phase.reset, phase.change, phase.ltp, phase.least_blocks, phase.most_blocks],
+            np.int64,
+        )
+        _fill(
+            *self._ports, *self._given, self._world, chances, phase.wild, self._bits, self._ins, self._outs, rows,
+            expected, rules, self._far_rules,
+        )  # fmt: skip
+        self.audit["overflows"] = int(self._world.regs[:, W_OVERFLOWS].sum())
+        self.audit["packets"] = self.decisions
+        if phase.audit and self._done + len(rows) == phase.cycles:
+            self.audit["audits"] += 1
+            self.audit["leaked_blocks"] += self.missing()
+
+    def missing(self) -> int:
+        """Return the units that are not back when all buffers are empty."""
+        return sum(int(port.used.sum() + port.owed.sum()) for port in self._ports)
+
+
+def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPhase, ...]:
+    """Return phases of that many cycles in all: full and light load, live changes, an audit after each."""
+    # Until buffers are empty, and every lane has said what it owes in codes: a lane needs up to eight.
+    quiet = 66 + 2 * _FLIGHT + _BUFFER + 8 * 10 * parameters["vls"] + 100
+    busy = max(500, cycles // 12)
+    phases: list[SharedPhase] = []
+    loads = ((_CERTAIN, 45_000), (_CERTAIN, _CERTAIN), (3000, _CERTAIN), (_CERTAIN, _CERTAIN))
+    while sum(phase.cycles for phase in phases) < cycles:
+        for number, (send, free) in enumerate(loads):
+            most, change, ltp = (66, 4, 66, 33)[number], (0, 64, 16, 4)[number], (32_768, 65_536, 20_000, 300)[number]
+            phases += [
+                SharedPhase(busy, send=send, free=free, change=change, ltp=ltp, most_blocks=most, name="load"),
+                SharedPhase(quiet, send=0, ltp=_CERTAIN, audit=True, name="quiet"),
+            ]
+        phases += [
+            SharedPhase(busy, reset=20, change=64, name="resets"),
+            SharedPhase(busy // 2, wild=True, name="anything"),
+            SharedPhase(1, reset=_CERTAIN, send=0, ltp=0, name="reset"),
+        ]
+    return tuple(phases)
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the credits: every rule, live changes, audits."""
+    kept: list[SharedPhase] = []
+    left = cycles
+    for phase in shared_phases(parameters, cycles):
+        if left <= 0:
+            break
+        kept.append(phase if phase.cycles <= left else SharedPhase(left, name="rest"))
+        left -= kept[-1].cycles
+    return CreditOPALink(parameters, phases=tuple(kept), seed=seed, inputs=inputs, outputs=outputs)
