@@ -102,7 +102,10 @@ def new_state(
     """Return the state after reset; ``fcp_blocks`` 0 is a quarter of the buffer."""
     advance = fcp_blocks or max(1, buffer_blocks // 4)
     lanes = np.zeros((5, data_vls), np.int64)
-    state = CreditIBState(data_vls, buffer_blocks, advance, fcp_period, watchdog_cycles, *arrays, np.zeros(7, np.int64))
+    state = CreditIBState(
+        data_vls, buffer_blocks, advance, fcp_period, watchdog_cycles,
+        lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], np.zeros(7, np.int64),
+    )  # fmt: skip
     reset(state)
     return state
 

@@ -94,9 +94,7 @@ def new_inputs(vls: int) -> Inputs:
 def new_state(*, vls: int, vcu: int) -> CreditOPAState:
     """Return the state after reset: no limits, so nothing fits."""
     lanes = np.zeros((6, vls), np.int64)
-    state = CreditOPAState(
-        vls, vcu, lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5], np.zeros(9, np.int64)
-    )
+    state = CreditOPAState(vls, vcu, lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5], np.zeros(9, np.int64))
     reset(state)
     return state
 

@@ -112,7 +112,7 @@ class CreditIBReceiver(wiring.Component):
         What the other end has sent.
     abr : Out(ArrayLayout(12, data_vls))
         Blocks received.
-    room : Out(ArrayLayout(12, data_vls))
+    room : Out(ArrayLayout(range(buffer_blocks + 1), data_vls))
         Blocks free.
     limit : Out(ArrayLayout(12, data_vls))
         The limit to be sent: blocks received and room, 2048 at most.
@@ -129,7 +129,7 @@ class CreditIBReceiver(wiring.Component):
                 "update": In(data_vls),
                 "update_fctbs": In(_COUNTER_BITS),
                 "abr": Out(_counters(data_vls)),
-                "room": Out(data.ArrayLayout(_COUNTER_BITS, data_vls), init=[buffer_blocks] * data_vls),
+                "room": Out(data.ArrayLayout(range(buffer_blocks + 1), data_vls), init=[buffer_blocks] * data_vls),
                 "limit": Out(_counters(data_vls)),
             }
         )
@@ -141,7 +141,7 @@ class CreditIBReceiver(wiring.Component):
         for vl in range(self.data_vls):
             taken = Mux(self.arrived[vl] & self.accepted, self.arrived_blocks, 0)
             before = Mux(self.update[vl], self.update_fctbs, self.abr[vl])
-            left = Signal(_COUNTER_BITS, name=f"left_{vl}")
+            left = Signal(range(self.buffer_blocks + 1), name=f"left_{vl}")
             m.d.comb += [
                 left.eq(self.room[vl] - taken),
                 self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl])),
@@ -314,7 +314,7 @@ class CreditIB(wiring.Component):
             self.fctbs.eq(self.sender.fctbs),
             self.fccl.eq(self.sender.fccl),
             self.abr.eq(self.receiver.abr),
-            self.room.eq(self.receiver.room),
+            *(self.room[vl].eq(self.receiver.room[vl]) for vl in range(self.data_vls)),
         ]
         with m.If(self.tail):
             m.d.sync += self.busy.eq(0)

@@ -301,6 +301,12 @@ class CreditOPA(wiring.Component):
         Units outstanding.
     owed : Out(ArrayLayout(12, vls))
         Units to be returned.
+    dedicated : Out(ArrayLayout(12, vls))
+        Dedicated limits in force.
+    shared : Out(ArrayLayout(12, vls))
+        Shared limits in force.
+    overall : Out(12)
+        Shared limit of all that is in force.
 
     Raises
     ------
@@ -336,6 +342,9 @@ class CreditOPA(wiring.Component):
                 "step": Out(ResizeStep),
                 "used": Out(counters),
                 "owed": Out(counters),
+                "dedicated": Out(counters),
+                "shared": Out(counters),
+                "overall": Out(COUNTER_BITS),
             }
         )
         self.sender, self.receiver = CreditOPASender(vls), CreditOPAReceiver(vls, vcu)
@@ -363,6 +372,9 @@ class CreditOPA(wiring.Component):
             self.receiver.ltp_sent.eq(self.ltp_sent),
             self.credit_out.eq(self.receiver.credit_out),
             self.owed.eq(self.receiver.owed),
+            self.dedicated.eq(self.sender.dedicated),
+            self.shared.eq(self.sender.shared),
+            self.overall.eq(self.sender.overall),
         ]
         self._hear(m)
         return m

@@ -17,6 +17,7 @@ from vlane.hdl.sc import SC
 from vlane.hdl.scfq import SCFQ
 from vlane.hdl.sl2vl import SL2VL
 from vlane.hdl.vlarb import VLArb
+from vlane.hdl.vlbuffer import VLBuffer
 from vlane.tb import (
     prove_credit_ib,
     prove_credit_opa,
@@ -28,6 +29,7 @@ from vlane.tb import (
     prove_scfq,
     prove_sl2vl,
     prove_vlarb,
+    prove_vlbuffer,
     stimulus_credit_ib,
     stimulus_credit_opa,
     stimulus_drr,
@@ -38,6 +40,7 @@ from vlane.tb import (
     stimulus_scfq,
     stimulus_sl2vl,
     stimulus_vlarb,
+    stimulus_vlbuffer,
 )
 from vlane.tb.stimulus import Qualify
 
@@ -221,6 +224,26 @@ BLOCKS = {
             qualify=stimulus_credit_opa.qualified,
             properties=prove_credit_opa.CreditOPAProperties,
             proven=prove_credit_opa.INSTANCES,
+        ),
+        Block(
+            name="vlbuffer",
+            title="VL buffer",
+            component=VLBuffer,
+            full_size={"vls": 8, "flits": 1792, "minimum": 66, "maximum": 1300, "mtu_flits": 66},
+            mutated={
+                "vls": 2,
+                "flits": 7,
+                "minimum": 2,
+                "maximum": 5,
+                "mtu_flits": 2,
+                "writers": 2,
+                "readers": 2,
+                "port_flits": 2,
+                "data_bits": 4,
+            },
+            qualify=stimulus_vlbuffer.qualified,
+            properties=prove_vlbuffer.VLBufferProperties,
+            proven=prove_vlbuffer.INSTANCES,
         ),
         Block(
             name="lft",

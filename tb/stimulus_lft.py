@@ -37,6 +37,8 @@ def _destination(bits: NDArray[np.uint64], entries: int, top: int) -> int:
         return min(top + below(bits, 2), 65535)
     if kind == 5:
         return entries - below(bits, 2)
+    if kind in (6, 7):
+        return (1 << below(bits, 16)) | (below(bits, entries) if kind == 6 else 0)
     return below(bits, entries)
 
 
@@ -63,6 +65,8 @@ def _fill(
         lid = below(bits, entries)
         if below(bits, 16) == 0 or (is_top and below(bits, 4) == 0):
             lid = below(bits, 65536)
+        if is_top and below(bits, 2):
+            lid = 1 << below(bits, 16)
         port = below(bits, state.ports + 2)
         if below(bits, 8) == 0:
             port = UNASSIGNED if below(bits, 2) else below(bits, 256)

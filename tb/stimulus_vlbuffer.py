@@ -1,0 +1,292 @@
+"""Stimulus of the VL buffer: packets reserve room, are written flit by flit, and read by ports that stay on a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden import vlbuffer as golden
+from vlane.golden.kernel import kernel
+from vlane.tb.model import Words
+from vlane.tb.packing import clear_row, elements, put
+from vlane.tb.random_bits import below, draw, seeded
+from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
+
+__all__ = ["BufferPhase", "BufferTraffic", "buffer_phases", "qualified"]
+
+_CERTAIN = 256
+(C_RESERVE, C_WRITE, C_READ, C_RESET, C_STAY) = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPhase:
+    """A stretch of traffic. Chances are out of 256 per cycle, that of a reset out of 65536.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    reserve, write, read : int
+        Chances that a packet's room is asked for, that a port writes, that a port reads.
+    reset : int
+        Chance of a reset.
+    stay : int
+        Chance that a reading port looks at another lane.
+    wild : bool
+        Every input at random, also what the contract forbids.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    reserve: int = _CERTAIN
+    write: int = _CERTAIN
+    read: int = _CERTAIN
+    reset: int = 0
+    stay: int = 64
+    wild: bool = False
+    name: str = ""
+
+
+class World(NamedTuple):
+    """What surrounds the buffer.
+
+    Parameters
+    ----------
+    owed : array of int64, (vls,)
+        Flits of packets whose room is reserved, still to be written.
+    writes_to : array of int64, (writers,)
+        Lane that each writing port is on.
+    looks_at : array of int64, (readers,)
+        Lane that each reading port looks at.
+    write_count, read_count : array of int64
+        What they do in this cycle.
+    write_data : array of int64, (writers, port_flits)
+        Flits, numbered as they come.
+    moved : array of int64, (1,)
+        Flits written so far.
+    """
+
+    owed: NDArray[np.int64]
+    writes_to: NDArray[np.int64]
+    looks_at: NDArray[np.int64]
+    write_count: NDArray[np.int64]
+    read_count: NDArray[np.int64]
+    write_data: NDArray[np.int64]
+    moved: NDArray[np.int64]
+
+
+@kernel
+def _ports(
+    state: golden.VLBufferState, world: World, chances: NDArray[np.int64], bits: NDArray[np.uint64]
+) -> tuple[int, int]:
+    """Let every port do what the contract allows; return the reservation (lane, flits)."""
+    vls, most = state.vls, state.port_flits
+    for port in range(len(world.writes_to)):
+        vl = world.writes_to[port]
+        taken = port == 1 and world.writes_to[0] == vl
+        if world.owed[vl] == 0 or taken or below(bits, 16) == 0:
+            vl = below(bits, vls)
+            for _ in range(vls):
+                if world.owed[vl] != 0 and not (port == 1 and world.writes_to[0] == vl):
+                    break
+                vl = vl + 1 if vl + 1 < vls else 0
+            world.writes_to[port] = vl
+            taken = port == 1 and world.writes_to[0] == vl
+        count = 0
+        if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
+            count = min(world.owed[vl], 1 + below(bits, most))
+        world.write_count[port] = count
+        world.owed[vl] -= count
+    for port in range(len(world.looks_at)):
+        if below(bits, _CERTAIN) < chances[C_STAY]:
+            world.looks_at[port] = below(bits, vls)
+        other = port == 1 and world.looks_at[0] == world.looks_at[1]
+        reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
+        world.read_count[port] = below(bits, most + 1) if reads else 0
+    if below(bits, _CERTAIN) >= chances[C_RESERVE]:
+        return below(bits, vls), 0
+    vl, flits = below(bits, vls), 1 + below(bits, state.mtu_flits)
+    if below(bits, 3) == 0:
+        flits = 1
+    if golden.fits(state, vl, flits):
+        world.owed[vl] += flits
+    return vl, flits
+
+
+@kernel
+def _fill(
+    state: golden.VLBufferState,
+    world: World,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    data_mask: int,
+    bits: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    outs: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+) -> None:
+    """Write one row of inputs and of expected outputs per cycle."""
+    vls, most = state.vls, state.port_flits
+    writers, readers = len(world.writes_to), len(world.looks_at)
+    for cycle in range(len(rows)):
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        resets = draw(bits) & 0xFFFF < chances[C_RESET]
+        if wild:
+            vl, flits = below(bits, 32), below(bits, 4) * below(bits, state.mtu_flits + 3)
+            resets = below(bits, 512) == 0
+            for port in range(writers):
+                world.writes_to[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                world.write_count[port] = below(bits, 4)
+            for port in range(readers):
+                world.looks_at[port] = below(bits, 32 if below(bits, 4) == 0 else vls)
+                world.read_count[port] = below(bits, 4)
+        else:
+            vl, flits = _ports(state, world, chances, bits)
+        for port in range(writers):
+            for index in range(most):
+                world.write_data[port, index] = draw(bits) & data_mask
+
+        put(rows, cycle, ins, 0, resets)
+        put(rows, cycle, ins, 1, flits)
+        put(rows, cycle, ins, 2, vl)
+        for port in range(writers):
+            put(rows, cycle, ins, 3 + port, world.writes_to[port])
+            put(rows, cycle, ins, 3 + writers + port, world.write_count[port])
+            for index in range(most):
+                at = 3 + 2 * writers + port * most + index
+                put(rows, cycle, ins, at, world.write_data[port, index])
+        at = 3 + 2 * writers + writers * most
+        for port in range(readers):
+            put(rows, cycle, ins, at + port, world.looks_at[port])
+            put(rows, cycle, ins, at + readers + port, world.read_count[port])
+            put(expected, cycle, outs, 2 + port, golden.readable(state, world.looks_at[port]))
+            for index in range(most):
+                flit = golden.shown(state, world.looks_at[port], index)
+                put(expected, cycle, outs, 2 + readers + port * most + index, flit)
+        at = 2 + readers + readers * most
+        for lane in range(vls):
+            put(expected, cycle, outs, at + lane, golden.fits(state, lane, state.mtu_flits))
+            put(expected, cycle, outs, at + vls + lane, state.held[lane])
+            put(expected, cycle, outs, at + 2 * vls + lane, state.used[lane])
+        put(expected, cycle, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
+        discarded = golden.step(
+            state, vl, flits, world.writes_to, world.write_count, world.write_data, world.looks_at, world.read_count,
+            rules,
+        )  # fmt: skip
+        put(expected, cycle, outs, 1, discarded)
+        world.moved[0] += world.write_count.sum()
+        if resets:
+            golden.reset(state)
+            world.owed[:] = 0
+
+
+class BufferTraffic(Stimulus):
+    """Golden and its ports.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of BufferPhase
+        Run in order.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[BufferPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, golden.RULES)
+        vls, writers, readers, most = (parameters[n] for n in ("vls", "writers", "readers", "port_flits"))
+        self._ins = elements(inputs, [
+            ("rst", 1), ("reserve_flits", 1), ("reserve_vl", 1), ("write_vl", writers), ("write_count", writers),
+            ("write_data", writers * most), ("read_vl", readers), ("read_count", readers),
+        ])  # fmt: skip
+        self._outs = elements(outputs, [
+            ("accepted", 1), ("discarded", 1), ("readable", readers), ("read_data", readers * most), ("room", vls),
+            ("held", vls), ("used", vls),
+        ])  # fmt: skip
+        names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "port_flits")
+        self._state = golden.new_state(**{name: parameters[name] for name in names})
+        self._world = World(
+            np.zeros(vls, np.int64), np.zeros(writers, np.int64), np.zeros(readers, np.int64),
+            np.zeros(writers, np.int64), np.zeros(readers, np.int64), np.zeros((writers, most), np.int64),
+            np.zeros(1, np.int64),
+        )  # fmt: skip
+        self._mask = (1 << min(60, parameters["data_bits"])) - 1
+        self._bits = seeded(seed)
+        self.applicable = applicable(parameters)
+
+    @property
+    def decisions(self) -> int:
+        """Flits written so far."""
+        return int(self._world.moved[0])
+
+    def _enter(self, index: int) -> None:
+        """After a wild phase nothing is known of packets under way; a reset of the buffer follows."""
+        if index and self.phases[index - 1].wild:
+            self._world.owed[:] = 0
+            for ports in (self._world.writes_to, self._world.looks_at):
+                ports[:] = 0
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: BufferPhase = self.phases[index]
+        chances = np.array([phase.reserve, phase.write, phase.read, phase.reset, phase.stay], np.int64)
+        _fill(
+            self._state, self._world, chances, phase.wild, self._mask, self._bits, self._ins, self._outs, rows,
+            expected, rules,
+        )  # fmt: skip
+
+
+def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that allowed traffic makes happen in an instance with these parameters."""
+    names = {rule.name for rule in golden.RULES} - {"not_reserved"}
+    shared = parameters["flits"] > parameters["vls"] * parameters["minimum"]
+    conditions = {
+        "within_minimum": parameters["minimum"] > 0,
+        "from_shared": parameters["maximum"] > parameters["minimum"],
+        "shared_gone": shared and parameters["vls"] > 1 and parameters["form"] == "shared",
+        "several_written": parameters["port_flits"] > 1,
+        "several_read": parameters["port_flits"] > 1,
+        "two_writers": parameters["writers"] > 1 and parameters["vls"] > 1,
+        "two_readers": parameters["readers"] > 1 and parameters["vls"] > 1,
+        "same_lane_refused": parameters["readers"] > 1,
+    }
+    return frozenset(names - {name for name, holds in conditions.items() if not holds})
+
+
+def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
+    """Return phases of that many cycles in all: filling, draining, balance, light load, resets, anything."""
+    part = max(64, cycles // 48)
+    once = (
+        BufferPhase(part, read=80, name="filling"),
+        BufferPhase(part, reserve=120, name="draining"),
+        BufferPhase(2 * part, stay=200, name="balance"),
+        BufferPhase(part, reserve=20, write=120, name="light load"),
+        BufferPhase(part, write=100, read=100, reset=200, name="resets"),
+        BufferPhase(part, stay=4, read=200, name="ports stay"),
+        BufferPhase(part, wild=True, name="anything"),
+        BufferPhase(1, reserve=0, write=0, read=0, reset=65536, name="reset"),
+    )
+    return tuple(once * 8)
+
+
+def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
+    """Return the stimulus that qualifies the buffer: every rule, every corner."""
+    phases = cut(buffer_phases(cycles), cycles)
+    return BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
