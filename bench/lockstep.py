@@ -1,4 +1,4 @@
-"""Speed of the ways to run the VL arbiter, as JSON: free-running, in lockstep, and under cocotb.
+"""Speed of the ways to run the schedulers, as JSON: free-running, in lockstep, and the VL arbiter under cocotb.
 
 Every figure is wall time of the same machine in the same run; read the ratios. ``cycles_per_cpu_second`` counts
 the CPU time of all threads of the process.
@@ -20,28 +20,28 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.lockstep import BATCH, run_lockstep
 from vlane.tb.model import CompiledModel, compile_model
-from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus_vlarb import VLArbTraffic
-from vlane.tb.tb_vlarb import encode_plan
-from vlane.tb.traffic import Phase
+from vlane.tb.stimulus import Stimulus
 
 from vlane.paths import build_dir
 
-SIZES: list[dict[str, Any]] = [
-    {"data_vls": 8, "entries": 8, "vl15": True},
-    {"data_vls": 15, "entries": 64, "vl15": True},
+PORT = {"data_vls": 15, "requesters": 0, "vl15": True}
+SIZES: list[tuple[str, dict[str, Any]]] = [
+    ("vlarb", {"data_vls": 8, "entries": 8, "vl15": True}),
+    ("vlarb", {"data_vls": 15, "entries": 64, "vl15": True}),
+    ("dtable", {**PORT, "entries": 64}),
+    ("dtable", BLOCKS["dtable"].full_size),
+    ("drr", PORT),
+    ("drr", BLOCKS["drr"].full_size),
+    ("scfq", PORT),
+    ("scfq", BLOCKS["scfq"].full_size),
+    ("rr", PORT),
+    ("rr", BLOCKS["rr"].full_size),
 ]
 
 
-def traffic(shape: dict[str, Any], model: CompiledModel, cycles: int) -> VLArbTraffic:
-    """Return random traffic through random tables."""
-    plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
-    phase = Phase(
-        cycles, len(plan.tables) - 1, ready=200, idle_bits=1, extremes=32, stall=16, hold=8, vl15=2, rewrite=1
-    )
-    return VLArbTraffic(
-        **shape, tables=plan.tables, phases=(phase,), seed=1, inputs=model.inputs, outputs=model.outputs
-    )
+def stimulus(name: str, shape: dict[str, Any], model: CompiledModel, cycles: int) -> Stimulus:
+    """Return the block's qualification."""
+    return BLOCKS[name].qualify(shape, cycles=cycles, seed=1, inputs=model.inputs, outputs=model.outputs)
 
 
 def timed(run: Callable[[], object]) -> tuple[float, float]:
@@ -51,9 +51,9 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def recorded(shape: dict[str, Any], model: CompiledModel, cycles: int) -> np.ndarray[Any, Any]:
-    """Return the rows of the traffic, for the run without golden."""
-    source = traffic(shape, model, cycles)
+def recorded(name: str, shape: dict[str, Any], model: CompiledModel, cycles: int) -> np.ndarray[Any, Any]:
+    """Return the rows of the stimulus, for the run without golden."""
+    source = stimulus(name, shape, model, cycles)
     rows = np.zeros((cycles, model.input_words), np.uint64)
     expected = np.zeros((cycles, model.output_words), np.uint64)
     done = 0
@@ -62,15 +62,15 @@ def recorded(shape: dict[str, Any], model: CompiledModel, cycles: int) -> np.nda
     return rows
 
 
-def native(shape: dict[str, Any], cycles: int, repeats: int) -> dict[str, Any]:
+def native(name: str, shape: dict[str, Any], cycles: int, repeats: int) -> dict[str, Any]:
     """Return free-running and lockstep speed, taken in turns."""
     free, lock, lock_cpu = [], [], []
-    with compile_model(BLOCKS["vlarb"].make(shape), "vlarb") as model:
-        rows = recorded(shape, model, cycles)
+    with compile_model(BLOCKS[name].make(shape), name) as model:
+        rows = recorded(name, shape, model, cycles)
         for _ in range(repeats):
             model.restart()
             free.append(cycles / timed(lambda: model.free_run(rows))[0])
-            source = traffic(shape, model, cycles)
+            source = stimulus(name, shape, model, cycles)
             wall, cpu = timed(lambda: run_lockstep(model, source))  # noqa: B023 - called at once
             lock.append(cycles / wall)
             lock_cpu.append(cycles / cpu)
@@ -82,19 +82,16 @@ def native(shape: dict[str, Any], cycles: int, repeats: int) -> dict[str, Any]:
     }
 
 
-def cocotb(shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
+def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
     """Return the speed of the bench that wakes in every cycle; ``None`` if the simulator is not installed."""
     if not simulator_installed(simulator):
         return None
-    plan = qualification(data_vls=shape["data_vls"], entries=shape["entries"], cycles=cycles, seed=1)
     seconds = []
     for length in (100, 200, 200 + cycles):  # the first warms caches up; the difference leaves start-up out
-        phases = (Phase(length, 0, idle_bits=1, stall=16),)
         outcome = run_cocotb(
-            BLOCKS["vlarb"].make(shape), top="vlarb", bench="vlane.tb.tb_vlarb", simulator=simulator,
-            where=build_dir("bench", f"{simulator}-{shape['data_vls']}-{shape['entries']}"),
-            told=encode_plan(**shape, tables=plan.tables, seed=1, phases=phases),
-            tests=("agrees_with_golden_in_every_cycle",),
+            BLOCKS[name].make(shape), top=name, bench=f"vlane.tb.tb_{name}", simulator=simulator,
+            where=build_dir("bench", f"{simulator}-{'-'.join(map(str, (name, *shape.values())))}"),
+            told={"parameters": shape, "cycles": length, "seed": 1}, tests=("agrees_with_golden_in_every_cycle",),
         )  # fmt: skip
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
         seconds.append(outcome.seconds)
@@ -104,19 +101,23 @@ def cocotb(shape: dict[str, Any], cycles: int, simulator: str) -> float | None:
 def main() -> None:
     """Print one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cycles", type=int, default=1_000_000)
+    parser.add_argument("--cycles", type=int, default=500_000)
     parser.add_argument("--cocotb-cycles", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--block", choices=sorted({name for name, _ in SIZES}), help="only this one")
     given = parser.parse_args()
     results = []
-    for shape in SIZES:
-        result = {"parameters": shape, **native(shape, given.cycles, given.repeats)}
-        for simulator in ("verilator", "icarus"):
-            speed = cocotb(shape, given.cocotb_cycles, simulator)
+    for name, partial in SIZES:
+        if given.block not in (None, name):
+            continue
+        shape = {**BLOCKS[name].defaults(), **partial}
+        result = {"block": name, "parameters": shape, **native(name, shape, given.cycles, given.repeats)}
+        for simulator in ("verilator", "icarus") if name == "vlarb" else ():
+            speed = cocotb(name, shape, given.cocotb_cycles, simulator)
             result[f"cocotb_{simulator}_cycles_per_second"] = speed and round(speed)
             result[f"lockstep_to_cocotb_{simulator}"] = speed and round(result["lockstep_cycles_per_second"] / speed, 1)
         results.append(result)
-    json.dump({"block": "vlarb", "cores": os.cpu_count(), "sizes": results}, sys.stdout, indent=2)
+    json.dump({"cores": os.cpu_count(), "sizes": results}, sys.stdout, indent=2)
     sys.stdout.write("\n")
 
 

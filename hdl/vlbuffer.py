@@ -200,8 +200,8 @@ class VLBuffer(wiring.Component):
 
     def _writes(self, m: Module) -> list[Signal]:
         """Return, per flit that may come, the lane it is kept in, one bit; none if it is discarded."""
-        kept = []
-        comes = []
+        kept: list[Signal] = []
+        comes: list[Signal] = []
         for place in range(self.writers * self.port_flits):
             port, index = divmod(place, self.port_flits)
             lane, coming = Signal(self.vls, name=f"kept_{place}"), Signal(name=f"comes_{place}")

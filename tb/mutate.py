@@ -26,6 +26,8 @@ SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
 _PROOF_SECONDS = 20
+_UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
+"""Clocks, and what a memory that is read within the cycle does not have."""
 _ROOT = Path(__file__).resolve().parent.parent
 _FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge;"
 
@@ -101,7 +103,8 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
     """
     evert = (
-        "memory_map; opt_clean; dffunmap; select -set outs o:*; expose -evert-dff; delete -output o:* @outs %d w:*.d %d w:*.c %d; "
+        "memory_map; opt_clean; dffunmap; select -set outs o:*; expose -evert-dff; "
+        "delete -output o:* @outs %d w:*.d %d w:*.c %d; "
         "opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
     )
     script = (
@@ -134,7 +137,7 @@ def _controlled(mutant: Mutant, bits: int) -> str:
 
 
 def _touches_clock(command: str) -> bool:
-    return _option(command, "port") in {"CLK", "WR_CLK", "RD_CLK", "clk"} or _option(command, "wire") == "clk"
+    return _option(command, "port") in _UNTOUCHED or _option(command, "wire") == "clk"
 
 
 def _shown(source: str) -> str:

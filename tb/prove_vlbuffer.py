@@ -14,11 +14,11 @@ from vlane.tb.prove_tables import constant
 
 __all__ = ["DEPTH", "INSTANCES", "VLBufferProperties"]
 
-DEPTH = 12
-_ONE = {"writers": 1, "readers": 1, "port_flits": 1, "data_bits": 2}
+DEPTH = 8
+_ONE = {"writers": 1, "readers": 1, "port_flits": 1, "data_bits": 1}
 _MANY = {"writers": 2, "readers": 2, "port_flits": 2, "data_bits": 1}
 INSTANCES = (
-    {"vls": 2, "flits": 4, "minimum": 1, "maximum": 3, "mtu_flits": 1, **_ONE, "form": "shared"},
+    {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "shared"},
     {"vls": 2, "flits": 5, "minimum": 1, "maximum": 4, "mtu_flits": 2, **_MANY, "form": "shared"},
     {"vls": 2, "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2, **_MANY, "form": "static"},
     {"vls": 4, "flits": 64, "minimum": 8, "maximum": 40, "mtu_flits": 8, **_ONE, "form": "shared"},

@@ -7,7 +7,6 @@ the link is left quiet for a period: then every block must have come back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,62 +15,17 @@ from vlane.golden import credit_ib as golden
 from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
+from vlane.tb.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, cut_whole, link_phases
 from vlane.tb.random_bits import below, draw, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS
 
-__all__ = ["CreditIBLink", "LinkPhase", "link_phases", "qualified"]
+__all__ = ["CreditIBLink", "qualified"]
 
-_FLIGHT = 16
-_CERTAIN = 65536
 _NOTHING, _PACKET, _FCP = range(3)
 (C_LOSS, C_CORRUPT, C_SEND, C_FREE, C_RESET, C_INIT, C_LEAST, C_MOST) = range(8)
 (L_BUSY, L_FLYING, L_SENT, L_LOST) = range(4)
-
-
-@dataclass(frozen=True, slots=True)
-class LinkPhase:
-    """A stretch of the link's life. Chances are out of 65536.
-
-    Parameters
-    ----------
-    cycles : int
-        Length.
-    loss : int
-        Chance that a packet or FCP is lost.
-    corrupt : int
-        Chance that an FCP arrives with wrong bits.
-    send : int
-        Chance per cycle that a lane with credit sends, when the link is free.
-    free : int
-        Chance per cycle that a block leaves a buffer.
-    reset : int
-        Chance of a reset of both ends.
-    initializing : int
-        Chance that the port says, in a cycle, that the link is being set up.
-    least_blocks, most_blocks : int
-        Packet sizes.
-    audit : bool
-        At its end every buffer must be empty and every block of credit at its sender.
-    wild : bool
-        Every input at random, also what the contract forbids.
-    name : str
-        For reports.
-    """
-
-    cycles: int
-    loss: int = 0
-    corrupt: int = 0
-    send: int = _CERTAIN
-    free: int = _CERTAIN
-    reset: int = 0
-    initializing: int = 0
-    least_blocks: int = 1
-    most_blocks: int = 66
-    audit: bool = False
-    wild: bool = False
-    name: str = ""
 
 
 class Link(NamedTuple):
@@ -92,7 +46,7 @@ class Link(NamedTuple):
 
 
 def _new_link() -> Link:
-    empty = np.zeros(_FLIGHT, np.int64)
+    empty = np.zeros(FLIGHT, np.int64)
     return Link(empty, empty.copy(), empty.copy(), np.zeros(4, np.int64))
 
 
@@ -133,19 +87,19 @@ def _send(
             given.flags[golden.TAIL] = 1
             regs[L_FLYING] = 0
         return
-    lost = below(bits, _CERTAIN) < chances[C_LOSS]
+    lost = below(bits, CERTAIN) < chances[C_LOSS]
     vl, packet = golden.offer(state, initializing)
     if vl >= 0:
         given.flags[golden.TAKEN] = 1
-        if below(bits, _CERTAIN) < chances[C_CORRUPT]:
-            packet ^= (1 + below(bits, _CERTAIN - 1)) << below(bits, FCP_BITS - 15)
+        if below(bits, CERTAIN) < chances[C_CORRUPT]:
+            packet ^= (1 + below(bits, CERTAIN - 1)) << below(bits, FCP_BITS - 15)
         if not lost:
             link.kind[slot], link.first[slot] = _FCP, packet
         regs[L_LOST] += lost
         return
     lane = below(bits, state.data_vls)
     blocks = given.blocks[lane]
-    if below(bits, _CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
+    if below(bits, CERTAIN) >= chances[C_SEND] or not golden.fits(state, lane, blocks, initializing):
         return
     given.flags[golden.GRANT] = 1
     given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
@@ -165,7 +119,7 @@ def _free(
 ) -> None:
     """Let a block leave the buffer of some lane that holds one."""
     lane = below(bits, state.data_vls)
-    if below(bits, _CERTAIN) >= chances[C_FREE]:
+    if below(bits, CERTAIN) >= chances[C_FREE]:
         return
     for _ in range(state.data_vls):
         if state.room[lane] < state.buffer_blocks:
@@ -201,7 +155,7 @@ def _anything(
     body = draw(bits) & 0xFFFF_FFFF
     if below(bits, 2):
         body &= 0x1FFF_FFFF
-    check = golden.body_crc(body) if below(bits, 2) else below(bits, _CERTAIN)
+    check = golden.body_crc(body) if below(bits, 2) else below(bits, CERTAIN)
     given.values[golden.FCP_IN] = (body << 16) | check
 
 
@@ -263,16 +217,16 @@ def _fill(
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
     for cycle in range(len(rows)):
-        slot = clock[0] % _FLIGHT
+        slot = clock[0] % FLIGHT
         clock[0] += 1
-        resets = below(bits, _CERTAIN) < chances[C_RESET]
+        resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
             _anything(at_port, bits, chances[C_LOSS] != 0)
             resets = below(bits, 2048) == 0
         else:
             _clear(at_port)
             _clear(at_far)
-            at_port.flags[golden.INIT] = below(bits, _CERTAIN) < chances[C_INIT]
+            at_port.flags[golden.INIT] = below(bits, CERTAIN) < chances[C_INIT]
             _receive(at_port, inward, slot)
             _receive(at_far, outward, slot)
             _new_heads(at_port, chances, bits)
@@ -383,51 +337,7 @@ class CreditIBLink(Stimulus):
         return total
 
 
-def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of that many cycles in all: the first set-up, losses up to 10 %, an audit after each."""
-    period, lanes = parameters["fcp_period"], parameters["data_vls"]
-    # Until the last packet has left and all buffers are empty (a block a cycle); then one period, its FCPs, the
-    # answers to them, and the flight of both.
-    quiet = 66 + _FLIGHT + lanes * parameters["buffer_blocks"] + period + 2 * lanes + 2 * _FLIGHT
-    rates = (0, 65, 655, 3277, 6554)  # 0, 0.1, 1, 5, 10 %
-    busy = max(500, cycles // (2 * len(rates) + 2))
-    phases = [LinkPhase(2 * period + 100, send=0, initializing=_CERTAIN, name="set-up")]
-    sizes = ((1, 1), (1, 66), (1, min(66, parameters["buffer_blocks"])), (30, 66), (1, 4))
-    loads = ((_CERTAIN, _CERTAIN), (_CERTAIN, 20_000), (9000, _CERTAIN), (_CERTAIN, 50_000), (30_000, 30_000))
-    while sum(phase.cycles for phase in phases) < cycles:
-        for rate, (least, most), (send, free) in zip(rates, sizes, loads, strict=True):
-            lossy = {"loss": rate, "corrupt": rate, "least_blocks": least, "most_blocks": most}
-            phases += [
-                LinkPhase(busy, **lossy, send=send, free=free, name=f"{rate / 655.36:g} % lost"),
-                LinkPhase(quiet, send=0, audit=True, name="quiet"),
-            ]
-        phases += [
-            LinkPhase(busy, loss=3277, corrupt=3277, reset=40, initializing=600, name="resets"),
-            LinkPhase(busy, wild=True, name="anything"),
-            LinkPhase(busy, wild=True, loss=_CERTAIN, name="anything, few FCPs"),
-            LinkPhase(1, reset=_CERTAIN, send=0, name="reset"),
-            LinkPhase(2 * period + 100, send=0, name="set-up again"),
-        ]
-    return tuple(phases)
-
-
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the credits: every rule, losses up to 10 %, an audit after each."""
     phases = cut_whole(link_phases(parameters, cycles), cycles)
     return CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
-
-
-def cut_whole(phases: tuple[LinkPhase, ...], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of that many cycles; one that must be cut short audits nothing."""
-    kept: list[LinkPhase] = []
-    left = cycles
-    for phase in phases:
-        if left <= 0:
-            break
-        if phase.cycles > left:
-            phase = LinkPhase(left, send=0, name="rest")
-        kept.append(phase)
-        left -= phase.cycles
-    if left > 0:
-        kept.append(LinkPhase(left, name="rest"))
-    return tuple(kept)

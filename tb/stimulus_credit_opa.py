@@ -7,7 +7,6 @@ never may more be outstanding than the far buffer holds, and when the link is qu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,57 +15,14 @@ from vlane.golden import credit_opa as golden
 from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
+from vlane.tb.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
 from vlane.tb.random_bits import below, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
-__all__ = ["CreditOPALink", "SharedPhase", "qualified", "shared_phases"]
+__all__ = ["CreditOPALink", "qualified"]
 
-_FLIGHT = 16
-_CERTAIN = 65536
-_BUFFER = 1792
 (C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPhase:
-    """A stretch of the link's life. Chances are out of 65536.
-
-    Parameters
-    ----------
-    cycles : int
-        Length.
-    send : int
-        Chance per cycle that a lane with credit sends, when the link is free.
-    free : int
-        Chance per cycle that units leave a buffer.
-    reset : int
-        Chance of a reset of both ends.
-    change : int
-        Chance per cycle that a new division of the far buffer is programmed.
-    ltp : int
-        Chance per cycle that an LTP passes, in each direction.
-    least_blocks, most_blocks : int
-        Packet sizes.
-    audit : bool
-        At its end every unit must be back.
-    wild : bool
-        Every input at random, also what the contract forbids.
-    name : str
-        For reports.
-    """
-
-    cycles: int
-    send: int = _CERTAIN
-    free: int = _CERTAIN
-    reset: int = 0
-    change: int = 0
-    ltp: int = _CERTAIN // 2
-    least_blocks: int = 1
-    most_blocks: int = 66
-    audit: bool = False
-    wild: bool = False
-    name: str = ""
 
 
 class World(NamedTuple):
@@ -96,7 +52,7 @@ class World(NamedTuple):
 
 
 def _new_world(vls: int) -> World:
-    flying, lanes = np.zeros((3, 2, _FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
+    flying, lanes = np.zeros((3, 2, FLIGHT), np.int64), np.zeros((2, 2, vls), np.int64)
     world = World(
         flying[0], flying[1], flying[2], lanes[0], lanes[1], np.zeros(1, np.int64), np.zeros((2, 5), np.int64)
     )
@@ -108,15 +64,15 @@ def _new_world(vls: int) -> World:
 def _draw_division(world: World, bits: NDArray[np.uint64]) -> None:
     """Divide the far buffer anew: dedicated units, what is shared, and how much of it each lane may have."""
     vls = world.wanted.shape[1]
-    left = _BUFFER
+    left = BUFFER
     for vl in range(vls):
         if below(bits, 3) != 0:
-            world.wanted[0, vl] = min(left, below(bits, 1 + _BUFFER // vls))
+            world.wanted[0, vl] = min(left, below(bits, 1 + BUFFER // vls))
         left -= world.wanted[0, vl]
     if left < 0:
         for vl in range(vls):
-            world.wanted[0, vl] = _BUFFER // (2 * vls)
-        left = _BUFFER // 2
+            world.wanted[0, vl] = BUFFER // (2 * vls)
+        left = BUFFER // 2
     world.overall[0] = below(bits, left + 1)
     for vl in range(vls):
         if below(bits, 3) != 0:
@@ -135,7 +91,7 @@ def _program(
     regs = world.regs
     vls = port.vls
     if regs[0, W_WRITE] < 0:
-        if port.regs[golden.STEP] == 0 and below(bits, _CERTAIN) < chances[C_CHANGE]:
+        if port.regs[golden.STEP] == 0 and below(bits, CERTAIN) < chances[C_CHANGE]:
             _draw_division(world, bits)
             regs[0, W_WRITE] = 0
         elif chances[C_CHANGE] and below(bits, 256) == 0:
@@ -173,16 +129,16 @@ def _exchange(
     if world.packet_blocks[other, slot] != 0:
         world.held[other, world.packet_vl[other, slot]] += world.packet_blocks[other, slot]
         world.packet_blocks[other, slot] = 0
-        regs[other, W_OVERFLOWS] += world.held[other].sum() > _BUFFER
+        regs[other, W_OVERFLOWS] += world.held[other].sum() > BUFFER
     if world.ltp[other, slot] != 0:
         given.flags[golden.LTP_ARRIVED] = 1
         given.values[golden.CREDIT_IN] = world.ltp[other, slot] - 1
         world.ltp[other, slot] = 0
-    if below(bits, _CERTAIN) < chances[C_LTP]:
+    if below(bits, CERTAIN) < chances[C_LTP]:
         given.flags[golden.LTP_SENT] = 1
         world.ltp[end, slot] = 1 + golden.outgoing(state)
     vl = below(bits, state.vls)
-    if below(bits, _CERTAIN) < chances[C_FREE]:
+    if below(bits, CERTAIN) < chances[C_FREE]:
         for _ in range(state.vls):
             if world.held[other, vl] > 0:
                 units = min(world.held[other, vl], 1 + below(bits, 3))
@@ -198,7 +154,7 @@ def _exchange(
         return
     lane = below(bits, state.vls)
     blocks = given.blocks[lane]
-    if below(bits, _CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
+    if below(bits, CERTAIN) < chances[C_SEND] and golden.fits(state, lane, blocks):
         given.flags[golden.GRANT] = 1
         given.values[golden.GRANT_VL], given.values[golden.GRANT_BLOCKS] = lane, blocks
         world.packet_vl[end, slot], world.packet_blocks[end, slot] = lane, blocks
@@ -243,9 +199,9 @@ def _fill(
     """Write one row of inputs and of expected outputs per cycle."""
     vls = port.vls
     for cycle in range(len(rows)):
-        slot = world.regs[0, W_CLOCK] % _FLIGHT
+        slot = world.regs[0, W_CLOCK] % FLIGHT
         world.regs[0, W_CLOCK] += 1
-        resets = below(bits, _CERTAIN) < chances[C_RESET]
+        resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
             _anything(at_port, bits)
             resets = below(bits, 512) == 0
@@ -287,9 +243,9 @@ def _fill(
 def start_far(far: golden.CreditOPAState) -> None:
     """Reset the far end and give it limits: half of the port's buffer dedicated, half shared."""
     golden.reset(far)
-    far.dedicated[:] = _BUFFER // (2 * far.vls)
-    far.shared[:] = _BUFFER // 4
-    far.regs[golden.OVERALL] = _BUFFER // 2
+    far.dedicated[:] = BUFFER // (2 * far.vls)
+    far.shared[:] = BUFFER // 4
+    far.regs[golden.OVERALL] = BUFFER // 2
 
 
 @kernel
@@ -382,28 +338,6 @@ class CreditOPALink(Stimulus):
     def missing(self) -> int:
         """Return the units that are not back when all buffers are empty."""
         return sum(int(port.used.sum() + port.owed.sum()) for port in self._ports)
-
-
-def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPhase, ...]:
-    """Return phases of that many cycles in all: full and light load, live changes, an audit after each."""
-    # Until buffers are empty, and every lane has said what it owes in codes: a lane needs up to eight.
-    quiet = 66 + 2 * _FLIGHT + _BUFFER + 8 * 10 * parameters["vls"] + 100
-    busy = max(500, cycles // 16)
-    phases: list[SharedPhase] = []
-    loads = ((_CERTAIN, 45_000), (_CERTAIN, _CERTAIN), (3000, _CERTAIN), (_CERTAIN, _CERTAIN))
-    while sum(phase.cycles for phase in phases) < cycles:
-        for number, (send, free) in enumerate(loads):
-            most, change, ltp = (66, 4, 66, 33)[number], (0, 64, 16, 4)[number], (32_768, 65_536, 20_000, 300)[number]
-            phases += [
-                SharedPhase(busy, send=send, free=free, change=change, ltp=ltp, most_blocks=most, name="load"),
-                SharedPhase(quiet, send=0, ltp=_CERTAIN, audit=True, name="quiet"),
-            ]
-        phases += [
-            SharedPhase(busy, reset=20, change=64, name="resets"),
-            SharedPhase(2 * busy, wild=True, name="anything"),
-            SharedPhase(1, reset=_CERTAIN, send=0, ltp=0, name="reset"),
-        ]
-    return tuple(phases)
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:

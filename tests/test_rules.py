@@ -16,9 +16,16 @@ from types import ModuleType
 
 import pytest
 from amaranth.lib import wiring
+from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
+from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
+from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
+from vlane.hdl.deficit import DeficitTurns
 from vlane.hdl.egress import HeadsSignature
+from vlane.hdl.lft import LFTProgramSignature
 from vlane.hdl.list_search import ListSearch
-from vlane.hdl.vlarb import VLArb
+from vlane.hdl.sc import SCProgramSignature
+from vlane.hdl.scheduler import ScheduleSignature
+from vlane.hdl.sl2vl import SL2VLProgramSignature
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.sim_top.blocks import BLOCKS
 
@@ -68,7 +75,7 @@ def test_wheel_holds_every_module_and_nothing_else(tmp_path: Path) -> None:
     wanted = set()
     for folder, package in FOLDERS.items():
         for file in (ROOT / folder).rglob("*"):
-            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2"}:
+            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".toml"}:
                 wanted.add("/".join([*package.split("."), *file.relative_to(ROOT / folder).parts]))
     assert held == wanted
 
@@ -91,15 +98,31 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
 
+EVERY_MEMBER = {"dtable": {"form": "ib"}, "rr": {"requesters": 4}}
+COMPONENTS = [block.make({**block.defaults(), **EVERY_MEMBER.get(name, {})}) for name, block in BLOCKS.items()]
+PARTS = [
+    VLArbBanks(data_vls=4, entries=4),
+    ListSearch(4),
+    DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
+    CreditIBSender(2),
+    CreditIBReceiver(2, 16),
+    CreditOPASender(2),
+    CreditOPAReceiver(2, 0),
+]
+SIGNATURES = [
+    HeadsSignature(4),
+    ProgramSignature(),
+    ScheduleSignature(8),
+    SL2VLProgramSignature(),
+    SCProgramSignature(),
+    LFTProgramSignature(),
+    BufferControlSignature(),
+]
+
+
 @pytest.mark.parametrize(
     ("documented", "signature"),
-    [
-        (VLArb, VLArb().signature),
-        (VLArbBanks, VLArbBanks(data_vls=4, entries=4).signature),
-        (ListSearch, ListSearch(4).signature),
-        (HeadsSignature, HeadsSignature(4)),
-        (ProgramSignature, ProgramSignature()),
-    ],
+    [*((type(c), c.signature) for c in (*COMPONENTS, *PARTS)), *((type(s), s) for s in SIGNATURES)],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_members_of_the_docstring_are_those_of_the_signature(documented: type, signature: wiring.Signature) -> None:
@@ -143,8 +166,10 @@ def test_commands_in_the_docs_are_accepted() -> None:
     from vlane.sim_top.cli import app  # noqa: PLC0415
 
     group = typer.main.get_command(app)
-    verbs = set(group.commands) | {f"fabric {name}" for name in group.commands["fabric"].commands}  # type: ignore[attr-defined]
-    used = set(re.findall(r"^ +vlane ((?:fabric )?\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+    verbs = set(group.commands)  # type: ignore[attr-defined]
+    for name in ("fabric", "dtable"):
+        verbs |= {f"{name} {inner}" for inner in group.commands[name].commands}  # type: ignore[attr-defined]
+    used = set(re.findall(r"^ +vlane ((?:fabric |dtable )?\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
 
     assert used
     assert used <= verbs

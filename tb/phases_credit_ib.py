@@ -1,0 +1,103 @@
+"""Phases of an InfiniBand link's life: set-up, losses, quiet stretches that are audited, resets, anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CERTAIN", "FLIGHT", "LinkPhase", "cut_whole", "link_phases"]
+
+CERTAIN = 65536
+"""Chances are out of this."""
+
+FLIGHT = 16
+"""Cycles from one end to the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPhase:
+    """A stretch of the link's life. Chances are out of 65536.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    loss : int
+        Chance that a packet or FCP is lost.
+    corrupt : int
+        Chance that an FCP arrives with wrong bits.
+    send : int
+        Chance per cycle that a lane with credit sends, when the link is free.
+    free : int
+        Chance per cycle that a block leaves a buffer.
+    reset : int
+        Chance of a reset of both ends.
+    initializing : int
+        Chance that the port says, in a cycle, that the link is being set up.
+    least_blocks, most_blocks : int
+        Packet sizes.
+    audit : bool
+        At its end every buffer must be empty and every block of credit at its sender.
+    wild : bool
+        Every input at random, also what the contract forbids.
+    name : str
+        For reports.
+    """
+
+    cycles: int
+    loss: int = 0
+    corrupt: int = 0
+    send: int = CERTAIN
+    free: int = CERTAIN
+    reset: int = 0
+    initializing: int = 0
+    least_blocks: int = 1
+    most_blocks: int = 66
+    audit: bool = False
+    wild: bool = False
+    name: str = ""
+
+
+def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
+    """Return phases of that many cycles in all: the first set-up, losses up to 10 %, an audit after each."""
+    period, lanes = parameters["fcp_period"], parameters["data_vls"]
+    # Until the last packet has left and all buffers are empty (a block a cycle); then one period, its FCPs, the
+    # answers to them, and the flight of both.
+    quiet = 66 + FLIGHT + lanes * parameters["buffer_blocks"] + period + 2 * lanes + 2 * FLIGHT
+    rates = (0, 65, 655, 3277, 6554)  # 0, 0.1, 1, 5, 10 %
+    busy = max(500, cycles // (2 * len(rates) + 2))
+    phases = [LinkPhase(2 * period + 100, send=0, initializing=CERTAIN, name="set-up")]
+    sizes = ((1, 1), (1, 66), (1, min(66, parameters["buffer_blocks"])), (30, 66), (1, 4))
+    loads = ((CERTAIN, CERTAIN), (CERTAIN, 20_000), (9000, CERTAIN), (CERTAIN, 50_000), (30_000, 30_000))
+    while sum(phase.cycles for phase in phases) < cycles:
+        for rate, (least, most), (send, free) in zip(rates, sizes, loads, strict=True):
+            lossy = {"loss": rate, "corrupt": rate, "least_blocks": least, "most_blocks": most}
+            phases += [
+                LinkPhase(busy, **lossy, send=send, free=free, name=f"{rate / 655.36:g} % lost"),
+                LinkPhase(quiet, send=0, audit=True, name="quiet"),
+            ]
+        phases += [
+            LinkPhase(busy, loss=3277, corrupt=3277, reset=40, initializing=600, name="resets"),
+            LinkPhase(busy, wild=True, name="anything"),
+            LinkPhase(busy, wild=True, loss=CERTAIN, name="anything, few FCPs"),
+            LinkPhase(1, reset=CERTAIN, send=0, name="reset"),
+            LinkPhase(2 * period + 100, send=0, name="set-up again"),
+        ]
+    return tuple(phases)
+
+
+def cut_whole(phases: tuple[LinkPhase, ...], cycles: int) -> tuple[LinkPhase, ...]:
+    """Return phases of that many cycles; one that must be cut short audits nothing."""
+    kept: list[LinkPhase] = []
+    left = cycles
+    for phase in phases:
+        if left <= 0:
+            break
+        if phase.cycles > left:
+            phase = LinkPhase(left, send=0, name="rest")
+        kept.append(phase)
+        left -= phase.cycles
+    if left > 0:
+        kept.append(LinkPhase(left, name="rest"))
+    return tuple(kept)
