@@ -7,11 +7,12 @@ PYTEST := .venv/bin/pytest -n 2 --dist worksteal
 FABRIC ?= tests/data/irregular_s1
 CYCLES ?= 2000000
 BLOCK ?= vlarb
+BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test check formal mutate soak bench verilog fabric types clean
+.PHONY: help env cosim test check formal mutate soak bench area verilog fabric types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,20 +33,23 @@ check: $(READY) types  ## lint, types, fast tests
 	@.venv/bin/mypy
 	@$(PYTEST) -m "not slow"
 
-formal: $(READY)  ## proofs of BLOCK by k-induction, small and full size
-	@$(VLANE) prove $(BLOCK)
+formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size
+	@for block in $(BLOCKS); do $(VLANE) prove $$block || exit 1; done
 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
 
-soak: $(READY)  ## long random lockstep of BLOCK at full size
-	@$(VLANE) cosim $(BLOCK) --cycles 100000000
+soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=)
+	@$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES))
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py
 
+area: $(READY)  ## ECP5 cells of every block before placement, as JSON
+	@$(PYTHON) bench/area.py
+
 verilog: $(READY)  ## Verilog and port tables of the catalogue, under build/verilog
-	@$(VLANE) export vlarb --out build/verilog
+	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog || exit 1; done
 
 fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 	@$(VLANE) fabric show $(FABRIC)

