@@ -40,6 +40,7 @@ class DeficitProperties(SchedulerProperties):
         m.d.comb += [Assume(sized(s)), Assume(self.entry < s.turns.entries), Assume(self.watched < s.requesters)]
         self._state(m)
         self._bounds(m)
+        self._covered(m)
         self._service(m)
 
     def _state(self, m: Module) -> None:
@@ -64,6 +65,22 @@ class DeficitProperties(SchedulerProperties):
             Assert(t.accumulated <= most + MAX_PACKET_BLOCKS - 2),
             Assert(most + MAX_PACKET_BLOCKS - 1 <= (1 << t.accumulated_bits) - 1),
         ]
+
+    def _covered(self, m: Module) -> None:
+        """Assert that what is sent fits into what its requester has."""
+        s, t = self.scheduler, self.scheduler.turns
+        sizes = [Value.cast(t.sizes[r]) for r in range(t.requesters)]
+        size, weight, carried = Signal(8), Signal(8), Signal(10)
+        for requester in range(t.requesters):
+            with m.If(s.winner[requester]):
+                m.d.comb += size.eq(sizes[requester])
+                m.d.comb += carried.eq(Mux(t.turn[requester], t.accumulated, t.deficit[requester]))
+        for entry in range(t.entries):
+            with m.If(t.search.chosen[entry]):
+                m.d.comb += weight.eq(t.weights[entry])
+        goes_on = (t.turn & s.winner).any() & (t.accumulated >= size)
+        with m.If(s.grant & s.decides):
+            m.d.comb += Assert(goes_on | (weight + carried >= size))
 
     def most_weight(self, m: Module) -> int:
         """Return the largest weight that can be programmed."""

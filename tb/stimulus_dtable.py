@@ -189,6 +189,8 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
         names.discard("vl15_first")
     if not parameters["keep_on_stall"]:
         names.discard("kept_on_stall")
+    elif not parameters["requesters"]:
+        names.discard("deficit_lost")  # the head that it was carried over for stays until it is sent
     return frozenset(names)
 
 

@@ -59,7 +59,7 @@ class Swapping(VLBuffer):
     """A buffer that shows the wrong flit of two."""
 
     def _show(self, m: Any, port: int, index: int, flit: Any) -> None:
-        super()._show(m, port, index, flit ^ (self.held_now[0] == 3))
+        super()._show(m, port, index, flit ^ (self.held_now[0] == 2))
 
 
 @pytest.mark.slow
