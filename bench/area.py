@@ -22,7 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "sl2vl": {},
     "sc": {"ports": 4},
     "credit_ib": {},
-    "credit_opa": {},
+    "credit_opa": {"vls": 4},
     "vlbuffer": {},
     "lft": {"lookups": 1},
 }

@@ -209,7 +209,7 @@ BLOCKS = {
             name="credit_ib",
             title="Absolute credits of InfiniBand",
             component=CreditIB,
-            full_size={"data_vls": 15, "buffer_blocks": 2048},
+            full_size={"data_vls": 15, "buffer_blocks": 2048, "watchdog_cycles": 600},
             mutated={"data_vls": 2, "buffer_blocks": 100, "fcp_period": 100, "watchdog_cycles": 150},
             qualify=stimulus_credit_ib.qualified,
             properties=prove_credit_ib.CreditIBProperties,
@@ -229,7 +229,7 @@ BLOCKS = {
             name="vlbuffer",
             title="VL buffer",
             component=VLBuffer,
-            full_size={"vls": 8, "flits": 1792, "minimum": 66, "maximum": 1300, "mtu_flits": 66},
+            full_size={"vls": 8, "flits": 1792, "minimum": 66, "maximum": 400, "mtu_flits": 66},
             mutated={
                 "vls": 2,
                 "flits": 7,

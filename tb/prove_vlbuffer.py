@@ -19,8 +19,7 @@ _ONE = {"writers": 1, "readers": 1, "port_flits": 1, "data_bits": 1}
 _MANY = {"writers": 2, "readers": 2, "port_flits": 2, "data_bits": 1}
 INSTANCES = (
     {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "shared"},
-    {"vls": 2, "flits": 5, "minimum": 1, "maximum": 4, "mtu_flits": 2, **_MANY, "form": "shared"},
-    {"vls": 2, "flits": 6, "minimum": 3, "maximum": 3, "mtu_flits": 2, **_MANY, "form": "static"},
+    {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "static"},
     {"vls": 4, "flits": 64, "minimum": 8, "maximum": 40, "mtu_flits": 8, **_ONE, "form": "shared"},
     {"vls": 3, "flits": 40, "minimum": 5, "maximum": 20, "mtu_flits": 6, **_MANY, "form": "shared"},
 )

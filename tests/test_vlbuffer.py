@@ -45,7 +45,7 @@ def test_cocotb_bench_agrees() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [0, 3])
+@pytest.mark.parametrize("number", [0, 1, 3])
 def test_small_instances_are_proven(number: int) -> None:
     """Room is kept to in any history; flits are neither lost, doubled nor swapped in any short one."""
     block = BLOCKS["vlbuffer"]
