@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb import stimulus_drr, stimulus_dtable, stimulus_scfq
+from vlane.tb.stimulus_dtable import writes_of
+from vlane.tb.stimulus_egress import map_writes, value_writes
 
 from vlane.egress import MAX_REQUESTERS
 from vlane.errors import InputError
@@ -66,17 +67,17 @@ def schedule_writes(tables: Tables, name: str, parameters: Mapping[str, Any], so
                 tables.dtable.check_ib_packing(parameters["mtu_blocks"])
             except InputError as error:
                 raise error.at(source) from None
-        writes += stimulus_dtable.writes_of(tables.dtable, parameters["entries"])
+        writes += writes_of(tables.dtable, parameters["entries"])
     elif name == "drr" and tables.drr is not None:
         _check_length(tables.drr.quantum, requesters, name, source)
-        writes += stimulus_drr.writes_of(tables.drr.quantum, requesters)
+        writes += value_writes(tables.drr.quantum, requesters)
     elif name == "scfq" and tables.scfq is not None:
         _check_length(tables.scfq.weight, requesters, name, source)
         try:
             reciprocals = tables.scfq.reciprocals(parameters["reciprocal_bits"])
         except InputError as error:
             raise error.at(source) from None
-        writes += stimulus_scfq.writes_of(reciprocals, requesters)
+        writes += value_writes(reciprocals, requesters)
     return writes
 
 
@@ -99,7 +100,7 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any], source: str
     nobody = parameters["requesters"]
     if nobody == MAX_REQUESTERS and len(owners) < parameters["data_vls"]:
         raise InputError("requesters", f"below {MAX_REQUESTERS}, as some lanes belong to nobody", nobody, source=source)
-    return stimulus_dtable.map_writes([owners.get(lane, nobody) for lane in range(parameters["data_vls"])])
+    return map_writes([owners.get(lane, nobody) for lane in range(parameters["data_vls"])])
 
 
 def _refuse_shared(tables: Tables, row: SL2VLRow, name: str, source: str) -> None:

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from vlane.golden import drr as golden
 from vlane.golden.deficit import ACCUMULATED
 from vlane.golden.kernel import kernel
-from vlane.golden.lanes import SELECT_TABLE
-from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
-from vlane.tb.stimulus import Counts, Layout, Stimulus
-from vlane.tb.stimulus_dtable import random_map
-from vlane.tb.stimulus_egress import EgressStimulus, programmed
+from vlane.tb.stimulus import Layout, Stimulus
+from vlane.tb.stimulus_egress import random_map, scheduled, value_writes
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, Surroundings, after, before, emit
-from vlane.tb.traffic import Phase, Statistics
+from vlane.tb.traffic import Statistics
 
-__all__ = ["DRRTraffic", "qualified", "writes_of"]
+__all__ = ["qualified"]
 
 _OUTPUTS: tuple[str, ...] = ("unreachable", "accumulated")
 UNREACHABLE, LEFT = range(4, 6)
@@ -65,70 +62,6 @@ def _fill(
             missing = golden.unreachable(state)
 
 
-class DRRTraffic(EgressStimulus):
-    """Golden and its surroundings.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    writes : array of int64, (tables, writes, 4)
-        What phases and live rewrites program.
-    phases : sequence of Phase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        writes: NDArray[np.int64],
-        phases: Sequence[Phase],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(
-            data_vls=parameters["data_vls"], vl15=parameters["vl15"], writes=writes, phases=phases,
-            rules=golden.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
-        )  # fmt: skip
-        self._state = golden.new_state(**parameters)
-        requesters = parameters["requesters"] or parameters["data_vls"]
-        self._deficits = elements(outputs, [("deficit", requesters)])
-
-    def _cycles(
-        self,
-        chances: NDArray[np.int64],
-        wild: bool,  # noqa: FBT001 - handed on to a kernel
-        rows: Words,
-        expected: Words,
-        rules: Counts,
-        stats: Statistics,
-    ) -> None:
-        _fill(
-            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
-            self._sizes, self._wanted, self._deficits, rows, expected, rules, stats,
-        )  # fmt: skip
-
-
-def writes_of(quanta: Sequence[int], requesters: int) -> list[tuple[int, int, int, int]]:
-    """Return the writes (select, index, requester, quantum) that program quanta, padded with 0.
-
-    Raises
-    ------
-    ValueError
-        If there are more quanta than requesters.
-    """
-    if len(quanta) > requesters:
-        raise ValueError(f"there must be at most {requesters} quanta, not {len(quanta)}")
-    padded = [*quanta, *[0] * (requesters - len(quanta))]
-    return [(SELECT_TABLE, requester, 0, quantum) for requester, quantum in enumerate(padded)]
-
-
 def _random_quanta(source: random.Random, count: int) -> list[int]:
     kind = source.choice(("mixed", "light", "heavy", "sparse", "bits"))
     ranges = {"mixed": (1, 90), "light": (1, 4), "heavy": (200, 255), "sparse": (0, 1), "bits": (0, 7)}
@@ -170,12 +103,22 @@ def qualified(
         else [
             [
                 *random_map(source, data_vls=data_vls, requesters=requesters),
-                *writes_of(_random_quanta(source, requesters or data_vls), requesters or data_vls),
+                *value_writes(_random_quanta(source, requesters or data_vls), requesters or data_vls),
             ]
             for _ in range(count)
         ]
     )
-    stimulus = DRRTraffic(parameters, **programmed(programs, cycles), seed=seed, inputs=inputs, outputs=outputs)
-    if not writes:
-        stimulus.applicable = applicable(parameters)
-    return stimulus
+    return scheduled(
+        parameters,
+        programs,
+        cycles=cycles,
+        applicable=frozenset() if writes else applicable(parameters),
+        state=golden.new_state(**parameters),
+        fill=_fill,
+        beside=(elements(outputs, [("deficit", requesters or data_vls)]),),
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        seed=seed,
+        inputs=inputs,
+        outputs=outputs,
+    )

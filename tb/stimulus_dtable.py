@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 from vlane.golden import dtable as golden
 from vlane.golden.deficit import ACCUMULATED
 from vlane.golden.kernel import kernel
-from vlane.golden.lanes import SELECT_MAP, SELECT_TABLE
-from vlane.tb.model import Words
+from vlane.golden.lanes import SELECT_TABLE
 from vlane.tb.packing import clear_row, elements, places, put
 from vlane.tb.random_bits import draw
-from vlane.tb.stimulus import Counts, Layout, Stimulus
-from vlane.tb.stimulus_egress import EgressStimulus, programmed
+from vlane.tb.stimulus import Layout, Stimulus
+from vlane.tb.stimulus_egress import random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, SWAP, Surroundings, after, before, emit
-from vlane.tb.traffic import Phase, Statistics
+from vlane.tb.traffic import Statistics
 
 from vlane.dtable import DTable
 
-__all__ = ["DTableTraffic", "map_writes", "qualified", "random_map", "writes_of"]
+__all__ = ["qualified", "writes_of"]
 
 _OUTPUTS = ("swap_pending", "unreachable", "accumulated")
 PENDING, UNREACHABLE, LEFT = range(4, 7)
@@ -83,59 +82,6 @@ def _fill(
             missing = golden.unreachable(state)
 
 
-class DTableTraffic(EgressStimulus):
-    """Golden and its surroundings.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    writes : array of int64, (tables, writes, 4)
-        What phases and live rewrites program.
-    phases : sequence of Phase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        writes: NDArray[np.int64],
-        phases: Sequence[Phase],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(
-            data_vls=parameters["data_vls"], vl15=parameters["vl15"], writes=writes, phases=phases,
-            rules=golden.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
-        )  # fmt: skip
-        self._state = golden.new_state(**parameters)
-        requesters = parameters["requesters"] or parameters["data_vls"]
-        self._deficits = elements(outputs, [("deficit", requesters)])
-        packed = parameters["form"] == "ib"
-        self._reads = places(inputs, ["read_low", "read_index"] if packed else [])
-        self._shown = places(outputs, ["read_vl", "read_weight"] if packed else [])
-
-    def _cycles(
-        self,
-        chances: NDArray[np.int64],
-        wild: bool,  # noqa: FBT001 - handed on to a kernel
-        rows: Words,
-        expected: Words,
-        rules: Counts,
-        stats: Statistics,
-    ) -> None:
-        _fill(
-            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
-            self._sizes, self._wanted, self._deficits, self._reads, self._shown, rows, expected, rules, stats,
-        )  # fmt: skip
-
-
 def writes_of(table: DTable, entries: int) -> list[tuple[int, int, int, int]]:
     """Return the writes (select, index, requester, weight) that program a table, padded.
 
@@ -148,19 +94,6 @@ def writes_of(table: DTable, entries: int) -> list[tuple[int, int, int, int]]:
         raise ValueError(f"a table must have at most {entries} entries, not {len(table.entries)}")
     padded = [*table.entries, *[(0, 0)] * (entries - len(table.entries))]
     return [(SELECT_TABLE, index, sl, weight) for index, (sl, weight) in enumerate(padded)]
-
-
-def map_writes(owners: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """Return the writes that give each lane its requester."""
-    return [(SELECT_MAP, lane, requester, 0) for lane, requester in enumerate(owners)]
-
-
-def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[tuple[int, int, int, int]]:
-    """Return writes of a random map; none if there is no map."""
-    if not requesters:
-        return []
-    most = source.choice((requesters, requesters, min(2, requesters), 32))
-    return map_writes([source.randrange(most) for _ in range(data_vls)])
 
 
 def _random_table(source: random.Random, requesters: int, entries: int) -> DTable:
@@ -221,7 +154,22 @@ def qualified(
             for _ in range(count)
         ]
     )
-    stimulus = DTableTraffic(parameters, **programmed(programs, cycles), seed=seed, inputs=inputs, outputs=outputs)
-    if not writes:
-        stimulus.applicable = applicable(parameters)
-    return stimulus
+    packed = parameters["form"] == "ib"
+    return scheduled(
+        parameters,
+        programs,
+        cycles=cycles,
+        applicable=frozenset() if writes else applicable(parameters),
+        state=golden.new_state(**parameters),
+        fill=_fill,
+        beside=(
+            elements(outputs, [("deficit", requesters or data_vls)]),
+            places(inputs, ["read_low", "read_index"] if packed else []),
+            places(outputs, ["read_vl", "read_weight"] if packed else []),
+        ),
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        seed=seed,
+        inputs=inputs,
+        outputs=outputs,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.lanes import SELECT_MAP, SELECT_TABLE
 from vlane.golden.rule import Rule
 from vlane.tb.model import Field, Words
 from vlane.tb.packing import places
@@ -24,17 +26,23 @@ from vlane.tb.surroundings import (
 )
 from vlane.tb.traffic import Phase, Statistics, new_statistics, varied
 
-__all__ = ["PROGRAM_FIELDS", "EgressStimulus", "programmed"]
+__all__ = ["PROGRAM_FIELDS", "EgressStimulus", "map_writes", "random_map", "scheduled", "value_writes"]
 
 PROGRAM_FIELDS = ("select", "index", "requester", "weight")
 """Fields of the program port behind ``enable``, in the order of a write."""
 
 
 class EgressStimulus(Stimulus):
-    """Base of the stimuli of the schedulers; a subclass runs its golden step.
+    """Golden and its surroundings.
 
     Parameters
     ----------
+    state : NamedTuple
+        Golden's state.
+    fill : callable
+        Kernel that runs its step once per row, writing inputs and expected outputs.
+    beside : tuple of array
+        Places of ports that only this scheduler has, which the kernel takes before the rows.
     data_vls : int
         Data lanes.
     vl15 : bool
@@ -46,7 +54,7 @@ class EgressStimulus(Stimulus):
     rules : sequence of Rule
         What is counted.
     outputs_beside : sequence of str
-        Outputs beside the shared ones, of one word each, in the order the subclass puts them.
+        Outputs beside the shared ones, of one word each, in the order the kernel puts them.
     seed : int
         Two stimuli with equal arguments give equal rows.
     inputs, outputs : mapping
@@ -63,6 +71,9 @@ class EgressStimulus(Stimulus):
     def __init__(
         self,
         *,
+        state: Any,
+        fill: Callable[..., None],
+        beside: tuple[NDArray[np.int64], ...] = (),
         data_vls: int,
         vl15: bool,
         writes: NDArray[np.int64],
@@ -75,6 +86,7 @@ class EgressStimulus(Stimulus):
         fields: Sequence[str] = PROGRAM_FIELDS,
     ) -> None:
         super().__init__(phases, rules)
+        self._state, self._fill, self._beside = state, fill, beside
         if any(phase.table >= len(writes) for phase in phases):
             raise ValueError(f"a phase must name one of the {len(writes)} tables")
         self.statistics = [new_statistics() for _ in phases]
@@ -119,18 +131,61 @@ class EgressStimulus(Stimulus):
         expected: Words,
         rules: Counts,
         stats: Statistics,
-    ) -> Any:
+    ) -> None:
         """Run the golden step once per row."""
-        raise NotImplementedError
+        self._fill(
+            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
+            self._sizes, self._wanted, *self._beside, rows, expected, rules, stats,
+        )  # fmt: skip
 
 
-def programmed(programs: Sequence[Sequence[Sequence[int]]], cycles: int) -> dict[str, Any]:
-    """Return ``writes`` and ``phases`` that bring every kind of traffic to each program, in that many cycles."""
+def scheduled(
+    parameters: Mapping[str, Any],
+    programs: Sequence[Sequence[Sequence[int]]],
+    *,
+    cycles: int,
+    applicable: frozenset[str],
+    **given: Any,
+) -> EgressStimulus:
+    """Return the stimulus that brings every kind of traffic to each program, in that many cycles.
+
+    ``given`` goes to ``EgressStimulus`` as it is; ``applicable`` names the rules that must be seen.
+    """
     each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
-    return {
-        "writes": np.array(programs, np.int64).reshape(len(programs), -1, 4),
-        "phases": cut(varied(range(len(programs)), each), cycles),
-    }
+    stimulus = EgressStimulus(
+        data_vls=parameters["data_vls"], vl15=parameters["vl15"],
+        writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
+        phases=cut(varied(range(len(programs)), each), cycles), **given,
+    )  # fmt: skip
+    stimulus.applicable = applicable
+    return stimulus
+
+
+def value_writes(values: Sequence[int], requesters: int) -> list[tuple[int, int, int, int]]:
+    """Return the writes (select, index, requester, value) that give each requester its value, padded with 0.
+
+    Raises
+    ------
+    ValueError
+        If there are more values than requesters.
+    """
+    if len(values) > requesters:
+        raise ValueError(f"there must be at most {requesters} values, not {len(values)}")
+    padded = [*values, *[0] * (requesters - len(values))]
+    return [(SELECT_TABLE, requester, 0, value) for requester, value in enumerate(padded)]
+
+
+def map_writes(owners: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Return the writes that give each lane its requester."""
+    return [(SELECT_MAP, lane, requester, 0) for lane, requester in enumerate(owners)]
+
+
+def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[tuple[int, int, int, int]]:
+    """Return writes of a random map; none if there is no map."""
+    if not requesters:
+        return []
+    most = source.choice((requesters, requesters, min(2, requesters), 32))
+    return map_writes([source.randrange(most) for _ in range(data_vls)])
 
 
 _NOWHERE = Field(0, 0, 0)

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import rr as golden
 from vlane.golden.kernel import kernel
-from vlane.tb.model import Words
 from vlane.tb.packing import clear_row
-from vlane.tb.stimulus import Counts, Layout, Stimulus
-from vlane.tb.stimulus_dtable import random_map
-from vlane.tb.stimulus_egress import EgressStimulus, programmed
+from vlane.tb.stimulus import Layout, Stimulus
+from vlane.tb.stimulus_egress import random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, Surroundings, after, before, emit
-from vlane.tb.traffic import Phase, Statistics
+from vlane.tb.traffic import Statistics
 
-__all__ = ["RRTraffic", "qualified"]
+__all__ = ["qualified"]
 
 _OUTPUTS: tuple[str, ...] = ()
 
@@ -54,54 +52,6 @@ def _fill(
             golden.reset(state)
 
 
-class RRTraffic(EgressStimulus):
-    """Golden and its surroundings.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    writes : array of int64, (tables, writes, 4)
-        What phases and live rewrites program.
-    phases : sequence of Phase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        writes: NDArray[np.int64],
-        phases: Sequence[Phase],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(
-            data_vls=parameters["data_vls"], vl15=parameters["vl15"], writes=writes, phases=phases,
-            rules=golden.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
-        )  # fmt: skip
-        self._state = golden.new_state(**parameters)
-
-    def _cycles(
-        self,
-        chances: NDArray[np.int64],
-        wild: bool,  # noqa: FBT001 - handed on to a kernel
-        rows: Words,
-        expected: Words,
-        rules: Counts,
-        stats: Statistics,
-    ) -> None:
-        _fill(
-            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
-            self._sizes, self._wanted, rows, expected, rules, stats,
-        )  # fmt: skip
-
-
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
     """Return the rules that some table makes happen in an instance with these parameters."""
     names = {rule.name for rule in golden.RULES}
@@ -129,7 +79,16 @@ def qualified(
     programs = (
         [writes] if writes else [random_map(source, data_vls=data_vls, requesters=requesters) for _ in range(count)]
     )
-    stimulus = RRTraffic(parameters, **programmed(programs, cycles), seed=seed, inputs=inputs, outputs=outputs)
-    if not writes:
-        stimulus.applicable = applicable(parameters)
-    return stimulus
+    return scheduled(
+        parameters,
+        programs,
+        cycles=cycles,
+        applicable=frozenset() if writes else applicable(parameters),
+        state=golden.new_state(**parameters),
+        fill=_fill,
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        seed=seed,
+        inputs=inputs,
+        outputs=outputs,
+    )

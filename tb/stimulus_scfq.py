@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import scfq as golden
 from vlane.golden.kernel import kernel
-from vlane.golden.lanes import SELECT_TABLE
-from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, put
-from vlane.tb.stimulus import Counts, Layout, Stimulus
-from vlane.tb.stimulus_dtable import random_map
-from vlane.tb.stimulus_egress import EgressStimulus, programmed
+from vlane.tb.stimulus import Layout, Stimulus
+from vlane.tb.stimulus_egress import random_map, scheduled, value_writes
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, Surroundings, after, before, emit
-from vlane.tb.traffic import Phase, Statistics
+from vlane.tb.traffic import Statistics
 
-__all__ = ["SCFQTraffic", "qualified", "writes_of"]
+__all__ = ["qualified"]
 
 _OUTPUTS: tuple[str, ...] = ("unreachable", "virtual_time")
 UNREACHABLE, NOW = range(4, 6)
@@ -60,68 +57,6 @@ def _fill(
             golden.reset(state)
         if given[RST] != 0 or given[ENABLE] != 0:
             missing = golden.unreachable(state)
-
-
-class SCFQTraffic(EgressStimulus):
-    """Golden and its surroundings.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    writes : array of int64, (tables, writes, 4)
-        What phases and live rewrites program.
-    phases : sequence of Phase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        writes: NDArray[np.int64],
-        phases: Sequence[Phase],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(
-            data_vls=parameters["data_vls"], vl15=parameters["vl15"], writes=writes, phases=phases,
-            rules=golden.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
-        )  # fmt: skip
-        self._state = golden.new_state(**parameters)
-
-    def _cycles(
-        self,
-        chances: NDArray[np.int64],
-        wild: bool,  # noqa: FBT001 - handed on to a kernel
-        rows: Words,
-        expected: Words,
-        rules: Counts,
-        stats: Statistics,
-    ) -> None:
-        _fill(
-            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
-            self._sizes, self._wanted, rows, expected, rules, stats,
-        )  # fmt: skip
-
-
-def writes_of(reciprocals: Sequence[int], requesters: int) -> list[tuple[int, int, int, int]]:
-    """Return the writes (select, index, requester, reciprocal) that program reciprocals, padded with 0.
-
-    Raises
-    ------
-    ValueError
-        If there are more reciprocals than requesters.
-    """
-    if len(reciprocals) > requesters:
-        raise ValueError(f"there must be at most {requesters} weights, not {len(reciprocals)}")
-    padded = [*reciprocals, *[0] * (requesters - len(reciprocals))]
-    return [(SELECT_TABLE, requester, 0, reciprocal) for requester, reciprocal in enumerate(padded)]
 
 
 def _random_reciprocals(source: random.Random, count: int, bits: int) -> list[int]:
@@ -169,7 +104,7 @@ def qualified(
         else [
             [
                 *random_map(source, data_vls=data_vls, requesters=requesters),
-                *writes_of(
+                *value_writes(
                     _random_reciprocals(source, requesters or data_vls, parameters["reciprocal_bits"]),
                     requesters or data_vls,
                 ),
@@ -177,7 +112,16 @@ def qualified(
             for _ in range(count)
         ]
     )
-    stimulus = SCFQTraffic(parameters, **programmed(programs, cycles), seed=seed, inputs=inputs, outputs=outputs)
-    if not writes:
-        stimulus.applicable = applicable(parameters)
-    return stimulus
+    return scheduled(
+        parameters,
+        programs,
+        cycles=cycles,
+        applicable=frozenset() if writes else applicable(parameters),
+        state=golden.new_state(**parameters),
+        fill=_fill,
+        rules=golden.RULES,
+        outputs_beside=_OUTPUTS,
+        seed=seed,
+        inputs=inputs,
+        outputs=outputs,
+    )

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from vlane.golden import vlarb as golden
 from vlane.golden.kernel import kernel
 from vlane.golden.vlarb_rules import RULES, applicable_rules
-from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, put
 from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.stimulus import Layout, Stimulus, cut
 from vlane.tb.stimulus_egress import EgressStimulus
 from vlane.tb.surroundings import (
     ENABLE,
@@ -118,24 +117,9 @@ class VLArbTraffic(EgressStimulus):
         outputs: Layout,
     ) -> None:
         super().__init__(
-            data_vls=data_vls, vl15=vl15, phases=phases, rules=RULES, outputs_beside=_OUTPUTS, seed=seed,
-            inputs=inputs, outputs=outputs, fields=_FIELDS,
+            state=golden.new_state(entries), fill=_fill, data_vls=data_vls, vl15=vl15, phases=phases, rules=RULES,
+            outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs, fields=_FIELDS,
             writes=np.array([writes_of(table, entries) for table in tables], np.int64),
-        )  # fmt: skip
-        self._state = golden.new_state(entries)
-
-    def _cycles(
-        self,
-        chances: NDArray[np.int64],
-        wild: bool,  # noqa: FBT001 - handed on to a kernel
-        rows: Words,
-        expected: Words,
-        rules: Counts,
-        stats: Statistics,
-    ) -> None:
-        _fill(
-            self._state, self._around, chances, wild, self._writes, self._field_bits, self._given, self._places,
-            self._sizes, self._wanted, rows, expected, rules, stats,
         )  # fmt: skip
 
 
