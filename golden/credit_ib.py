@@ -123,7 +123,12 @@ def reset(state: CreditIBState) -> None:
 
 
 @kernel
-def fits(state: CreditIBState, vl: int, blocks: int, initializing: bool) -> bool:  # noqa: FBT001
+def fits(
+    state: CreditIBState,
+    vl: int,
+    blocks: int,
+    initializing: bool,  # noqa: FBT001 - a signal of the hardware
+) -> bool:
     """Tell whether a packet's blocks are within the limit, modulo 4096 (IBA 7.9.4.3)."""
     return not initializing and (state.fccl[vl] - state.fctbs[vl] - blocks) & _MASK <= CREDIT_CAP
 

@@ -213,7 +213,11 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
 
 
 @kernel
-def run_change(state: CreditOPAState, apply: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001
+def run_change(
+    state: CreditOPAState,
+    apply: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> None:
     """Go on with a change of the limits: sharing stops and drains, dedicated ones shrink and drain, then all grow."""
     regs = state.regs
     if regs[STEP] == _IDLE:
@@ -264,19 +268,19 @@ def step(state: CreditOPAState, given: Inputs, rules: NDArray[np.int64]) -> None
         rules[SHARED_FULL] += inside and not fits(state, vl, given.blocks[vl])
 
     changing = regs[STEP] != _IDLE
-    old_dedicated = state.dedicated.copy()
+    granted = values[GRANT_VL] if flags[GRANT] != 0 and values[GRANT_VL] < state.vls else -1
+    dedicated = state.dedicated[granted] if granted >= 0 else 0
     run_change(state, flags[APPLY] != 0, rules)
     if flags[ENABLE] != 0 and not changing and flags[APPLY] == 0:
         write(state, values[SELECT], values[TO_VL], values[UNITS])
 
     if flags[LTP_ARRIVED] != 0:
         hear(state, values[CREDIT_IN], rules)
-    if flags[GRANT] != 0 and values[GRANT_VL] < state.vls:
-        vl = values[GRANT_VL]
+    if granted >= 0:
         rules[GRANTED] += 1
-        state.used[vl] = (state.used[vl] + values[GRANT_BLOCKS]) & 0xFFF
-        rules[FROM_DEDICATED] += state.used[vl] <= old_dedicated[vl]
-        rules[FROM_SHARED] += state.used[vl] > old_dedicated[vl]
+        state.used[granted] = (state.used[granted] + values[GRANT_BLOCKS]) & 0xFFF
+        rules[FROM_DEDICATED] += state.used[granted] <= dedicated
+        rules[FROM_SHARED] += state.used[granted] > dedicated
 
     if flags[LTP_SENT] != 0:
         regs[SAID_LTPS] += 1

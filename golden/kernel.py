@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from vlane.paths import build_dir
 
@@ -34,5 +34,10 @@ import numba  # noqa: E402 - it reads the folder's name when it is imported
 
 
 def kernel(function: F) -> F:
-    """Compile a function over integers and arrays; it holds no interpreter lock while it runs."""
-    return cast("F", numba.njit(cache=True, nogil=True)(function))
+    """Compile a function over integers and arrays; it holds no interpreter lock while it runs.
+
+    A kernel makes no array and returns none: then numba need not count who refers to which array,
+    which would take most of the time (it refuses to compile one that does).
+    """
+    options: dict[str, Any] = {"_nrt": False}  # numba's stubs do not know it
+    return cast("F", numba.njit(cache=True, nogil=True, **options)(function))

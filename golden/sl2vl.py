@@ -61,7 +61,13 @@ def look_up(state: SL2VLState, input_port: int, output_port: int, sl: int) -> tu
 
 
 @kernel
-def write(state: SL2VLState, every: bool, input_port: int, output_port: int, row: int) -> None:  # noqa: FBT001
+def write(
+    state: SL2VLState,
+    every: bool,  # noqa: FBT001 - a signal of the hardware
+    input_port: int,
+    output_port: int,
+    row: int,
+) -> None:
     """Write a row of 16 VLs, 4 bits each, SL 0 lowest, for one input or for all; a port that is not there gets none."""
     if output_port >= state.row.shape[1]:
         return

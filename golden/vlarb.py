@@ -362,4 +362,8 @@ def unreachable(state: VLArbState, data_vls: int) -> int:
 @kernel
 def bad_entries(state: VLArbState, data_vls: int) -> int:
     """Return how many entries of the active lists name VL15 or a lane the port lacks (A17)."""
-    return np.sum(state.vl[state.regs[BANK]] >= data_vls)
+    bank, bad = state.regs[BANK], 0
+    for which in (HIGH, LOW):
+        for entry in range(state.vl.shape[2]):
+            bad += state.vl[bank, which, entry] >= data_vls
+    return bad

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.egress import BLOCKS_SHAPE
 from vlane.hdl.fcp import FCP_LAYOUT, check_sum
 from vlane.hdl.list_search import ListSearch
-from vlane.hdl.scheduler import check_range
+from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS, Op

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
 from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.egress import BLOCKS_SHAPE
-from vlane.hdl.scheduler import check_range
+from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals
 
 from vlane.egress import MAX_REQUESTERS

@@ -6,7 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.deficit import DEFICIT_BITS, DeficitTurns
-from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_flag
+from vlane.hdl.parameters import check_flag
+from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 
 from vlane.units import MAX_PACKET_BLOCKS
 

@@ -10,7 +10,8 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.deficit import DEFICIT_BITS, DeficitTurns
-from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_flag, check_range
+from vlane.hdl.parameters import check_flag, check_range
+from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 from vlane.hdl.select import one_of
 
 from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES, IB_SLS, MAX_ENTRIES

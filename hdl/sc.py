@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
-from vlane.hdl.scheduler import check_range
+from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals
 
 from vlane.egress import MAX_SCHEDULER_VLS

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.list_search import ListSearch
-from vlane.hdl.scheduler import Scheduler, ScheduleSignature, check_range
+from vlane.hdl.parameters import check_range
+from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 from vlane.hdl.select import one_of
 
 from vlane.scfq import MAX_RECIPROCAL_BITS, MAX_TAG_BITS

@@ -11,13 +11,14 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out, Signature
 from vlane.hdl.egress import BLOCKS_SHAPE, egress_members
 from vlane.hdl.list_search import ListSearch
+from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.select import equals, one_of
 
 from vlane.egress import MAX_REQUESTERS, MAX_SCHEDULER_VLS, ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
-__all__ = ["ScheduleSelect", "ScheduleSignature", "Scheduler", "check_flag", "check_range"]
+__all__ = ["ScheduleSelect", "ScheduleSignature", "Scheduler"]
 
 
 class ScheduleSelect(IntEnum):
@@ -61,20 +62,6 @@ class ScheduleSignature(Signature):
                 "weight": Out(weight_bits),
             }
         )
-
-
-def check_range(name: str, value: object, least: int, most: int) -> None:
-    """Raise ``TypeError`` or ``ValueError`` unless a parameter is an int of ``least`` to ``most``."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, not {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be {least} to {most}, not {value}")
-
-
-def check_flag(name: str, value: object) -> None:
-    """Raise ``TypeError`` unless a parameter is a bool."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be a bool, not {value!r}")
 
 
 class Scheduler(wiring.Component):

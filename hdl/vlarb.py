@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.egress import egress_members
 from vlane.hdl.list_search import ListSearch
+from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.select import bit_of, equals, one_of
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
 
@@ -97,13 +98,9 @@ class VLArb(wiring.Component):
     @staticmethod
     def check_parameters(*, data_vls: int, entries: int, vl15: bool) -> None:
         """Raise what the constructor would raise, without making anything."""
-        for name, value, most in (("data_vls", data_vls, MAX_DATA_VLS), ("entries", entries, MAX_ENTRIES)):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an int, not {value!r}")
-            if not 1 <= value <= most:
-                raise ValueError(f"{name} must be 1 to {most}, not {value}")
-        if not isinstance(vl15, bool):
-            raise TypeError(f"vl15 must be a bool, not {vl15!r}")
+        check_range("data_vls", data_vls, 1, MAX_DATA_VLS)
+        check_range("entries", entries, 1, MAX_ENTRIES)
+        check_flag("vl15", vl15)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.scheduler import check_range
+from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 
 from vlane.egress import MAX_REQUESTERS

@@ -103,7 +103,7 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
     """
     evert = (
-        "memory_map; opt_clean; dffunmap; select -set outs o:*; expose -evert-dff; "
+        "memory_map; opt_clean; dffunmap; splitcells t:$dff; splitnets; select -set outs o:*; expose -evert-dff; "
         "delete -output o:* @outs %d w:*.d %d w:*.c %d; "
         "opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
     )

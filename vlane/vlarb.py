@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vlane.errors import InputError
+from vlane.whole import check_whole
 
 __all__ = ["LIMIT_UNBOUNDED", "MAX_DATA_VLS", "MAX_ENTRIES", "MAX_WEIGHT", "VL15", "VLArbEntry", "VLArbTable"]
 
@@ -66,17 +67,11 @@ class VLArbTable:
     def __post_init__(self) -> None:
         for name in ("high", "low"):
             object.__setattr__(self, name, _checked(name, getattr(self, name)))
-        limit = self.limit_of_high_priority
-        if not _is_int(limit) or not 0 <= limit <= LIMIT_UNBOUNDED:
-            raise InputError("vlarb.limit_of_high_priority", f"0 to {LIMIT_UNBOUNDED}", limit)
+        check_whole("vlarb.limit_of_high_priority", self.limit_of_high_priority, 0, LIMIT_UNBOUNDED)
 
     def served_vls(self, data_vls: int) -> frozenset[int]:
         """Return the data lanes that some entry with a weight names."""
         return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
@@ -89,8 +84,7 @@ def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InputError(f"vlarb.{name}[{index}]", "a pair [VL, weight]", pair)
         entry = VLArbEntry(*pair)
-        for field, value, most in (("VL", entry.vl, VL15), ("weight", entry.weight, MAX_WEIGHT)):
-            if not _is_int(value) or not 0 <= value <= most:
-                raise InputError(f"vlarb.{name}[{index}] {field}", f"0 to {most}", value)
+        check_whole(f"vlarb.{name}[{index}] VL", entry.vl, 0, VL15)
+        check_whole(f"vlarb.{name}[{index}] weight", entry.weight, 0, MAX_WEIGHT)
         checked.append(entry)
     return tuple(checked)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from vlane.errors import InputError
 
-__all__ = ["check_whole", "is_whole", "whole_list"]
-
-
-def is_whole(value: object) -> bool:
-    """Tell whether a value is an ``int``, and no ``bool``."""
-    return isinstance(value, int) and not isinstance(value, bool)
+__all__ = ["check_whole", "whole_list"]
 
 
 def check_whole(field: str, value: object, least: int, most: int) -> None:
