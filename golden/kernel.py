@@ -40,4 +40,4 @@ def kernel(function: F) -> F:
     which would take most of the time (it refuses to compile one that does).
     """
     options: dict[str, Any] = {"_nrt": False}  # numba's stubs do not know it
-    return cast("F", numba.njit(cache=True, nogil=True, **options)(function))
+    return cast("F", numba.njit(cache=True, nogil=True, forceinline=True, **options)(function))
