@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from vlane.sim_top.arbiters import SCHEDULERS, GoldenArbiter, HardwareArbiter
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.console import emit_json, note, screen, table
-from vlane.sim_top.egress import EgressRun, GoldenArbiter, HardwareArbiter, run_egress
+from vlane.sim_top.egress import EgressRun, run_egress
+from vlane.sim_top.schedule import Writes, read_schedule, schedule_writes
 from vlane.tb.model import compile_model
+from vlane.tb.stimulus_vlarb import writes_of
 
-from vlane.arrivals import Arrival, Credit, read_arrivals, read_credits
+from vlane.arrivals import Arrival, read_arrivals, read_credits
 from vlane.errors import InputError
 from vlane.files import write_whole
 from vlane.tables import read_vlarb_table
-from vlane.vlarb import VL15, VLArbTable
+from vlane.vlarb import VL15
 
 __all__ = ["register"]
 
 _MODELS = ("golden", "hardware", "both")
-_SCHEDULERS = ("vlarb",)
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def egress(
     table_file: Annotated[Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")],
     arrivals: Annotated[Path, typer.Option(metavar="FILE", help="CSV: cycle,vl,bytes[,sl].")],
-    scheduler: Annotated[str, typer.Option(help=f"One of: {', '.join(_SCHEDULERS)}.")] = "vlarb",
+    scheduler: Annotated[str, typer.Option(help=f"One of: {', '.join(SCHEDULERS)}.")] = "vlarb",
     model: Annotated[str, typer.Option(help="golden, hardware or both.")] = "golden",
     departures: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write departures there: cycle,vl,bytes,list.")
@@ -49,22 +52,23 @@ def egress(
     """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ."""
     if model not in _MODELS:
         raise InputError("--model", f"one of {', '.join(_MODELS)}", model)
-    if scheduler not in _SCHEDULERS:
-        raise InputError("--scheduler", f"one of {', '.join(_SCHEDULERS)}", scheduler)
-    arbitration = read_vlarb_table(table_file)
+    if scheduler not in SCHEDULERS:
+        raise InputError("--scheduler", f"one of {', '.join(SCHEDULERS)}", scheduler)
     packets = read_arrivals(arrivals)
     room = read_credits(credit_file) if credit_file else []
-    parameters = BLOCKS["vlarb"].parameters(param or [], _fitting(arbitration, packets))
-    _check_fit(arbitration, packets, parameters["data_vls"], parameters["entries"], arrivals, table_file)
-    if not parameters["vl15"] and any(packet.vl == VL15 for packet in packets):
-        raise InputError("vl", "a data lane of a port without VL15", VL15, source=str(arrivals))
+    lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
+    parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
+    _check_lanes(packets, parameters, arrivals)
     runs: list[EgressRun] = []
     if model in ("golden", "both"):
-        arbiter = GoldenArbiter(arbitration, data_vls=parameters["data_vls"], entries=parameters["entries"])
+        arbiter = GoldenArbiter(scheduler, parameters, writes)
         runs.append(run_egress(arbiter, packets, room, data_vls=parameters["data_vls"]))
     if model in ("hardware", "both"):
-        note(f"compiling vlarb with {', '.join(f'{k}={v}' for k, v in parameters.items())} (kept for the next run)")
-        runs.append(_hardware(arbitration, packets, room, {**parameters, "vl15": True}))
+        shown_parameters = ", ".join(f"{k}={v}" for k, v in parameters.items())
+        note(f"compiling {scheduler} with {shown_parameters} (kept for the next run)")
+        with compile_model(BLOCKS[scheduler].make(parameters), scheduler) as compiled:
+            hardware = HardwareArbiter(compiled, scheduler, writes)
+            runs.append(run_egress(hardware, packets, room, data_vls=parameters["data_vls"]))
     first, last = runs[0], runs[-1]
     at = next(
         (i for i, pair in enumerate(zip(first.departures, last.departures, strict=False)) if pair[0] != pair[1]),
@@ -93,35 +97,47 @@ def egress(
     raise typer.Exit(0 if at is None else 1)
 
 
-def _hardware(table_: VLArbTable, packets: list[Arrival], room: list[Credit], parameters: dict[str, int]) -> EgressRun:
-    with compile_model(BLOCKS["vlarb"].make(parameters), "vlarb") as compiled:
-        return run_egress(
-            HardwareArbiter(compiled, table_, entries=parameters["entries"]),
-            packets,
-            room,
-            data_vls=parameters["data_vls"],
-        )
+def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tuple[dict[str, Any], Writes]:
+    """Return the smallest port that has every lane, entry and requester in use, and the writes of its table."""
+    if scheduler == "vlarb":
+        arbitration = read_vlarb_table(file)
+        named = [entry.vl for entry in arbitration.high + arbitration.low if entry.vl != VL15]
+        longest = max(len(arbitration.high), len(arbitration.low), 1)
+        base = {"data_vls": _at_least(max([lanes - 1, *named]) + 1, 1), "entries": longest}
+        parameters = BLOCKS[scheduler].parameters(param, base)
+        if longest > parameters["entries"]:
+            most = f"at most {parameters['entries']} entries per list"
+            raise InputError("vlarb", most, f"{longest} entries", source=str(file))
+        return parameters, writes_of(arbitration, parameters["entries"])
+    tables = read_schedule(file, scheduler)
+    entries = tables.dtable.entries if tables.dtable and scheduler == "dtable" else ()
+    values = {"drr": tables.drr and tables.drr.quantum, "scfq": tables.scfq and tables.scfq.weight}.get(scheduler) or ()
+    requesters = max([len(values), *(entry.sl + 1 for entry in entries)])
+    base = {"data_vls": _at_least(max(lanes, requesters), 2)}
+    if tables.sl2vl:
+        owners = tables.sl2vl.owners()
+        base = {
+            "data_vls": _at_least(max([lanes, *(vl + 1 for vl in owners)]), 2),
+            "requesters": max([2, requesters, *(sl + 1 for sl in owners.values())]),
+        }
+    if entries:
+        base["entries"] = next(size for size in (32, 64, 128) if size >= len(entries))
+    parameters = BLOCKS[scheduler].parameters(param, base)
+    return parameters, schedule_writes(tables, scheduler, parameters, str(file))
 
 
-def _fitting(table_: VLArbTable, packets: list[Arrival]) -> dict[str, int]:
-    """Return the smallest port that has every lane and entry in use."""
-    lanes = {entry.vl for entry in table_.high + table_.low} | {packet.vl for packet in packets}
-    most = max((vl for vl in lanes if vl != VL15), default=0)
-    return {
-        "data_vls": next(count for count in (1, 2, 4, 8, 15) if count > most),
-        "entries": max(len(table_.high), len(table_.low), 1),
-    }
+def _at_least(lanes: int, least: int) -> int:
+    """Return the usual number of data lanes that holds so many."""
+    return next((count for count in (1, 2, 4, 8, 15) if count >= max(lanes, least)), lanes)
 
 
-def _check_fit(
-    table_: VLArbTable, packets: list[Arrival], data_vls: int, entries: int, arrivals: Path, file: Path
-) -> None:
-    longest = max(len(table_.high), len(table_.low))
-    if longest > entries:
-        raise InputError("vlarb", f"at most {entries} entries per list", f"{longest} entries", source=str(file))
+def _check_lanes(packets: list[Arrival], parameters: Mapping[str, Any], arrivals: Path) -> None:
     for packet in packets:
-        if packet.vl != VL15 and packet.vl >= data_vls:
-            raise InputError("vl", f"0 to {data_vls - 1} or 15", packet.vl, source=str(arrivals))
+        if packet.vl == VL15:
+            if not parameters["vl15"]:
+                raise InputError("vl", "a data lane of a port without VL15", VL15, source=str(arrivals))
+        elif packet.vl >= parameters["data_vls"]:
+            raise InputError("vl", f"0 to {parameters['data_vls'] - 1} or 15", packet.vl, source=str(arrivals))
 
 
 def _write(run: EgressRun, file: Path) -> None:

@@ -1,7 +1,7 @@
 """One output port: queues per lane, a scheduler, a link of one block per cycle.
 
 A packet that arrives in cycle t may start in t; it holds the link for its blocks. A stretch in which nothing
-can start is run for one cycle and then skipped: a second idle cycle changes nothing.
+can start is skipped once more cycles of it would change nothing: the arbiter says how many that takes.
 """
 
 from __future__ import annotations
@@ -10,17 +10,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from vlane.golden import vlarb as golden
-from vlane.golden.vlarb_rules import RULES
-from vlane.tb.model import CompiledModel
-
 from vlane.arrivals import Arrival, Credit
 from vlane.egress import ListCode
 from vlane.units import blocks_of
-from vlane.vlarb import VL15, VLArbTable
+from vlane.vlarb import VL15
 
-__all__ = ["Departure", "EgressRun", "GoldenArbiter", "HardwareArbiter", "LaneSummary", "run_egress"]
+__all__ = ["Arbiter", "Departure", "EgressRun", "Heads", "LaneSummary", "run_egress"]
 
 
 class Heads(NamedTuple):
@@ -42,96 +37,18 @@ class Heads(NamedTuple):
 class Arbiter(Protocol):
     """Golden or hardware, cycle by cycle."""
 
-    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
-        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
+    @property
+    def patience(self) -> int:
+        """Ready cycles, of those in which some packet fits, after which one without a grant changes nothing."""
+        ...
+
+    def ready_cycle(self, heads: Heads) -> tuple[int, ListCode] | None:
+        """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
         ...
 
     def busy_cycles(self, heads: Heads, cycles: int) -> None:
         """Run cycles in which the link is not ready."""
         ...
-
-
-class GoldenArbiter:
-    """The golden model with a table loaded.
-
-    Parameters
-    ----------
-    table : VLArbTable
-        Its table.
-    data_vls, entries : int
-        Parameters.
-    """
-
-    def __init__(self, table: VLArbTable, *, data_vls: int, entries: int) -> None:
-        self._state = golden.new_state(entries)
-        golden.load(self._state, table)
-        self._data_vls = data_vls
-        self._rules = np.zeros(len(RULES), np.int64)
-
-    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
-        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
-        return self._step(heads, ready=True)
-
-    def busy_cycles(self, heads: Heads, cycles: int) -> None:
-        """Run cycles in which the link is not ready."""
-        for _ in range(cycles):
-            self._step(heads, ready=False)
-
-    def _step(self, heads: Heads, *, ready: bool) -> tuple[int, int]:
-        vl, source = golden.step(
-            self._state, self._data_vls, True, heads.request, heads.fits, np.array(heads.blocks, np.int64),  # noqa: FBT003
-            ready, False, (0, 0, 0, 0, 0), False, self._rules,  # noqa: FBT003
-        )  # fmt: skip
-        return int(vl), int(source)
-
-
-class HardwareArbiter:
-    """The compiled hardware; its table is programmed through its own port.
-
-    Parameters
-    ----------
-    model : CompiledModel
-        A VL arbiter with VL15.
-    table : VLArbTable
-        Its table.
-    entries : int
-        Entries of each list.
-    """
-
-    def __init__(self, model: CompiledModel, table: VLArbTable, *, entries: int) -> None:
-        self._model = model
-        model.restart()
-        writes = [(golden.SELECT_LIMIT, 0, 0, table.limit_of_high_priority)]
-        for select, listed in ((golden.SELECT_HIGH, table.high), (golden.SELECT_LOW, table.low)):
-            padded = [*listed, *[(0, 0)] * (entries - len(listed))]
-            writes += [(select, index, vl, weight) for index, (vl, weight) in enumerate(padded)]
-        rows = np.zeros((len(writes) + 1, model.input_words), np.uint64)
-        for row, write in zip(rows, writes, strict=False):
-            model.inputs["program__enable"].put(row, 1)
-            for name, value in zip(("select", "index", "vl", "weight"), write, strict=True):
-                model.inputs[f"program__{name}"].put(row, value)
-        model.inputs["swap"].put(rows[-1], 1)
-        model.inputs["ready"].put(rows[-1], 1)
-        model.run(rows)
-
-    def ready_cycle(self, heads: Heads) -> tuple[int, int]:
-        """Run a cycle in which the link is ready; return (VL, list), list 0 if nothing starts."""
-        out = self._model.run(self._rows(heads, 1, ready=True))[0]
-        vl, source = (self._model.outputs[name].value(out) for name in ("vl", "list"))
-        return vl, source
-
-    def busy_cycles(self, heads: Heads, cycles: int) -> None:
-        """Run cycles in which the link is not ready."""
-        self._model.run(self._rows(heads, cycles, ready=False))
-
-    def _rows(self, heads: Heads, cycles: int, *, ready: bool) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-        rows = np.zeros((cycles, self._model.input_words), np.uint64)
-        inputs = self._model.inputs
-        inputs["heads__request"].put(rows, heads.request)
-        inputs["heads__fits"].put(rows, heads.fits)
-        inputs["heads__blocks"].put(rows, sum(size << 7 * lane for lane, size in enumerate(heads.blocks)))
-        inputs["ready"].put(rows, int(ready))
-        return rows
 
 
 class Departure(NamedTuple):
@@ -215,15 +132,20 @@ def run_egress(
     departures: list[Departure] = []
     waits: dict[int, list[int]] = {}
     cycle = port.next_event(-1)
+    fruitless = 0
     while cycle is not None:
-        port.advance(cycle)
+        fruitless = 0 if port.advance(cycle) else fruitless
         heads = port.heads()
-        vl, source = arbiter.ready_cycle(heads)
-        if source == ListCode.NONE:
-            cycle = port.next_event(cycle)
+        granted = arbiter.ready_cycle(heads)
+        if granted is None:
+            fruitless += 1
+            waits_on = heads.request & heads.fits != 0 and fruitless < arbiter.patience
+            cycle = cycle + 1 if waits_on else port.next_event(cycle)
             continue
+        fruitless = 0
+        vl, source = granted
         packet = port.take(vl)
-        departures.append(Departure(cycle, vl, packet.bytes, ListCode(source).word))
+        departures.append(Departure(cycle, vl, packet.bytes, source.word))
         waits.setdefault(vl, []).append(cycle - packet.cycle)
         blocks = blocks_of(packet.bytes)
         if blocks > 1:
@@ -247,13 +169,16 @@ class _Queues:
         times = [coming[0].cycle for coming in (self.coming, self.credits_coming) if coming]
         return max(min(times), cycle + 1) if times else None
 
-    def advance(self, cycle: int) -> None:
+    def advance(self, cycle: int) -> bool:
+        """Let what is due come in; tell whether anything did."""
+        before = len(self.coming) + len(self.credits_coming)
         while self.coming and self.coming[0].cycle <= cycle:
             packet = self.coming.popleft()
             self.queues[packet.vl].append(packet)
         while self.credits_coming and self.credits_coming[0].cycle <= cycle:
             credit = self.credits_coming.popleft()
             self.room[credit.vl] += credit.blocks
+        return len(self.coming) + len(self.credits_coming) != before
 
     def heads(self) -> Heads:
         request, fits, blocks = 0, 0, [0] * (self.data_vls + 1)

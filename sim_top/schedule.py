@@ -15,7 +15,7 @@ from vlane.errors import InputError
 from vlane.sl2vl import SL2VLRow
 from vlane.tables import Tables, read_tables
 
-__all__ = ["SCHEDULED", "read_schedule", "schedule_writes", "writes_for"]
+__all__ = ["SCHEDULED", "Writes", "read_schedule", "schedule_writes", "writes_for"]
 
 SCHEDULED = ("dtable", "drr", "scfq")
 """Schedulers of one list that have a table; round robin has only the map."""

@@ -10,12 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 DATA = Path(__file__).parent / "data"
 GOOD = ("irregular_s1", "torus44_2qos", "torus44_lash", "tree43_ftree", "two_switch")
 BAD = "irregular_s1_updn_fell_back_to_minhop"
+
+TABLE = """[vlarb]
+high = [[0, 32], [1, 64]]
+low = [[0, 4], [1, 8], [2, 16]]
+limit_of_high_priority = 10
+"""
 
 settings.register_profile("vlane", deadline=None, derandomize=True, database=None)
 settings.load_profile("vlane")
@@ -70,3 +77,25 @@ def capture_copy(tmp_path: Path) -> Any:
         return folder
 
     return copy
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Return a table file."""
+    file = tmp_path / "table.toml"
+    file.write_text(TABLE)
+    return file
+
+
+@pytest.fixture
+def arrivals(tmp_path: Path) -> Path:
+    """Return a file of arrivals."""
+    file = tmp_path / "arrivals.csv"
+    source = np.random.default_rng(1)
+    cycle = 0
+    lines = ["cycle,vl,bytes,sl"]
+    for _ in range(400):
+        cycle += int(source.integers(0, 50))
+        lines.append(f"{cycle},{source.choice([0, 1, 1, 2, 15])},{source.integers(26, 4225)},0")
+    file.write_text("\n".join(lines) + "\n")
+    return file

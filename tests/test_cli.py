@@ -22,35 +22,7 @@ from vlane.sim_top.wave import read_wave
 from vlane.tb import verilator
 from vlane.tb.model import component_ports
 
-from tests.conftest import BAD, DATA, GOOD, assert_refused, call
-
-TABLE = """[vlarb]
-high = [[0, 32], [1, 64]]
-low = [[0, 4], [1, 8], [2, 16]]
-limit_of_high_priority = 10
-"""
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    """Return a table file."""
-    file = tmp_path / "table.toml"
-    file.write_text(TABLE)
-    return file
-
-
-@pytest.fixture
-def arrivals(tmp_path: Path) -> Path:
-    """Return a file of arrivals."""
-    file = tmp_path / "arrivals.csv"
-    source = np.random.default_rng(1)
-    cycle = 0
-    lines = ["cycle,vl,bytes,sl"]
-    for _ in range(400):
-        cycle += int(source.integers(0, 50))
-        lines.append(f"{cycle},{source.choice([0, 1, 1, 2, 15])},{source.integers(26, 4225)},0")
-    file.write_text("\n".join(lines) + "\n")
-    return file
+from tests.conftest import BAD, DATA, GOOD, TABLE, assert_refused, call
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
@@ -170,55 +142,6 @@ def test_cosim_with_cocotb_agrees() -> None:
     assert cocotb["engine"] == "cocotb"
     assert cocotb["decisions"] == native["decisions"]
     assert cocotb["rules"] == native["rules"]
-
-
-@pytest.mark.slow
-def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, tmp_path: Path) -> None:
-    """Golden and hardware send the same packets in the same cycles, also under credits."""
-    room = tmp_path / "credits.csv"
-    room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
-    out = tmp_path / "departures.csv"
-
-    called = call("egress", "--table", table, "--arrivals", arrivals, "--credits", room, "--model", "both",
-                  "--departures", out, "--json")  # fmt: skip
-
-    done = called.json()
-    assert called.status == 0
-    assert done["equal"] is True
-    assert done["departures"] == str(out)
-    lines = out.read_text().splitlines()
-    assert lines[0] == "cycle,vl,bytes,list"
-    assert sum(lane["packets"] for lane in done["per_vl"]) == len(lines) - 1 == 400
-    assert {line.split(",")[3] for line in lines[1:]} == {"high", "low", "vl15"}
-    assert sum(lane["share"] for lane in done["per_vl"]) == pytest.approx(1)
-
-
-def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> None:
-    """A packet may start in its cycle of arrival and holds the link for its started blocks."""
-    file = tmp_path / "few.csv"
-    file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n40,0,64\n")
-
-    done = call("egress", "--table", table, "--arrivals", file, "--json").json()
-
-    assert done["departures"] == [
-        {"cycle": 10, "vl": 15, "bytes": 129, "list": "vl15"},
-        {"cycle": 13, "vl": 2, "bytes": 65, "list": "low"},
-        {"cycle": 15, "vl": 2, "bytes": 64, "list": "low"},
-        {"cycle": 40, "vl": 0, "bytes": 64, "list": "high"},
-    ]
-    assert {lane["vl"]: lane["max_wait_cycles"] for lane in done["per_vl"]} == {0: 0, 2: 5, 15: 0}
-
-
-def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -> None:
-    """Lane 3 is in no list; lane 0 has no credit."""
-    file, room = tmp_path / "few.csv", tmp_path / "room.csv"
-    file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
-    room.write_text("cycle,vl,blocks\n5,0,1\n")
-
-    done = call("egress", "--table", table, "--arrivals", file, "--credits", room, "--json").json()
-
-    assert [d["vl"] for d in done["departures"]] == [1]
-    assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 1, 1: 0, 3: 1}
 
 
 def test_export_writes_verilog_and_its_ports(tmp_path: Path) -> None:
@@ -341,27 +264,6 @@ def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: 
     called = call("egress", "--table", table, "--arrivals", arrivals)
 
     assert_refused(called, table.name, *words)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("cycle,vl,bytes\n-1,0,64\n", [":2:", "cycle", "-1"]),
-        ("cycle,vl,bytes\n1,16,64\n", [":2:", "vl", "0 to 15", "16"]),
-        ("cycle,vl,bytes\n1,0,0\n", [":2:", "bytes", "1 to 4224", "0"]),
-        ("cycle,vl,bytes\n1,0,5000\n", [":2:", "bytes", "5000"]),
-        ("cycle,vl,bytes\n1,0\n", [":2:", "3 columns"]),
-        ("cycle,vl\n1,0\n", [":1:", "header"]),
-        ("cycle,vl,bytes\n1,x,64\n", [":2:", "vl", "x"]),
-        ("", ["empty"]),
-    ],
-)
-def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_path: Path) -> None:
-    """A CSV with a negative cycle and its kin."""
-    file = tmp_path / "bad.csv"
-    file.write_text(text)
-
-    assert_refused(call("egress", "--table", table, "--arrivals", file), "bad.csv", *words)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,133 @@
+"""One output port from a file, whatever its scheduler: timing, credits, departures, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from vlane.sim_top.arbiters import SCHEDULERS
+
+from tests.conftest import assert_refused, call
+
+_TABLES = """
+[dtable]
+entries = [[0, 30], [1, 5], [0, 30], [2, 80]]
+[drr]
+quantum = [10, 20, 30]
+[scfq]
+weight = [10, 20, 30]
+[sl2vl]
+row = [2, 0, 1, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15]
+"""
+
+
+@pytest.mark.slow
+def test_egress_models_agree_and_write_departures(table: Path, arrivals: Path, tmp_path: Path) -> None:
+    """Golden and hardware send the same packets in the same cycles, also under credits."""
+    room = tmp_path / "credits.csv"
+    room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
+    out = tmp_path / "departures.csv"
+
+    called = call("egress", "--table", table, "--arrivals", arrivals, "--credits", room, "--model", "both",
+                  "--departures", out, "--json")  # fmt: skip
+
+    done = called.json()
+    assert called.status == 0
+    assert done["equal"] is True
+    assert done["departures"] == str(out)
+    lines = out.read_text().splitlines()
+    assert lines[0] == "cycle,vl,bytes,list"
+    assert sum(lane["packets"] for lane in done["per_vl"]) == len(lines) - 1 == 400
+    assert {line.split(",")[3] for line in lines[1:]} == {"high", "low", "vl15"}
+    assert sum(lane["share"] for lane in done["per_vl"]) == pytest.approx(1)
+
+
+def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> None:
+    """A packet may start in its cycle of arrival and holds the link for its started blocks."""
+    file = tmp_path / "few.csv"
+    file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n40,0,64\n")
+
+    done = call("egress", "--table", table, "--arrivals", file, "--json").json()
+
+    assert done["departures"] == [
+        {"cycle": 10, "vl": 15, "bytes": 129, "list": "vl15"},
+        {"cycle": 13, "vl": 2, "bytes": 65, "list": "low"},
+        {"cycle": 15, "vl": 2, "bytes": 64, "list": "low"},
+        {"cycle": 40, "vl": 0, "bytes": 64, "list": "high"},
+    ]
+    assert {lane["vl"]: lane["max_wait_cycles"] for lane in done["per_vl"]} == {0: 0, 2: 5, 15: 0}
+
+
+def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -> None:
+    """Lane 3 is in no list; lane 0 has no credit."""
+    file, room = tmp_path / "few.csv", tmp_path / "room.csv"
+    file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
+    room.write_text("cycle,vl,blocks\n5,0,1\n")
+
+    done = call("egress", "--table", table, "--arrivals", file, "--credits", room, "--json").json()
+
+    assert [d["vl"] for d in done["departures"]] == [1]
+    assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 1, 1: 0, 3: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cycle,vl,bytes\n-1,0,64\n", [":2:", "cycle", "-1"]),
+        ("cycle,vl,bytes\n1,16,64\n", [":2:", "vl", "0 to 15", "16"]),
+        ("cycle,vl,bytes\n1,0,0\n", [":2:", "bytes", "1 to 4224", "0"]),
+        ("cycle,vl,bytes\n1,0,5000\n", [":2:", "bytes", "5000"]),
+        ("cycle,vl,bytes\n1,0\n", [":2:", "3 columns"]),
+        ("cycle,vl\n1,0\n", [":1:", "header"]),
+        ("cycle,vl,bytes\n1,x,64\n", [":2:", "vl", "x"]),
+        ("", ["empty"]),
+    ],
+)
+def test_bad_arrivals_are_refused(text: str, words: list[str], table: Path, tmp_path: Path) -> None:
+    """A CSV with a negative cycle and its kin."""
+    file = tmp_path / "bad.csv"
+    file.write_text(text)
+
+    assert_refused(call("egress", "--table", table, "--arrivals", file), "bad.csv", *words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", SCHEDULERS[1:])
+def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path, tmp_path: Path) -> None:
+    """Golden and hardware send the same packets in the same cycles, lanes behind a map, under credits."""
+    table, room = tmp_path / "table.toml", tmp_path / "credits.csv"
+    table.write_text(_TABLES)
+    room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
+
+    called = call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", arrivals, "--credits", room,
+                  "--model", "both", "--json")  # fmt: skip
+
+    done = called.json()
+    assert called.status == 0, called.err
+    assert done["equal"] is True
+    assert done["parameters"]["requesters"] == 3
+    assert sum(lane["packets"] for lane in done["per_vl"]) == 400
+    assert {departure["list"] for departure in done["departures"]} == {"none", "vl15"}
+
+
+def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
+    """A weight of 1 needs 66 turns before 66 blocks fit; nothing is left behind for want of an event."""
+    table, file = tmp_path / "table.toml", tmp_path / "one.csv"
+    table.write_text("[dtable]\nentries = [[0, 1]]\n")
+    file.write_text("cycle,vl,bytes\n10,0,4224\n10,1,64\n")
+
+    done = call("egress", "--scheduler", "dtable", "--table", table, "--arrivals", file, "--json").json()
+
+    assert done["departures"] == [{"cycle": 10 + 65, "vl": 0, "bytes": 4224, "list": "none"}]
+    assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 1}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "words"),
+    [("wfq", ["--scheduler", "vlarb, dtable, drr, scfq, rr", "wfq"]), ("drr", ["table.toml", "drr", "missing"])],
+)
+def test_scheduler_must_be_known_and_have_its_table(
+    scheduler: str, words: list[str], table: Path, arrivals: Path
+) -> None:
+    """The name is checked first, then that the file has its section."""
+    assert_refused(call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", arrivals), *words)
