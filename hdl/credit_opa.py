@@ -315,7 +315,7 @@ class CreditOPA(wiring.Component):
 
     def _hear(self, m: Module) -> None:
         """Put a return together from four LTPs, lowest bits first."""
-        heard, count = Signal(6), Signal(2)
+        heard, count = Signal(6, reset_less=True), Signal(2)
         whole = Signal(data.StructLayout({"code": unsigned(_CODE_BITS), "vl": unsigned(_VL_BITS)}))
         complete, named = Signal(), Signal()
         m.d.comb += [

