@@ -23,7 +23,8 @@ __all__ = ["CreditOPALink", "qualified"]
 
 (C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
-_TURN_BITS = 10
+_TURN_BITS, _PROGRAMMING = 11, 64
+"""Cycles of a turn in which anything comes, as a power of two; cycles in which limits are drawn, nothing sent."""
 
 
 class World(NamedTuple):
@@ -165,7 +166,7 @@ def _exchange(
 
 @kernel
 def _anything(given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
-    """Draw every input at random; by turns little comes back, or little is said, so that counters grow large."""
+    """Draw every input at random; by turns little comes back, or little is said: counters grow large."""
     vls = len(given.blocks)
     for lane in range(vls):
         given.blocks[lane] = below(bits, 128)
@@ -179,12 +180,17 @@ def _anything(given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> Non
         given.values[value] = below(bits, most)
     if below(bits, 2):
         given.values[golden.UNITS] &= 255
-    turn = (clock >> _TURN_BITS) & 3
+    turn, since = (clock >> _TURN_BITS) & 3, clock & ((1 << _TURN_BITS) - 1)
     if turn < 2:
-        given.values[golden.GRANT_VL], given.values[golden.FREED_VL] = below(bits, vls), below(bits, vls)
+        given.values[golden.GRANT_VL] = below(bits, vls)
         given.values[golden.TO_VL] = below(bits, vls)
+        given.values[golden.FREED_VL] = (clock >> _TURN_BITS) // 4 % vls
     if turn == 0:
         given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 4) == 0, below(bits, 8) == 0
+        given.flags[golden.APPLY] = since == _PROGRAMMING
+        if since <= _PROGRAMMING:
+            given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
+            given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
     if turn == 1:
         given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, below(bits, 64) == 0
 
@@ -214,7 +220,7 @@ def _fill(
         resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
             _anything(at_port, world.regs[0, W_CLOCK], bits)
-            resets = below(bits, 4096) == 0
+            resets = below(bits, 8192) == 0 or world.regs[0, W_CLOCK] & ((4 << _TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):
                 given.flags[:] = 0
