@@ -14,12 +14,13 @@ from typing import Any, TypeVar, cast
 
 from vlane.paths import build_dir
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "source_digest"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def _source_digest() -> str:
+def source_digest() -> str:
+    """Return a digest of all sources that compiled functions are made of."""
     here = Path(__file__).resolve().parent
     digest = hashlib.sha256()
     for folder in (here, here.parent / "tb"):
@@ -28,7 +29,7 @@ def _source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", _source_digest())))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", source_digest())))
 
 import numba  # noqa: E402 - it reads the folder's name when it is imported
 

@@ -16,7 +16,7 @@ from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, cut_whole, link_phases
-from vlane.tb.random_bits import below, draw, seeded
+from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS

@@ -16,7 +16,7 @@ from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
-from vlane.tb.random_bits import below, seeded
+from vlane.golden.random_bits import below, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 __all__ = ["CreditOPALink", "qualified"]

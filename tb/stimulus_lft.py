@@ -11,7 +11,7 @@ from vlane.golden import lft as golden
 from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, put
-from vlane.tb.random_bits import below, draw
+from vlane.golden.random_bits import below, draw
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 from vlane.tb.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 

@@ -12,7 +12,7 @@ from vlane.golden import vlbuffer as golden
 from vlane.golden.kernel import kernel
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
-from vlane.tb.random_bits import below, draw, seeded
+from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
 
 __all__ = ["BufferPhase", "BufferTraffic", "buffer_phases", "qualified"]

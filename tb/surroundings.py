@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
 from vlane.tb.packing import put
-from vlane.tb.random_bits import below, draw, seeded
+from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.traffic import CERTAIN, Statistics
 
 from vlane.egress import ListCode

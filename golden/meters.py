@@ -1,0 +1,107 @@
+"""What is measured of deliveries: counts, latencies and their histogram, per service level, in batches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import kernel
+from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
+
+__all__ = ["BATCHES", "Meters", "count_delivery", "latency_at", "new_meters"]
+
+BATCHES = 20
+"""Batches of the measured stretch, for the confidence of a mean."""
+
+SLS = 16
+_FINE_BITS = 5
+_BINS = 40 << _FINE_BITS
+(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN, FLIT_HOPS) = range(6)
+_TRACE_FIELDS = 8
+_PRIME, _FACTOR, _MASK = (1 << 31) - 1, 48271, (1 << 62) - 1
+
+
+class Meters(NamedTuple):
+    """Counters.
+
+    Parameters
+    ----------
+    window : array of int64, (2,)
+        First cycle that is measured, and the first that is not any more.
+    total : array of int64, (16 SLs, 6)
+        Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed, flits times switches.
+        Latencies and hops are of packets generated in the window.
+    batch : array of int64, (16 SLs, batches, 2)
+        Packets and sum of latencies of each batch.
+    histogram : array of int64, (16 SLs, bins)
+        Latencies: exact below 32, then 32 bins per power of two.
+    digest : array of int64, (2,)
+        Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
+    trace : array of int64, (rows, 8)
+        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches.
+    traced : array of int64, (1,)
+        Rows in use.
+    """
+
+    window: NDArray[np.int64]
+    total: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    digest: NDArray[np.int64]
+    trace: NDArray[np.int64]
+    traced: NDArray[np.int64]
+
+
+def new_meters(*, first: int, end: int, trace_rows: int = 0) -> Meters:
+    """Return zeroed meters for the cycles ``first`` to ``end`` - 1."""
+    return Meters(
+        np.array([first, end], np.int64), np.zeros((SLS, 6), np.int64), np.zeros((SLS, BATCHES, 2), np.int64),
+        np.zeros((SLS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def _bin_of(latency: int) -> int:
+    shift = 0
+    while latency >> shift >= 2 << _FINE_BITS:
+        shift += 1
+    return (shift << _FINE_BITS) + (latency >> shift)
+
+
+def latency_at(bin_number: int) -> int:
+    """Return the least latency of a bin."""
+    shift = max(0, (bin_number >> _FINE_BITS) - 1)
+    return (bin_number - (shift << _FINE_BITS)) << shift
+
+
+@kernel
+def count_delivery(meters: Meters, packet: NDArray[np.int64], cycle: int) -> None:
+    """Count a packet whose last flit is received in a cycle."""
+    sl, born, flits, hops = packet[SL], packet[BORN], packet[FLITS], packet[HOPS]
+    mixed = cycle % _PRIME
+    for part in (packet[SOURCE], packet[TARGET], sl, born % _PRIME, packet[DLID]):
+        mixed = (mixed * _FACTOR + part) % _PRIME
+    meters.digest[0] = (meters.digest[0] + mixed * mixed) & _MASK
+    meters.digest[1] += flits * hops
+    first, end = meters.window[0], meters.window[1]
+    if first <= cycle < end:
+        total = meters.total[sl]
+        total[PACKETS] += 1
+        total[FLITS_IN] += flits
+        if born >= first:
+            latency = cycle - born
+            total[LATENCY] += latency
+            total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
+            total[HOPS_IN] += hops
+            total[FLIT_HOPS] += flits * hops
+            number = (cycle - first) * BATCHES // (end - first)
+            meters.batch[sl, number, 0] += 1
+            meters.batch[sl, number, 1] += latency
+            meters.histogram[sl, _bin_of(latency)] += 1
+    if meters.traced[0] < len(meters.trace):
+        row = meters.trace[meters.traced[0]]
+        row[0], row[1], row[2], row[3] = packet[SOURCE], packet[TARGET], packet[DLID], sl
+        row[4], row[5], row[6], row[7] = flits, born, cycle, hops
+        meters.traced[0] += 1

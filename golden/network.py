@@ -1,0 +1,289 @@
+"""A network of switches and NICs, cycle by cycle (``docs/network.md``).
+
+Port ``q`` of the sending ends is port ``q`` of the switches, and behind those the NICs, one port each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.bits import lowest
+from vlane.golden.ib_switch import DROPPED, Switches, allocate, local_port, receive, switch_of
+from vlane.golden.kernel import kernel
+from vlane.golden.links import (
+    FREE_FROM,
+    LANE_OUT,
+    SETTLED,
+    Links,
+    queue_packet,
+    reserve,
+    returns_begin,
+    room_for_largest,
+    start_packet,
+)  # fmt: skip
+from vlane.golden.meters import Meters, count_delivery
+from vlane.golden.packets import (
+    BLOCKS,
+    BORN,
+    CLASS,
+    DLID,
+    EVENT,
+    FLITS,
+    HOPS,
+    IN_USE,
+    LANE,
+    NEXT,
+    NOBODY,
+    OUTPUT,
+    PLACE,
+    SL,
+    SLOTS,
+    SOURCE,
+    TARGET,
+    Packets,
+    free,
+    schedule,
+    spare,
+)  # fmt: skip
+from vlane.golden.sources import Sources, advance, draw_packet
+
+__all__ = ["DONE", "POOL_EMPTY", "STUCK", "TRACE_FULL", "Network", "Wiring", "run", "waiting_flits"]
+
+(TO_INPUT, TO_OUTPUT, TO_SINK) = range(3)
+(DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
+"""Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
+
+_ROUTED, _CROSSED = 2, 2
+"""Cycles from a flit's arrival to its first allocation; from a grant to the output's decision (stages IB RT; X)."""
+
+
+class Wiring(NamedTuple):
+    """Which port leads where.
+
+    Parameters
+    ----------
+    far : array of int64, (sending ends,)
+        Input port at the far end; -1 - n for NIC n; ``NOWHERE`` if there is no cable.
+    sender : array of int64, (switch ports,)
+        Sending end that an input hears.
+    feeder : array of int64, (NICs,)
+        Sending end that a NIC hears.
+    flight : array of int64, (sending ends,)
+        Cycles from one end to the other.
+    nic_vl : array of uint8, (NICs, 16)
+        VL of each SL at the NICs.
+    """
+
+    far: NDArray[np.int64]
+    sender: NDArray[np.int64]
+    feeder: NDArray[np.int64]
+    flight: NDArray[np.int64]
+    nic_vl: NDArray[np.uint8]
+
+
+NOWHERE = -(1 << 40)
+
+
+class Network(NamedTuple):
+    """Everything there is.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        Cables.
+    switches : Switches
+        Input sides and allocation.
+    links : Links
+        Output sides, of switches and NICs.
+    sources : Sources
+        What is generated.
+    meters : Meters
+        What is measured.
+    staged : array of int64, (NICs, classes)
+        Head of each application queue, once it is drawn.
+    awake : array of int64, (groups of ports,)
+        Sending ends that may have something to do, as bits, a switch's ports to a group.
+    grants : array of int64, (ports, 3)
+        Within a cycle: what a switch granted.
+    clock : array of int64, (2,)
+        The next cycle; the last one in which anything moved.
+    flit_bytes : int
+        Bytes of a flit.
+    patience : int
+        Cycles without any movement after which a network with packets in it is stuck.
+    """
+
+    wiring: Wiring
+    switches: Switches
+    links: Links
+    sources: Sources
+    meters: Meters
+    staged: NDArray[np.int64]
+    awake: NDArray[np.int64]
+    grants: NDArray[np.int64]
+    clock: NDArray[np.int64]
+    flit_bytes: int
+    patience: int
+
+
+NOW, MOVED = range(2)
+
+
+@kernel
+def _wake(net: Network, port: int) -> None:
+    net.awake[switch_of(net.switches, port)] |= 1 << local_port(net.switches, port)
+
+
+@kernel
+def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
+    """Make the packet that a class has due; it is the head of its application queue."""
+    sources = net.sources
+    to, dlid, sl, size = draw_packet(sources, nic, number, net.flit_bytes)
+    packet = spare(packets)
+    field = packets.field[packet]
+    field[BLOCKS], field[FLITS] = (size + 63) // 64, (size + net.flit_bytes - 1) // net.flit_bytes
+    field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
+    field[LANE] = int(net.wiring.nic_vl[nic, sl])
+    field[BORN], field[CLASS], field[HOPS] = sources.due[nic, number], number, 0
+    net.staged[nic, number] = packet
+    return packet
+
+
+@kernel
+def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
+    """Let a NIC take one packet, round robin over the classes, into its output buffer."""
+    sources, links = net.sources, net.links
+    port = len(net.wiring.sender) + nic
+    classes = sources.due.shape[1]
+    number = sources.last_class[nic]
+    for _ in range(classes):
+        number = number + 1 if number + 1 < classes else 0
+        if sources.due[nic, number] > cycle:
+            continue
+        packet = net.staged[nic, number]
+        if packet == NOBODY:
+            packet = _stage(net, packets, nic, number)
+        lane = packets.field[packet, LANE]
+        if room_for_largest(links, port, lane, cycle):
+            sources.last_class[nic] = number
+            net.staged[nic, number] = NOBODY
+            advance(sources, nic, number)
+            reserve(links, port, lane, packets.field[packet, BLOCKS])
+            schedule(packets, packet, cycle + 1, TO_OUTPUT, port)
+            return
+
+
+@kernel
+def waiting_flits(net: Network, packets: Packets) -> int:
+    """Count the flits generated before the next cycle that never left the application queues; they are lost for a run."""
+    flits = 0
+    for nic in range(net.staged.shape[0]):
+        for number in range(net.staged.shape[1]):
+            while net.sources.due[nic, number] < net.clock[NOW]:
+                packet = net.staged[nic, number]
+                if packet == NOBODY:
+                    packet = _stage(net, packets, nic, number)
+                net.staged[nic, number] = NOBODY
+                flits += packets.field[packet, FLITS]
+                free(packets, packet)
+                advance(net.sources, nic, number)
+    return flits
+
+
+@kernel
+def _events(net: Network, packets: Packets, cycle: int) -> None:
+    """Let happen what was to happen in this cycle."""
+    slot = cycle & (SLOTS - 1)
+    packet = packets.slot[slot]
+    packets.slot[slot] = NOBODY
+    while packet != NOBODY:
+        following = packets.field[packet, NEXT]
+        event, place = packets.field[packet, EVENT], packets.field[packet, PLACE]
+        if event == TO_INPUT:
+            receive(net.switches, packets, place, packet)
+        elif event == TO_OUTPUT:
+            queue_packet(net.links, packets, place, packets.field[packet, LANE], packet)
+            _wake(net, place)
+        else:
+            field = packets.field[packet]
+            if place >= 0:
+                port = net.wiring.feeder[place]
+                since = cycle + net.wiring.flight[port] + 1
+                returns_begin(net.links, port, cycle, since, field[LANE], field[FLITS], field[BLOCKS])
+                count_delivery(net.meters, field, cycle + field[FLITS] - 1)
+            free(packets, packet)
+        packet = following
+
+
+@kernel
+def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
+    """Run a switch's allocation, and send what it granted on its way."""
+    count = allocate(net.switches, net.links, packets, switch, cycle, net.grants)
+    for index in range(count):
+        port, packet, lane = net.grants[index, 0], net.grants[index, 1], net.grants[index, 2]
+        field = packets.field[packet]
+        sender = net.wiring.sender[port]
+        since = cycle + 2 + net.wiring.flight[sender]
+        returns_begin(net.links, sender, cycle, since, lane, field[FLITS], field[BLOCKS])
+        if field[OUTPUT] == DROPPED:
+            schedule(packets, packet, cycle + _CROSSED, TO_SINK, NOBODY)
+        else:
+            to = (switch << net.switches.port_bits) + field[OUTPUT]
+            schedule(packets, packet, cycle + _CROSSED, TO_OUTPUT, to)
+    if count:
+        net.clock[MOVED] = cycle
+
+
+@kernel
+def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
+    """Run the schedulers of a group of sending ends whose links are free."""
+    links, wiring = net.links, net.wiring
+    left = net.awake[group]
+    while left != 0:
+        member = lowest(left)
+        left &= left - 1
+        port = (group << net.switches.port_bits) + member
+        if links.regs[port, FREE_FROM] > cycle:
+            continue
+        packet = start_packet(links, packets, port, cycle)
+        if packet == NOBODY:
+            if links.queues.lanes[port] == 0 and links.regs[port, SETTLED] != 0:
+                net.awake[group] &= ~(1 << member)
+            continue
+        net.clock[MOVED] = cycle
+        packets.field[packet, LANE] = links.regs[port, LANE_OUT]
+        far = wiring.far[port]
+        if far >= 0:
+            schedule(packets, packet, cycle + wiring.flight[port] + _ROUTED, TO_INPUT, far)
+        else:
+            schedule(packets, packet, cycle + wiring.flight[port], TO_SINK, -1 - far)
+
+
+@kernel
+def run(net: Network, packets: Packets, end: int) -> int:
+    """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
+    nics, switches = len(net.wiring.feeder), len(net.switches.waiting)
+    while net.clock[NOW] < end:
+        cycle = net.clock[NOW]
+        if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
+            return POOL_EMPTY
+        if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < nics:
+            return TRACE_FULL
+        _events(net, packets, cycle)
+        for switch in range(switches):
+            if net.switches.waiting[switch] != 0:
+                _switch(net, packets, switch, cycle)
+        for nic in range(nics):
+            if net.sources.earliest[nic] <= cycle:
+                _inject(net, packets, nic, cycle)
+        for group in range(len(net.awake)):
+            if net.awake[group] != 0:
+                _send(net, packets, group, cycle)
+        if packets.regs[IN_USE] == 0:
+            net.clock[MOVED] = cycle
+        elif cycle - net.clock[MOVED] > net.patience:
+            return STUCK
+        net.clock[NOW] = cycle + 1
+    return DONE

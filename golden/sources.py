@@ -1,0 +1,274 @@
+"""Traffic of every NIC: when packets are generated, how large they are, where they go.
+
+A class of traffic is a queue of its own at every NIC, without bound: what has been generated but not yet taken
+is a moment in the past, not a packet in memory. Each (NIC, class) draws from a random sequence of its own, so
+what it generates does not depend on when the network takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import below, draw, seeded
+
+__all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packet", "mean_flits", "new_sources"]
+
+NEVER = 1 << 60
+_TABLE = 1024
+_ONE = 1 << 62
+_CERTAIN = 1 << 30
+_SLS = 16
+PATH_SL = -1
+"""SL of a class whose packets take the SL of their path."""
+
+(UNIFORM, TO_OTHERS, BY_TABLE) = range(3)
+(HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, PERIOD) = range(8)
+
+
+@dataclass(frozen=True)
+class TrafficClass:
+    """Traffic of one kind, at every NIC alike.
+
+    Parameters
+    ----------
+    sl : int
+        Service level; ``PATH_SL`` for that of the path.
+    load : float
+        Flits per cycle and NIC, 0 to 1.
+    least_bytes, most_bytes : int
+        Packet sizes, LRH to VCRC, drawn evenly.
+    pattern : sequence of int or str
+        Destination of each NIC, -1 for none; ``uniform`` draws among all, ``others`` among all but the source.
+    hot_share : float
+        Share of the packets that go to one of the hot hosts.
+    hot_hosts : tuple of int
+        Those.
+    burst : int
+        Packets generated at once.
+    regular : bool
+        Packets come at equal distances (CBR) instead of at random (Bernoulli).
+    """
+
+    sl: int
+    load: float
+    least_bytes: int
+    most_bytes: int
+    pattern: str | tuple[int, ...] = "uniform"
+    hot_share: float = 0.0
+    hot_hosts: tuple[int, ...] = ()
+    burst: int = 1
+    regular: bool = False
+
+
+class Sources(NamedTuple):
+    """All NICs' traffic.
+
+    Parameters
+    ----------
+    setting : array of int64, (classes, 8)
+        What each class is.
+    patience : array of int64, (classes, 1024)
+        Chance, out of 2**62, that the next packet is more than so many cycles away.
+    target : array of int64, (classes, NICs)
+        Destinations of classes that have a table.
+    hot : array of int64, (classes, hot hosts)
+        Hot hosts.
+    due : array of int64, (NICs, classes)
+        Cycle of generation of the next packet.
+    fraction : array of int64, (NICs, classes)
+        Of CBR: 2**32nds of a cycle beyond.
+    left : array of int64, (NICs, classes)
+        Packets of the burst still to come.
+    bits : array of uint64, (NICs, classes, 1)
+        Random sequences.
+    earliest : array of int64, (NICs,)
+        Least of ``due``.
+    last_class : array of int64, (NICs,)
+        Class that each NIC took a packet from last.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has.
+    path_sl : array of uint8, (NICs, NICs) or (0, 0)
+        SL of each path, for classes whose SL is ``PATH_SL``.
+    generated : array of int64, (16 SLs, 2)
+        Packets and flits generated in the measured stretch.
+    window : array of int64, (2,)
+        First cycle of that stretch, and the first after it.
+    """
+
+    setting: NDArray[np.int64]
+    patience: NDArray[np.int64]
+    target: NDArray[np.int64]
+    hot: NDArray[np.int64]
+    due: NDArray[np.int64]
+    fraction: NDArray[np.int64]
+    left: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    earliest: NDArray[np.int64]
+    last_class: NDArray[np.int64]
+    lids: NDArray[np.int64]
+    path_sl: NDArray[np.uint8]
+    generated: NDArray[np.int64]
+    window: NDArray[np.int64]
+
+
+def new_sources(
+    classes: Sequence[TrafficClass],
+    *,
+    nics: int,
+    flit_bytes: int,
+    seed: int,
+    lids: NDArray[np.int64],
+    window: tuple[int, int],
+    path_sl: NDArray[np.uint8] | None = None,
+) -> Sources:
+    """Return sources before cycle 0.
+
+    Parameters
+    ----------
+    classes : sequence of TrafficClass
+        At least one.
+    nics : int
+        NICs.
+    flit_bytes : int
+        Bytes of a flit.
+    seed : int
+        Of all random sequences.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has: a packet takes any of them.
+    window : (int, int)
+        First cycle in which generated packets are counted, and the first in which they are not any more.
+    path_sl : array of uint8, (NICs, NICs), optional
+        SL of each path; needed if a class's SL is ``PATH_SL``.
+    """
+    count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
+    sources = Sources(
+        np.zeros((count, 8), np.int64), np.zeros((count, _TABLE), np.int64), np.full((count, nics), -1, np.int64),
+        np.zeros((count, hosts), np.int64), np.full((nics, count), NEVER, np.int64), np.zeros((nics, count), np.int64),
+        np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
+        np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
+        np.zeros((_SLS, 2), np.int64), np.array(window, np.int64),
+    )  # fmt: skip
+    for number, each in enumerate(classes):
+        _set_class(sources, number, each, flit_bytes)
+        for nic in range(nics):
+            sources.bits[nic, number] = seeded(seed, nic, number)
+            idle = each.load <= 0 or (sources.setting[number, KIND] == BY_TABLE and sources.target[number, nic] < 0)
+            if not idle:
+                sources.due[nic, number] = first_due(sources, nic, number)
+    sources.earliest[:] = sources.due.min(axis=1)
+    return sources
+
+
+def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
+    """Return the mean flits of a class's packets."""
+    sizes = np.arange(each.least_bytes, each.most_bytes + 1)
+    return float((-(-sizes // flit_bytes)).mean())
+
+
+def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: int) -> None:
+    kinds = {"uniform": UNIFORM, "others": TO_OTHERS}
+    kind = kinds[each.pattern] if isinstance(each.pattern, str) else BY_TABLE
+    if kind == BY_TABLE:
+        sources.target[number] = each.pattern
+    chance = each.load / mean_flits(each, flit_bytes) / each.burst
+    hot = int(each.hot_share * _CERTAIN) if each.hot_hosts else 0
+    sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
+    period = round((1 << 32) / chance) if each.regular and chance > 0 else 0
+    sources.setting[number] = (
+        len(each.hot_hosts),
+        kind,
+        each.sl,
+        each.least_bytes,
+        each.most_bytes,
+        each.burst,
+        hot,
+        period,
+    )
+    longer = 1.0
+    for cycles in range(_TABLE):
+        longer *= 1.0 - chance
+        sources.patience[number, cycles] = int(longer * _ONE)
+
+
+@kernel
+def _gap(sources: Sources, nic: int, number: int) -> int:
+    """Draw the cycles to the next packet, at least 1; geometric, from a table, so the same on every machine."""
+    table, gap = sources.patience[number], 1
+    while True:
+        drawn = draw(sources.bits[nic, number])
+        if drawn >= table[0]:
+            return gap
+        if drawn < table[_TABLE - 1]:
+            gap += _TABLE
+            continue
+        low, high = 0, _TABLE - 1  # drawn is below table[low], not below table[high]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if drawn < table[middle]:
+                low = middle
+            else:
+                high = middle
+        return gap + high
+
+
+@kernel
+def first_due(sources: Sources, nic: int, number: int) -> int:
+    """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
+    sources.left[nic, number] = sources.setting[number, BURST]
+    period = sources.setting[number, PERIOD]
+    if period == 0:
+        return _gap(sources, nic, number) - 1
+    return (period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32
+
+
+@kernel
+def advance(sources: Sources, nic: int, number: int) -> None:
+    """Go on to the next packet of a class; ``due`` is its cycle of generation."""
+    sources.left[nic, number] -= 1
+    if sources.left[nic, number] == 0:
+        setting = sources.setting[number]
+        sources.left[nic, number] = setting[BURST]
+        if setting[PERIOD] == 0:
+            sources.due[nic, number] += _gap(sources, nic, number)
+        else:
+            exact = sources.fraction[nic, number] + setting[PERIOD]
+            sources.due[nic, number] += exact >> 32
+            sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+        earliest = sources.due[nic, 0]
+        for other in range(1, sources.due.shape[1]):
+            earliest = min(earliest, sources.due[nic, other])
+        sources.earliest[nic] = earliest
+
+
+@kernel
+def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tuple[int, int, int, int]:
+    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes)."""
+    setting, bits = sources.setting[number], sources.bits[nic, number]
+    nics = sources.due.shape[0]
+    if setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
+        to = sources.hot[number, below(bits, setting[HOTS])]
+    elif setting[KIND] == UNIFORM:
+        to = below(bits, nics)
+    elif setting[KIND] == TO_OTHERS:
+        to = below(bits, nics - 1)
+        to += to >= nic
+    else:
+        to = sources.target[number, nic]
+    size = setting[LEAST]
+    if setting[MOST] > size:
+        size += below(bits, setting[MOST] - size + 1)
+    dlid = sources.lids[to, 0]
+    if sources.lids[to, 1] > 1:
+        dlid += below(bits, sources.lids[to, 1])
+    sl = setting[CLASS_SL]
+    if sl == PATH_SL:
+        sl = int(sources.path_sl[nic, to])
+    if sources.window[0] <= sources.due[nic, number] < sources.window[1]:
+        sources.generated[sl, 0] += 1
+        sources.generated[sl, 1] += (size + flit_bytes - 1) // flit_bytes
+    return to, dlid, sl, size

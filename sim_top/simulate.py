@@ -1,0 +1,339 @@
+"""Runs of a study: each on its own, several at a time, kept as they finish, resumed where they stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from vlane.golden.kernel import source_digest
+from vlane.golden.meters import BATCHES, Meters, latency_at
+from vlane.golden.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, run, waiting_flits
+from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, grown, new_packets
+from vlane.sim_top.world import World, check_world, make_network, make_world, show_end
+
+from vlane.files import write_whole
+from vlane.study import Study, read_study
+
+__all__ = ["PerSL", "RunResult", "StuckError", "run_study", "simulate"]
+
+_STUDENT_95 = 2.093  # of 19 degrees of freedom: BATCHES - 1
+_SATURATED_SHARE = 0.02
+_TRACE_ROWS = 1 << 16
+_TRACE_COLUMNS = ("source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches")
+
+
+class StuckError(RuntimeError):
+    """Nothing moves any more although packets are there; says who waits for whom."""
+
+
+@dataclass(frozen=True)
+class PerSL:
+    """What a service level got, in the measured stretch.
+
+    Parameters
+    ----------
+    sl, packets : int
+        The level; packets received.
+    offered, accepted : float
+        Flits generated and received per cycle and host.
+    latency_mean_cycles, latency_ci95_cycles : float
+        From generation to the reception of the last flit; half the width of the 95 % confidence interval (batch
+        means). ``None`` without packets, or for the interval with empty batches.
+    latency_p50, latency_p99, latency_max : int or None
+        In cycles; percentiles to 3 %.
+    mean_switches : float
+        Switches passed.
+    """
+
+    sl: int
+    packets: int
+    offered: float
+    accepted: float
+    latency_mean_cycles: float | None
+    latency_ci95_cycles: float | None
+    latency_p50: int | None
+    latency_p99: int | None
+    latency_max: int | None
+    mean_switches: float | None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run.
+
+    Parameters
+    ----------
+    load : float
+        Asked, flits per cycle and host.
+    seed, cycles : int
+        Of the run; all its cycles.
+    saturated : bool
+        Whether the application queues grew: more than 2 % of what was generated never left them.
+    offered, accepted : float
+        All service levels together.
+    flit_hops : int
+        Flits delivered times switches passed, in all cycles.
+    flit_hops_per_second : float
+        Per CPU second.
+    seconds : float
+        CPU time.
+    peak_mib : float
+        Memory of the process, at most.
+    digest : str
+        Of every delivery and its cycle.
+    link_utilisation_mean, link_utilisation_max : float
+        Of the links between switches, in all cycles.
+    per_sl : list of PerSL
+        Levels that had traffic.
+    """
+
+    load: float
+    seed: int
+    cycles: int
+    saturated: bool
+    offered: float
+    accepted: float
+    flit_hops: int
+    flit_hops_per_second: float
+    seconds: float
+    peak_mib: float
+    digest: str
+    link_utilisation_mean: float
+    link_utilisation_max: float
+    per_sl: list[PerSL]
+
+
+def simulate(world: World, *, load: float, seed: int, trace: Path | None = None) -> RunResult:
+    """Make one run.
+
+    Parameters
+    ----------
+    trace : Path, optional
+        Parquet file of every delivery.
+
+    Raises
+    ------
+    StuckError
+        If nothing moves for ``stuck_cycles``.
+    """
+    net = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
+    packets = new_packets(1 << 14)
+    _warm_compile(net, packets)
+    frames: list[pl.DataFrame] = []
+    start = time.thread_time()
+    end = world.study.run.cycles
+    while (reason := run(net, packets, end)) != DONE:
+        if reason == POOL_EMPTY:
+            packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+        elif reason == TRACE_FULL:
+            frames.append(_traced(net.meters))
+        elif reason == STUCK:
+            raise StuckError(_waiting_chain(world, net, packets))
+    seconds = time.thread_time() - start
+    if trace:
+        frames.append(_traced(net.meters))
+        _write_parquet(pl.concat(frames), trace)
+    return _result(world, net, packets, load=load, seed=seed, seconds=seconds)
+
+
+def _warm_compile(net: Network, packets: Packets) -> None:
+    """Compile before time is taken; no cycle is run."""
+    run(net, packets, 0)
+
+
+def _traced(meters: Meters) -> pl.DataFrame:
+    rows = meters.trace[: meters.traced[0]]
+    frame = pl.DataFrame({name: rows[:, column].copy() for column, name in enumerate(_TRACE_COLUMNS)})
+    meters.traced[0] = 0
+    return frame
+
+
+def _result(world: World, net: Network, packets: Packets, *, load: float, seed: int, seconds: float) -> RunResult:
+    study, hosts = world.study, len(world.topology.hosts)
+    measured = (study.run.cycles - study.run.warm_up_cycles) * hosts
+    left = waiting_flits(net, packets)
+    generated, received = net.sources.generated, net.meters.total
+    used = [sl for sl in range(len(generated)) if generated[sl, 0] or received[sl, 0]]
+    inner = net.links.sent[net.wiring.far >= 0, 1][: -hosts or None] / study.run.cycles
+    flit_hops = int(net.meters.digest[1])
+    whole = float(generated[:, 1].sum())
+    return RunResult(
+        load=load,
+        seed=seed,
+        cycles=study.run.cycles,
+        saturated=bool(left > _SATURATED_SHARE * max(whole, 1.0) and left > 2 * hosts * max(world.buffers.largest)),
+        offered=whole / measured,
+        accepted=float(received[:, 1].sum()) / measured,
+        flit_hops=flit_hops,
+        flit_hops_per_second=flit_hops / max(seconds, 1e-9),
+        seconds=seconds,
+        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        digest=f"{int(net.meters.digest[0]):016x}",
+        link_utilisation_mean=float(inner.mean()) if len(inner) else 0.0,
+        link_utilisation_max=float(inner.max()) if len(inner) else 0.0,
+        per_sl=[_per_sl(net, sl, measured) for sl in used],
+    )
+
+
+def _per_sl(net: Network, sl: int, measured: int) -> PerSL:
+    packets, flits, latency, most, hops, _ = (int(value) for value in net.meters.total[sl])
+    histogram, batch = net.meters.histogram[sl], net.meters.batch[sl]
+    timed = int(histogram.sum())
+    interval = None
+    if timed and batch[:, 0].min() > 0:
+        means = batch[:, 1] / batch[:, 0]
+        interval = float(_STUDENT_95 * means.std(ddof=1) / np.sqrt(BATCHES))
+    return PerSL(
+        sl, packets, int(net.sources.generated[sl, 1]) / measured, flits / measured,
+        latency / timed if timed else None, interval, _percentile(histogram, 0.5), _percentile(histogram, 0.99),
+        most if timed else None, hops / timed if timed else None,
+    )  # fmt: skip
+
+
+def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
+    whole = int(histogram.sum())
+    if not whole:
+        return None
+    return latency_at(int(np.searchsorted(np.cumsum(histogram), share * whole)))
+
+
+def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
+    """Say for one blocked head after the other what it waits for, until one comes again."""
+    queues, bits = net.switches.queues, net.switches.port_bits
+    blocked = np.argwhere(queues.head != NOBODY)
+    held = int(packets.regs[IN_USE])
+    steps: list[str] = []
+    seen: set[int] = set()
+    port = int(blocked[0][0]) if len(blocked) else -1
+    while port >= 0 and port not in seen:
+        seen.add(port)
+        lane = int(np.flatnonzero(queues.head[port] != NOBODY)[0])
+        output = (port >> bits << bits) + int(packets.field[queues.head[port, lane], OUTPUT])
+        steps.append(f"{show_end(world.topology, port, net)} VL {lane} waits for {show_end(world.topology, output, net)}")
+        far = int(net.wiring.far[output])
+        port = far if far >= 0 and (queues.head[far] != NOBODY).any() else -1
+    return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
+
+
+def run_study(
+    path: Path, out: Path, *, jobs: int, resume: bool, trace: bool, told: Callable[[RunResult, int, int], None]
+) -> list[RunResult]:
+    """Make all runs of a study file, and keep each as it finishes; return them by load and seed.
+
+    Parameters
+    ----------
+    path : Path
+        Study file.
+    out : Path
+        Folder for ``results.parquet``, and ``runs/`` with a file for each run.
+    jobs : int
+        Runs at a time, each in a process of its own if more than 1.
+    resume : bool
+        Whether finished runs of the same study are taken as they are.
+    trace : bool
+        Whether each run writes its deliveries.
+    told : callable
+        Called with (result, runs finished, runs in all).
+    """
+    study = read_study(path)
+    check_world(make_world(study, path.parent))
+    (out / "runs").mkdir(parents=True, exist_ok=True)
+    key = _key(study, path)
+    wanted = [(load, seed) for load in study.run.loads for seed in study.run.seeds]
+    done: dict[tuple[float, int], RunResult] = {}
+    for load, seed in wanted if resume else []:
+        kept = _kept(out, load, seed, key)
+        if kept and (not trace or _trace_file(out, load, seed).exists()):
+            done[load, seed] = kept
+            told(kept, len(done), len(wanted))
+    missing = [each for each in wanted if each not in done]
+    for result in _made(path, out, missing, jobs, trace=trace, key=key):
+        done[result.load, result.seed] = result
+        told(result, len(done), len(wanted))
+    results = [done[each] for each in wanted]
+    _write_parquet(_frame(results), out / "results.parquet")
+    return results
+
+
+def _made(
+    path: Path, out: Path, missing: list[tuple[float, int]], jobs: int, *, trace: bool, key: str
+) -> Iterator[RunResult]:
+    if jobs == 1 or len(missing) < 2:
+        for load, seed in missing:
+            yield _one(path, out, load, seed, trace, key)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(_one, path, out, load, seed, trace, key) for load, seed in missing]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _one(path: Path, out: Path, load: float, seed: int, trace: bool, key: str) -> RunResult:  # noqa: FBT001 - pickled
+    world = make_world(read_study(path), path.parent)
+    result = simulate(world, load=load, seed=seed, trace=_trace_file(out, load, seed) if trace else None)
+    text = json.dumps({"key": key, "result": asdict(result)}, indent=1)
+    write_whole(_run_file(out, load, seed), text + "\n", option="--out")
+    return result
+
+
+def _run_file(out: Path, load: float, seed: int) -> Path:
+    return out / "runs" / f"load{load:g}-seed{seed}.json"
+
+
+def _trace_file(out: Path, load: float, seed: int) -> Path:
+    return out / "runs" / f"load{load:g}-seed{seed}.trace.parquet"
+
+
+def _key(study: Study, path: Path) -> str:
+    """Return what a kept run must have been made with: the study, files it names, and the model's source."""
+    digest = hashlib.sha256(source_digest().encode())
+    digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
+    named = [study.scheduler.table, getattr(study.network, "file", None)]
+    for name in filter(None, named):
+        digest.update((path.parent / name).read_bytes())
+    folder = getattr(study.network, "folder", None)
+    for file in sorted((path.parent / folder).rglob("*")) if folder else []:
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _kept(out: Path, load: float, seed: int, key: str) -> RunResult | None:
+    try:
+        document = json.loads(_run_file(out, load, seed).read_text())
+        if document["key"] != key:
+            return None
+        result = document["result"]
+        return RunResult(**{**result, "per_sl": [PerSL(**each) for each in result["per_sl"]]})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _frame(results: list[RunResult]) -> pl.DataFrame:
+    """Return a row per run and service level."""
+    rows: list[dict[str, Any]] = []
+    for result in results:
+        whole = {f"run_{name}": value for name, value in asdict(result).items() if name != "per_sl"}
+        rows += [{**whole, **asdict(each)} for each in result.per_sl]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
+    part = file.with_name(f"{file.name}.part")
+    frame.write_parquet(part)
+    part.replace(file)

@@ -1,0 +1,262 @@
+"""A study's network: from its file to a network at rest, checked for circles of waiting links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden import topology as topologies
+from vlane.golden.assembly import Buffers, PortSettings, assemble
+from vlane.golden.captured import Captured, from_fabric
+from vlane.golden.dependencies import find_cycle, follow_paths
+from vlane.golden.meters import new_meters
+from vlane.golden.network import Network
+from vlane.golden.patterns import PERMUTATIONS, permutation
+from vlane.golden.routing import Routes, dimension_order, dmodk, up_down, valiant
+from vlane.golden.sources import PATH_SL, TrafficClass, new_sources
+from vlane.golden.topology import Topology
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.schedule import schedule_writes
+from vlane.tb.stimulus_vlarb import writes_of
+
+from vlane.errors import InputError
+from vlane.fabric.capture import load_fabric
+from vlane.study import Study
+from vlane.tables import read_tables
+from vlane.units import blocks_of
+
+__all__ = ["World", "check_world", "make_network", "make_world", "show_end"]
+
+_SLS = 16
+_NO_VL = 15
+
+
+@dataclass(frozen=True)
+class World:
+    """What all runs of a study share.
+
+    Parameters
+    ----------
+    study : Study
+        The file.
+    topology : Topology
+        Cables.
+    routes : Routes
+        Tables.
+    path_sl : array of uint8
+        SL of each path; empty if the traffic's classes say it.
+    data_vls : int
+        Lanes of every port.
+    buffers : Buffers
+        Room.
+    settings : PortSettings
+        Schedulers.
+    """
+
+    study: Study
+    topology: Topology
+    routes: Routes
+    path_sl: NDArray[np.uint8]
+    data_vls: int
+    buffers: Buffers
+    settings: PortSettings
+
+
+def make_world(study: Study, base: Path) -> World:
+    """Return what a study describes; files are named from the folder ``base``.
+
+    Raises
+    ------
+    InputError
+        If something does not fit together.
+    """
+    captured = None
+    if study.network.topology == "fabric":
+        captured = from_fabric(load_fabric(base / study.network.folder))
+        topology, routes, lanes = captured.topology, captured.routes, captured.data_vls
+    else:
+        topology = _topology(study.network, base)
+        lanes = study.link.data_vls or _named_lanes(study)
+        routes = _routes(study, topology, lanes)
+    _check_traffic(study, topology, captured)
+    sizes = _buffers(study, routes, lanes)
+    return World(
+        study, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes, sizes,
+        _settings(study, lanes, base, captured),
+    )  # fmt: skip
+
+
+def _topology(network: Any, base: Path) -> Topology:
+    if network.topology == "tree":
+        return topologies.tree(network.k, network.n)
+    if network.topology == "torus":
+        return topologies.torus(tuple(network.size), hosts=network.hosts_per_switch, trunks=network.trunks)
+    if network.topology == "irregular":
+        return topologies.irregular(
+            network.switches, ports=network.ports, hosts=network.hosts_per_switch, seed=network.seed
+        )
+    if network.topology == "dumbbell":
+        return topologies.dumbbell(network.left, network.right, trunks=network.trunks)
+    return topologies.read_edges(base / network.file)
+
+
+def _named_lanes(study: Study) -> int:
+    """Return as many lanes as the study's SLs take."""
+    sls = [each.sl for each in study.traffic if isinstance(each.sl, int)]
+    if getattr(study.network, "routing", "") == "dor":
+        return 2 * (max(sls) + 1)
+    row = study.link.vl_of_sl
+    return max(row[sl] if row else sl for sl in sls if not row or row[sl] != _NO_VL) + 1
+
+
+def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
+    routing = study.network.routing  # type: ignore[union-attr]
+    if routing == "dor":
+        if study.link.vl_of_sl is not None:
+            raise InputError("link.vl_of_sl", "left out with routing dor, which gives each SL two VLs", "given")
+        if lanes % 2:
+            raise InputError("link.data_vls", "even with routing dor", lanes)
+        return dimension_order(topology, lanes // 2)
+    row = study.link.vl_of_sl
+    vls = tuple(row) if row else tuple(sl if sl < lanes else _NO_VL for sl in range(_SLS))
+    if routing == "updown":
+        return up_down(topology, vls, root=getattr(study.network, "root", 0))
+    return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
+
+
+def _check_traffic(study: Study, topology: Topology, captured: Captured | None) -> None:
+    for number, each in enumerate(study.traffic):
+        if each.sl == "path" and captured is None:
+            raise InputError(f"traffic.{number}.sl", "0 to 15; only a captured fabric has path SLs", each.sl)
+        for host in each.hot_hosts:
+            if host >= len(topology.hosts):
+                raise InputError(f"traffic.{number}.hot_hosts", f"0 to {len(topology.hosts) - 1}", host)
+
+
+def _buffers(study: Study, routes: Routes, lanes: int) -> Buffers:
+    largest = [1] * lanes
+    for each in study.traffic:
+        blocks = blocks_of(each.sizes[1])
+        for lane in _lanes_of(each.sl, routes, lanes):
+            largest[lane] = max(largest[lane], blocks)
+    room = study.buffers
+    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, tuple(largest))
+    spare = room.blocks - sum(least)
+    most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(max(spare, 0) + each for each in least))
+    return Buffers(room.blocks, least, most, tuple(largest))
+
+
+def _lanes_of(sl: int | str, routes: Routes, lanes: int) -> set[int]:
+    """Return every lane that packets of an SL may take."""
+    if routes.by_lane and isinstance(sl, int):
+        first = int(routes.nic_vl[0, sl])
+        return {first, first | 1} & set(range(lanes))
+    wanted = slice(None) if sl == "path" else sl
+    named = {*np.unique(routes.vl[..., wanted]).tolist(), *np.unique(routes.nic_vl[..., wanted]).tolist()}
+    return {int(lane) for lane in named} & set(range(lanes))
+
+
+def _per_lane(
+    field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]
+) -> tuple[int, ...]:
+    if given is None:
+        return default
+    if isinstance(given, int):
+        return (given,) * lanes
+    if len(given) != lanes:
+        raise InputError(f"buffers.{field}", f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
+    return tuple(given)
+
+
+def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
+    name, block = study.scheduler.name, BLOCKS[study.scheduler.name]
+    words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
+    if name == "vlarb" and captured and study.scheduler.table is None:
+        tables = [*captured.vlarb.values(), *captured.host_vlarb.values()]
+        longest = max((max(len(table.high), len(table.low)) for table in tables), default=1)
+        parameters = block.parameters(words, {"data_vls": lanes, "entries": max(1, longest), "vl15": False})
+        entries = parameters["entries"]
+        missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
+        if missing:
+            raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
+        return PortSettings(
+            name, {"entries": entries}, (),
+            {port: writes_of(table, entries) for port, table in captured.vlarb.items()},
+            {host: writes_of(table, entries) for host, table in captured.host_vlarb.items()},
+        )  # fmt: skip
+    if study.scheduler.table is None:
+        if name != "rr":
+            raise InputError("scheduler.table", f"given with {name}", "missing")
+        return PortSettings(name, {"requesters": 0})
+    file = base / study.scheduler.table
+    tables = read_tables(file, needed="" if name == "rr" else name)
+    if name == "vlarb" and tables.vlarb:
+        longest = max(len(tables.vlarb.high), len(tables.vlarb.low), 1)
+        parameters = block.parameters(words, {"data_vls": lanes, "entries": longest, "vl15": False})
+        return PortSettings(name, {"entries": parameters["entries"]}, writes_of(tables.vlarb, parameters["entries"]))
+    shape: dict[str, Any] = {"data_vls": max(2, lanes), "vl15": False}
+    if tables.dtable and name == "dtable":
+        shape["entries"] = next(size for size in (32, 64, 128) if size >= len(tables.dtable.entries))
+    if tables.sl2vl:
+        shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
+    parameters = block.parameters(words, shape)
+    if parameters["data_vls"] != lanes:
+        raise InputError("link.data_vls", f"at least 2 with {name}", lanes)
+    kept = {key: value for key, value in parameters.items() if key not in {"data_vls", "vl15"}}
+    return PortSettings(name, kept, schedule_writes(tables, name, parameters, str(file)))
+
+
+def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
+    """Return the network of one run, at rest."""
+    study, flit = world.study, world.study.link.flit_bytes
+    window = (study.run.warm_up_cycles, study.run.cycles)
+    classes = [
+        TrafficClass(
+            PATH_SL if each.sl == "path" else int(each.sl), load * each.share, *each.sizes,
+            permutation(each.pattern, world.topology) if each.pattern in PERMUTATIONS else each.pattern,
+            each.hot_share, tuple(each.hot_hosts), each.burst, each.regular,
+        )
+        for each in study.traffic
+    ]  # fmt: skip
+    sources = new_sources(
+        classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids, window=window,
+        path_sl=world.path_sl,
+    )  # fmt: skip
+    return assemble(
+        world.topology, world.routes, world.buffers, world.settings, sources,
+        new_meters(first=window[0], end=window[1], trace_rows=trace_rows),
+        flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
+    )  # fmt: skip
+
+
+def check_world(world: World) -> NDArray[np.int64]:
+    """Refuse tables that lose packets or chain links into a circle; return the switches passed from NIC to NIC.
+
+    Raises
+    ------
+    InputError
+        Naming a path that does not arrive, or the circle.
+    """
+    net = make_network(world, load=world.study.run.loads[0], seed=1)
+    sls = np.array(sorted({each.sl for each in world.study.traffic if isinstance(each.sl, int)}), np.int64)
+    path_sl = world.path_sl if any(each.sl == "path" for each in world.study.traffic) else world.path_sl[:0, :0]
+    paths = follow_paths(net, sls, path_sl)
+    if paths.lost[0]:
+        first = f"from host {paths.lost[1]} to LID {paths.lost[2]}"
+        raise InputError("routes", "tables by which every path arrives", f"{paths.lost[0]} that do not, one {first}")
+    circle = find_cycle(net, paths)
+    if circle:
+        steps = [f"{show_end(world.topology, end, net)} VL {lane}" for end, lane in (*circle, circle[0])]
+        raise InputError("routes", "free of circles of links that wait for each other", " -> ".join(steps))
+    return paths.hops
+
+
+def show_end(topology: Topology, end: int, net: Network) -> str:
+    """Return a sending end as a person names it, ports from 1."""
+    bits = net.switches.port_bits
+    if end >= topology.switches << bits:
+        return f"host {end - (topology.switches << bits)}"
+    return f"switch {end >> bits} port {(end & ((1 << bits) - 1)) + 1}"

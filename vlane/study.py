@@ -1,0 +1,207 @@
+"""Study files: a network, its buffers and schedulers, the traffic, and which runs to make (``docs/network.md``)."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from vlane.errors import InputError
+from vlane.units import MAX_PACKET_BYTES
+
+__all__ = ["Study", "Traffic", "read_study"]
+
+_Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=15)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TreeNetwork(_Section):
+    """A k-ary n-tree."""
+
+    topology: Literal["tree"]
+    k: int = Field(ge=2)
+    n: int = Field(ge=1)
+    routing: Literal["dmodk", "valiant", "updown"] = "dmodk"
+
+
+class TorusNetwork(_Section):
+    """A torus."""
+
+    topology: Literal["torus"]
+    size: list[int]
+    hosts_per_switch: int = 1
+    trunks: int = 1
+    routing: Literal["dor", "updown"] = "dor"
+
+
+class IrregularNetwork(_Section):
+    """A random network."""
+
+    topology: Literal["irregular"]
+    switches: int
+    ports: int
+    hosts_per_switch: int
+    seed: int = 1
+    routing: Literal["updown"] = "updown"
+    root: int = 0
+
+
+class DumbbellNetwork(_Section):
+    """Two switches."""
+
+    topology: Literal["dumbbell"]
+    left: int
+    right: int
+    trunks: int = 1
+    routing: Literal["updown"] = "updown"
+
+
+class EdgesNetwork(_Section):
+    """An edge list in a file beside the study."""
+
+    topology: Literal["edges"]
+    file: str
+    routing: Literal["updown"] = "updown"
+    root: int = 0
+
+
+class FabricNetwork(_Section):
+    """A captured fabric in a folder beside the study, with its own tables."""
+
+    topology: Literal["fabric"]
+    folder: str
+
+
+Net = Annotated[
+    TreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
+    Field(discriminator="topology"),
+]
+
+
+class Link(_Section):
+    """Every cable and port."""
+
+    flight_cycles: int = Field(1, ge=1, le=64)
+    flit_bytes: Literal[8, 16, 32, 64] = 64
+    data_vls: int | None = Field(None, ge=1, le=15)
+    vl_of_sl: Annotated[list[Annotated[int, Field(ge=0, le=15)]], Field(min_length=16, max_length=16)] | None = None
+    bytes_per_second: float = Field(12.5e9, gt=0)
+
+
+class BufferSizes(_Section):
+    """Input and output buffers of switches and NICs."""
+
+    blocks: int = Field(1792, ge=1, le=1 << 20)
+    minimum_blocks: int | _Lanes | None = None
+    maximum_blocks: int | _Lanes | None = None
+
+
+class Scheduler(_Section):
+    """Egress scheduler of every port."""
+
+    name: Literal["vlarb", "dtable", "drr", "scfq", "rr"] = "rr"
+    table: str | None = None
+    parameters: dict[str, int | bool | str] = {}
+
+
+class Traffic(_Section):
+    """One class of traffic, at every host."""
+
+    sl: Annotated[int, Field(ge=0, le=15)] | Literal["path"] = 0
+    share: float = Field(1.0, gt=0, le=1)
+    bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = 64
+    pattern: Literal["uniform", "others", "complement", "reversal", "transpose", "tornado", "neighbour"] = "uniform"
+    hot_share: float = Field(0.0, ge=0, le=1)
+    hot_hosts: list[Annotated[int, Field(ge=0)]] = []
+    burst: int = Field(1, ge=1, le=1 << 16)
+    regular: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Least and most bytes."""
+        return (self.bytes[0], self.bytes[1]) if isinstance(self.bytes, list) else (self.bytes, self.bytes)
+
+    @model_validator(mode="after")
+    def _check(self) -> Traffic:
+        least, most = self.sizes
+        if not 1 <= least <= most <= MAX_PACKET_BYTES:
+            raise ValueError(f"bytes must be 1 to {MAX_PACKET_BYTES}, or [least, most], not {self.bytes}")
+        if self.hot_share and not self.hot_hosts:
+            raise ValueError("hot_hosts must be given with hot_share, not empty")
+        return self
+
+
+class Runs(_Section):
+    """Which runs are made: every load with every seed."""
+
+    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)]
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = [1]
+    cycles: int = Field(50_000, ge=100)
+    warm_up_cycles: int = Field(10_000, ge=0)
+    stuck_cycles: int = Field(100_000, ge=1000)
+
+    @model_validator(mode="after")
+    def _check(self) -> Runs:
+        if self.warm_up_cycles >= self.cycles:
+            raise ValueError(f"warm_up_cycles must be below cycles, {self.cycles}, not {self.warm_up_cycles}")
+        return self
+
+
+class Study(_Section):
+    """A whole study."""
+
+    network: Net
+    link: Link = Link()
+    buffers: BufferSizes = BufferSizes()
+    scheduler: Scheduler = Scheduler()
+    traffic: Annotated[list[Traffic], Field(min_length=1, max_length=32)]
+    run: Runs
+
+    @model_validator(mode="after")
+    def _check(self) -> Study:
+        whole = sum(each.share for each in self.traffic)
+        if not 0.999 <= whole <= 1.001:
+            raise ValueError(f"shares of the traffic must be 1 in all, not {whole:g}")
+        return self
+
+
+def read_study(path: Path) -> Study:
+    """Return a study file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("study", "a readable file", error.strerror or "unreadable", source=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputError("study", "UTF-8 text", "other bytes", source=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
+    try:
+        return Study.model_validate(document)
+    except ValidationError as error:
+        raise _refusal(error.errors()[0], path) from None
+
+
+def _refusal(first: Any, path: Path) -> InputError:
+    field = ".".join(str(part) for part in first["loc"]) or "study"
+    kind, context = first["type"], first.get("ctx", {})
+    if kind == "extra_forbidden":
+        return InputError(field, "a known key", "unknown", source=str(path))
+    if kind == "missing":
+        return InputError(field, "given", "missing", source=str(path))
+    if kind == "value_error":
+        said, _, got = str(context["error"]).rpartition(", not ")
+        name, _, must = said.partition(" must be ")
+        return InputError(f"{field}: {name}", must, got, source=str(path))
+    must = first["msg"].removeprefix("Input should be ").removeprefix("Input tag ")
+    return InputError(field, must, first["input"], source=str(path))
