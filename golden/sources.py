@@ -26,7 +26,8 @@ _SLS = 16
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
 
-(UNIFORM, TO_OTHERS, BY_TABLE) = range(3)
+(UNIFORM, TO_OTHERS, BY_TABLE, FROM_TRACE) = range(4)
+(AT, TO, WITH_SL, SIZE) = range(4)
 (HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, PERIOD) = range(8)
 
 
@@ -94,6 +95,10 @@ class Sources(NamedTuple):
         First LID of each NIC, and how many it has.
     path_sl : array of uint8, (NICs, NICs) or (0, 0)
         SL of each path, for classes whose SL is ``PATH_SL``.
+    trace : array of int64, (rows, 4)
+        Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
+    place : array of int64, (NICs, 2)
+        Next row of each NIC, and the first behind its last.
     generated : array of int64, (16 SLs, 2)
         Packets and flits generated in the measured stretch.
     window : array of int64, (2,)
@@ -112,6 +117,8 @@ class Sources(NamedTuple):
     last_class: NDArray[np.int64]
     lids: NDArray[np.int64]
     path_sl: NDArray[np.uint8]
+    trace: NDArray[np.int64]
+    place: NDArray[np.int64]
     generated: NDArray[np.int64]
     window: NDArray[np.int64]
 
@@ -125,6 +132,7 @@ def new_sources(
     lids: NDArray[np.int64],
     window: tuple[int, int],
     path_sl: NDArray[np.uint8] | None = None,
+    trace: NDArray[np.int64] | None = None,
 ) -> Sources:
     """Return sources before cycle 0.
 
@@ -144,13 +152,19 @@ def new_sources(
         First cycle in which generated packets are counted, and the first in which they are not any more.
     path_sl : array of uint8, (NICs, NICs), optional
         SL of each path; needed if a class's SL is ``PATH_SL``.
+    trace : array of int64, (rows, 5), optional
+        Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue.
     """
+    classes = [*classes, TrafficClass(0, 0.0, 1, 1)] if trace is not None else classes
+    rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1]))]
+    ends = np.searchsorted(rows[:, 1], np.arange(nics + 1))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     sources = Sources(
         np.zeros((count, 8), np.int64), np.zeros((count, _TABLE), np.int64), np.full((count, nics), -1, np.int64),
         np.zeros((count, hosts), np.int64), np.full((nics, count), NEVER, np.int64), np.zeros((nics, count), np.int64),
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
+        np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
         np.zeros((_SLS, 2), np.int64), np.array(window, np.int64),
     )  # fmt: skip
     for number, each in enumerate(classes):
@@ -160,6 +174,10 @@ def new_sources(
             idle = each.load <= 0 or (sources.setting[number, KIND] == BY_TABLE and sources.target[number, nic] < 0)
             if not idle:
                 sources.due[nic, number] = first_due(sources, nic, number)
+    if trace is not None:
+        sources.setting[-1, KIND] = FROM_TRACE
+        has = sources.place[:, 0] < sources.place[:, 1]
+        sources.due[has, -1] = sources.trace[sources.place[has, 0], AT]
     sources.earliest[:] = sources.due.min(axis=1)
     return sources
 
@@ -229,20 +247,25 @@ def first_due(sources: Sources, nic: int, number: int) -> int:
 @kernel
 def advance(sources: Sources, nic: int, number: int) -> None:
     """Go on to the next packet of a class; ``due`` is its cycle of generation."""
-    sources.left[nic, number] -= 1
-    if sources.left[nic, number] == 0:
-        setting = sources.setting[number]
-        sources.left[nic, number] = setting[BURST]
-        if setting[PERIOD] == 0:
-            sources.due[nic, number] += _gap(sources, nic, number)
-        else:
-            exact = sources.fraction[nic, number] + setting[PERIOD]
-            sources.due[nic, number] += exact >> 32
-            sources.fraction[nic, number] = exact & 0xFFFF_FFFF
-        earliest = sources.due[nic, 0]
-        for other in range(1, sources.due.shape[1]):
-            earliest = min(earliest, sources.due[nic, other])
-        sources.earliest[nic] = earliest
+    setting = sources.setting[number]
+    if setting[KIND] == FROM_TRACE:
+        sources.place[nic, 0] += 1
+        more = sources.place[nic, 0] < sources.place[nic, 1]
+        sources.due[nic, number] = sources.trace[sources.place[nic, 0], AT] if more else NEVER
+    else:
+        sources.left[nic, number] -= 1
+        if sources.left[nic, number] == 0:
+            sources.left[nic, number] = setting[BURST]
+            if setting[PERIOD] == 0:
+                sources.due[nic, number] += _gap(sources, nic, number)
+            else:
+                exact = sources.fraction[nic, number] + setting[PERIOD]
+                sources.due[nic, number] += exact >> 32
+                sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+    earliest = sources.due[nic, 0]
+    for other in range(1, sources.due.shape[1]):
+        earliest = min(earliest, sources.due[nic, other])
+    sources.earliest[nic] = earliest
 
 
 @kernel
@@ -250,7 +273,10 @@ def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tup
     """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
     nics = sources.due.shape[0]
-    if setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
+    row = sources.place[nic, 0]
+    if setting[KIND] == FROM_TRACE:
+        to = sources.trace[row, TO]
+    elif setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
         to = sources.hot[number, below(bits, setting[HOTS])]
     elif setting[KIND] == UNIFORM:
         to = below(bits, nics)
@@ -259,13 +285,13 @@ def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tup
         to += to >= nic
     else:
         to = sources.target[number, nic]
-    size = setting[LEAST]
+    size = setting[LEAST] if setting[KIND] != FROM_TRACE else sources.trace[row, SIZE]
     if setting[MOST] > size:
         size += below(bits, setting[MOST] - size + 1)
     dlid = sources.lids[to, 0]
     if sources.lids[to, 1] > 1:
         dlid += below(bits, sources.lids[to, 1])
-    sl = setting[CLASS_SL]
+    sl = setting[CLASS_SL] if setting[KIND] != FROM_TRACE else sources.trace[row, WITH_SL]
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])
     if sources.window[0] <= sources.due[nic, number] < sources.window[1]:
