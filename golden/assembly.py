@@ -130,7 +130,8 @@ def assemble(
     switches = new_switches(lanes=lanes, lft=routes.lft, vl=routes.vl, by_lane=routes.by_lane)
     return Network(
         _wiring(topology, routes.nic_vl, ends, flight), switches, links, sources, meters,
-        np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64), np.zeros((topology.ports, 3), np.int64), np.zeros(2, np.int64),
+        np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
+        np.zeros((topology.ports, 3), np.int64), np.zeros(2, np.int64),
         flit_bytes, patience,
     )  # fmt: skip
 

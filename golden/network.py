@@ -177,7 +177,7 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
 
 @kernel
 def waiting_flits(net: Network, packets: Packets) -> int:
-    """Count the flits generated before the next cycle that never left the application queues; they are lost for a run."""
+    """Take all that was generated so far and never left the application queues; return its flits."""
     flits = 0
     for nic in range(net.staged.shape[0]):
         for number in range(net.staged.shape[1]):

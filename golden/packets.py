@@ -16,9 +16,8 @@ __all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "
 
 NOBODY = -1
 (NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, CLASS, EVENT, PLACE, HOPS) = range(14)
-"""Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes from and
-NIC it is for; cycle of generation; traffic class; what happens next, and at which
-port; switches passed."""
+"""Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes
+from and NIC it is for; cycle of generation; traffic class; what happens next, and at which port; switches passed."""
 _FIELDS = 16
 
 SLOTS = 1024

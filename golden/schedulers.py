@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,12 +166,17 @@ def _serve_scfq(
 
 @kernel
 def _serve_rr(
-    bank: rr.RRState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
+    bank: rr.RRState,
+    port: int,
+    request: int,
+    fits: int,
+    blocks: NDArray[np.int64],  # noqa: ARG001 - round robin does not look at sizes
+    rules: NDArray[np.int64],
 ) -> int:
     return rr.step(rr_at(bank, port), request, fits, _READY, _NO_HOLD, _NO_WRITE, rules)[0]
 
 
-_SERVES = {
+_SERVES: dict[type, Callable[..., int]] = {
     VLArbPorts: _serve_vlarb,
     dtable.DTableState: _serve_dtable,
     drr.DRRState: _serve_drr,
@@ -202,4 +207,8 @@ def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int
 @overload(serve, jit_options={"forceinline": True})
 def _serve(bank, port, request, fits, blocks, rules):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     chosen = _SERVES[bank.instance_class]
-    return lambda bank, port, request, fits, blocks, rules: chosen(bank, port, request, fits, blocks, rules)
+
+    def step(bank, port, request, fits, blocks, rules):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return chosen(bank, port, request, fits, blocks, rules)
+
+    return step

@@ -83,8 +83,8 @@ class Topology:
 def tree(k: int, n: int) -> Topology:
     """Return a k-ary n-tree: k to the n hosts, n levels of switches with k ports down, then k up.
 
-    Switch ``w`` of level ``l`` is number ``l * k**(n-1) + w``; going up from level ``l`` by port ``k + j`` replaces digit
-    ``l`` of ``w`` by ``j``.
+    Switch ``w`` of level ``l`` is number ``l * k**(n-1) + w``; going up from level ``l`` by port ``k + j`` replaces
+    digit ``l`` of ``w`` by ``j``.
     """
     if not 2 <= k <= MAX_SET // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
         raise InputError("tree", f"k of 2 to {MAX_SET // 2}, n of 1 to 8, up to 65536 hosts", f"k = {k}, n = {n}")

@@ -14,6 +14,7 @@ from vlane.sim_top.simulate import RunResult, StuckError, run_study
 
 from vlane.files import usable_folder
 from vlane.paths import build_dir
+from vlane.study import read_study
 
 __all__ = ["register"]
 
@@ -28,9 +29,7 @@ def simulate(
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Write every delivery of each run (Parquet).")
-    ] = False,  # noqa: FBT002
+    trace: Annotated[bool, typer.Option("--trace", help="Write every delivery (Parquet).")] = False,  # noqa: FBT002
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
     seed: Annotated[int, typer.Option(help="Has no effect: seeds are in the study.")] = 0,  # noqa: ARG001
 ) -> None:
@@ -50,6 +49,7 @@ def simulate(
             {
                 "study": str(study),
                 "runs": [asdict(each) for each in runs],
+                "cycle_ns": read_study(study).link.cycle_ns,
                 "seconds": round(seconds, 3),
                 "results": str(folder / "results.parquet"),
                 "pictures": [str(picture) for picture in pictures],

@@ -64,7 +64,8 @@ def _write_png(latency: dict[int, _Curve], accepted: dict[int, _Curve], file: Pa
         right.legend(frameon=False)
     figure.suptitle(title)
     part = file.with_name(f".{file.name}.part")
-    FigureCanvasAgg(figure).print_png(part)
+    FigureCanvasAgg(figure)
+    figure.savefig(part, format="png")
     part.replace(file)
 
 

@@ -220,7 +220,9 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
         seen.add(port)
         lane = int(np.flatnonzero(queues.head[port] != NOBODY)[0])
         output = (port >> bits << bits) + int(packets.field[queues.head[port, lane], OUTPUT])
-        steps.append(f"{show_end(world.topology, port, net)} VL {lane} waits for {show_end(world.topology, output, net)}")
+        steps.append(
+            f"{show_end(world.topology, port, net)} VL {lane} waits for {show_end(world.topology, output, net)}"
+        )
         far = int(net.wiring.far[output])
         port = far if far >= 0 and (queues.head[far] != NOBODY).any() else -1
     return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"

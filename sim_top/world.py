@@ -154,14 +154,12 @@ def _lanes_of(sl: int | str, routes: Routes, lanes: int) -> set[int]:
     if routes.by_lane and isinstance(sl, int):
         first = int(routes.nic_vl[0, sl])
         return {first, first | 1} & set(range(lanes))
-    wanted = slice(None) if sl == "path" else sl
-    named = {*np.unique(routes.vl[..., wanted]).tolist(), *np.unique(routes.nic_vl[..., wanted]).tolist()}
-    return {int(lane) for lane in named} & set(range(lanes))
+    sls = range(_SLS) if isinstance(sl, str) else (sl,)
+    rows = (np.unique(table[..., each]) for each in sls for table in (routes.vl, routes.nic_vl))
+    return {int(lane) for row in rows for lane in row} & set(range(lanes))
 
 
-def _per_lane(
-    field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]
-) -> tuple[int, ...]:
+def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]) -> tuple[int, ...]:
     if given is None:
         return default
     if isinstance(given, int):
@@ -175,8 +173,8 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     name, block = study.scheduler.name, BLOCKS[study.scheduler.name]
     words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
     if name == "vlarb" and captured and study.scheduler.table is None:
-        tables = [*captured.vlarb.values(), *captured.host_vlarb.values()]
-        longest = max((max(len(table.high), len(table.low)) for table in tables), default=1)
+        programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
+        longest = max((max(len(table.high), len(table.low)) for table in programmed), default=1)
         parameters = block.parameters(words, {"data_vls": lanes, "entries": max(1, longest), "vl15": False})
         entries = parameters["entries"]
         missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import credit_ib as golden
 from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, cut_whole, link_phases
-from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS

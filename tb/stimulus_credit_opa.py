@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import credit_opa as golden
 from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import below, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
-from vlane.golden.random_bits import below, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 __all__ = ["CreditOPALink", "qualified"]

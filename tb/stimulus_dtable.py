@@ -12,8 +12,8 @@ from vlane.golden import dtable as golden
 from vlane.golden.deficit import ACCUMULATED
 from vlane.golden.kernel import kernel
 from vlane.golden.lanes import SELECT_TABLE
-from vlane.tb.packing import clear_row, elements, places, put
 from vlane.golden.random_bits import draw
+from vlane.tb.packing import clear_row, elements, places, put
 from vlane.tb.stimulus import Layout, Stimulus
 from vlane.tb.stimulus_egress import random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, SWAP, Surroundings, after, before, emit

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import sc as golden
 from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import below, draw
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, put
-from vlane.golden.random_bits import below, draw
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 from vlane.tb.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.random_bits import seeded
 from vlane.golden.rule import Rule
 from vlane.tb.model import Words
 from vlane.tb.packing import elements
-from vlane.golden.random_bits import seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
 __all__ = ["LookupPhase", "TableStimulus", "lookup_phases"]

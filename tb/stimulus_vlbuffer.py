@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import vlbuffer as golden
 from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
-from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
 
 __all__ = ["BufferPhase", "BufferTraffic", "buffer_phases", "qualified"]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
-from vlane.tb.packing import put
 from vlane.golden.random_bits import below, draw, seeded
+from vlane.tb.packing import put
 from vlane.tb.traffic import CERTAIN, Statistics
 
 from vlane.egress import ListCode

@@ -92,6 +92,11 @@ class Link(_Section):
     vl_of_sl: Annotated[list[Annotated[int, Field(ge=0, le=15)]], Field(min_length=16, max_length=16)] | None = None
     bytes_per_second: float = Field(12.5e9, gt=0)
 
+    @property
+    def cycle_ns(self) -> float:
+        """Nanoseconds of a cycle, in which a link carries one flit."""
+        return 1e9 * self.flit_bytes / self.bytes_per_second
+
 
 class BufferSizes(_Section):
     """Input and output buffers of switches and NICs."""
@@ -156,9 +161,9 @@ class Study(_Section):
     """A whole study."""
 
     network: Net
-    link: Link = Link()
-    buffers: BufferSizes = BufferSizes()
-    scheduler: Scheduler = Scheduler()
+    link: Link = Field(default_factory=lambda: Link.model_validate({}))
+    buffers: BufferSizes = Field(default_factory=lambda: BufferSizes.model_validate({}))
+    scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(min_length=1, max_length=32)]
     run: Runs
 
