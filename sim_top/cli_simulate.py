@@ -12,7 +12,6 @@ from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.plot_study import write_plots
 from vlane.sim_top.simulate import RunResult, StuckError, run_study
 
-from vlane.files import usable_folder
 from vlane.paths import build_dir
 from vlane.study import read_study
 
@@ -35,8 +34,7 @@ def simulate(
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network gets stuck."""
     start = time.perf_counter()
-    folder = usable_folder(out or build_dir("studies", study.stem), option="--out")
-    note(f"results: {folder}")
+    folder = out or build_dir("studies", study.stem)
     try:
         runs = run_study(study, folder, jobs=jobs, resume=resume, trace=trace, told=_told)
     except StuckError as error:

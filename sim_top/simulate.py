@@ -22,7 +22,7 @@ from vlane.golden.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, r
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, grown, new_packets
 from vlane.sim_top.world import World, check_world, make_network, make_world, show_end
 
-from vlane.files import write_whole
+from vlane.files import usable_folder, write_whole
 from vlane.study import Study, read_study
 
 __all__ = ["PerSL", "RunResult", "StuckError", "run_study", "simulate"]
@@ -250,7 +250,7 @@ def run_study(
     """
     study = read_study(path)
     check_world(make_world(study, path.parent))
-    (out / "runs").mkdir(parents=True, exist_ok=True)
+    usable_folder(out / "runs", option="--out")
     key = _key(study, path)
     wanted = [(load, seed) for load in study.run.loads for seed in study.run.seeds]
     done: dict[tuple[float, int], RunResult] = {}

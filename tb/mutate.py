@@ -115,6 +115,7 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
         )
     script += (
         "design -reset; read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
+        "opt -full both; "
         f"sat -verify -timeout {_PROOF_SECONDS} -prove trigger 0 both; write_rtlil proven.il"
     )
     try:

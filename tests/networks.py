@@ -1,0 +1,83 @@
+"""Small networks for tests: packets given one by one, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.assembly import Buffers, PortSettings, assemble
+from vlane.golden.meters import new_meters
+from vlane.golden.network import POOL_EMPTY, Network, run
+from vlane.golden.packets import grown, new_packets
+from vlane.golden.routing import Routes
+from vlane.golden.sources import TrafficClass, new_sources
+from vlane.golden.topology import Topology
+
+__all__ = ["IDENTITY", "Delivery", "made", "replayed", "run_to"]
+
+IDENTITY = (*range(15), 15)
+"""VL of each SL: its own number; 15 drops."""
+
+
+class Delivery(NamedTuple):
+    """A packet that arrived; cycles of its generation and of its last flit."""
+
+    source: int
+    target: int
+    dlid: int
+    sl: int
+    flits: int
+    born: int
+    delivered: int
+    switches: int
+
+
+def made(
+    topology: Topology,
+    routes: Routes,
+    *,
+    lanes: int,
+    classes: Sequence[TrafficClass] = (),
+    trace: Sequence[Sequence[int]] | None = None,
+    cycles: int,
+    warm_up: int = 0,
+    largest: int = 1,
+    blocks: int | None = None,
+    minimum: int | None = None,
+    settings: PortSettings | None = None,
+    flight: int = 1,
+    flit_bytes: int = 64,
+    seed: int = 1,
+    patience: int = 100_000,
+) -> Network:
+    """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest."""
+    whole, least = blocks or 4 * lanes * largest, minimum or largest
+    most = whole - least * (lanes - 1)
+    rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)
+    nics = len(topology.hosts)
+    sources = new_sources(
+        classes, nics=nics, flit_bytes=flit_bytes, seed=seed, lids=routes.lids, window=(warm_up, cycles), trace=rows
+    )
+    return assemble(
+        topology, routes, Buffers(whole, (least,) * lanes, (most,) * lanes, (largest,) * lanes),
+        settings or PortSettings("rr", {"requesters": 0}), sources,
+        new_meters(first=warm_up, end=cycles, trace_rows=0 if rows is None else len(rows) + nics + 1),
+        flight=flight, flit_bytes=flit_bytes, patience=patience,
+    )  # fmt: skip
+
+
+def run_to(net: Network, cycles: int) -> tuple[int, Any]:
+    """Run up to a cycle; return (why it stopped, packets)."""
+    packets = new_packets(1 << 10)
+    while (reason := run(net, packets, cycles)) == POOL_EMPTY:
+        packets = grown(packets, 2 * len(packets.field))
+    return reason, packets
+
+
+def replayed(net: Network, cycles: int) -> list[Delivery]:
+    """Run a network that replays a trace; return the deliveries in the order in which they were counted."""
+    run_to(net, cycles)
+    rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
+    return [Delivery(*map(int, row)) for row in rows]
