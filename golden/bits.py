@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import overload
 from vlane.golden.kernel import kernel
 
 __all__ = ["MAX_SET", "lowest", "next_of"]
@@ -10,16 +11,18 @@ __all__ = ["MAX_SET", "lowest", "next_of"]
 MAX_SET = 62
 """Numbers that fit, from 0 on."""
 
-_MODULUS = 67  # powers of two below 2**66 are all different modulo 67
-_POSITION = np.zeros(_MODULUS, np.int64)
-for _bit in range(64):
-    _POSITION[(1 << _bit) % _MODULUS] = _bit
 
-
-@kernel
 def lowest(members: int) -> int:
     """Return the least member of a set that is not empty."""
-    return _POSITION[(members & -members) % _MODULUS]
+    return int(members & -members).bit_length() - 1
+
+
+@overload(lowest, jit_options={"forceinline": True})
+def _lowest(members):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+    def least(members):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return trailing_zeros(members)
+
+    return least
 
 
 @kernel

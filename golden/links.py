@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import lowest
 from vlane.golden.kernel import kernel
 from vlane.golden.packets import BLOCKS, FLITS, NEXT, NOBODY, Packets, Queues, new_queues, pop, push
 from vlane.golden.room import Rooms, fits, give_back, take
@@ -40,9 +41,9 @@ class Links(NamedTuple):
         What the sender knows of the buffers at the far ends.
     bank : Bank
         Egress schedulers.
-    regs : array of int64, (ports, 16)
+    regs : array of int32, (ports, 16)
         See ``FREE_FROM`` and those after it.
-    stream : array of int64, (ports, streams, 8)
+    stream : array of int32, (ports, streams, 8)
         Returns under way: the cycle from which the first flit counts, lane, flits, blocks, blocks counted already.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
@@ -59,8 +60,8 @@ class Links(NamedTuple):
     buffer: Rooms
     far: Rooms
     bank: Bank
-    regs: NDArray[np.int64]
-    stream: NDArray[np.int64]
+    regs: NDArray[np.int32]
+    stream: NDArray[np.int32]
     largest: NDArray[np.int64]
     flit_shift: int
     sent: NDArray[np.int64]
@@ -78,7 +79,7 @@ def new_links(
     streams = 1 << (flight + 4).bit_length()
     return Links(
         new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, bank,
-        np.zeros((ports, _REGS), np.int64), np.zeros((ports, streams, _STREAM_FIELDS), np.int64),
+        np.zeros((ports, _REGS), np.int32), np.zeros((ports, streams, _STREAM_FIELDS), np.int32),
         np.array(largest, np.int64), flit_shift, np.zeros((ports, 2), np.int64), np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
 
@@ -157,8 +158,11 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
     can = 0
     if request != 0:
         _settle_far(links, port, cycle)
-        for lane in range(links.largest.shape[0]):
-            if (request >> lane) & 1 and fits(links.far, port, lane, links.blocks[port, lane]):
+        left = request
+        while left != 0:
+            lane = lowest(left)
+            left &= left - 1
+            if fits(links.far, port, lane, links.blocks[port, lane]):
                 can |= 1 << lane
     if can == 0 and regs[port, SETTLED] != 0:
         return NOBODY  # another decision with nothing to send changes nothing

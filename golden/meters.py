@@ -70,6 +70,11 @@ def _bin_of(latency: int) -> int:
     return (shift << _FINE_BITS) + (latency >> shift)
 
 
+@kernel
+def _mixed(digest: int, part: int) -> int:
+    return (digest * _FACTOR + int(part)) % _PRIME
+
+
 def latency_at(bin_number: int) -> int:
     """Return the least latency of a bin."""
     shift = max(0, (bin_number >> _FINE_BITS) - 1)
@@ -77,12 +82,11 @@ def latency_at(bin_number: int) -> int:
 
 
 @kernel
-def count_delivery(meters: Meters, packet: NDArray[np.int64], cycle: int) -> None:
+def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
-    sl, born, flits, hops = packet[SL], packet[BORN], packet[FLITS], packet[HOPS]
-    mixed = cycle % _PRIME
-    for part in (packet[SOURCE], packet[TARGET], sl, born % _PRIME, packet[DLID]):
-        mixed = (mixed * _FACTOR + part) % _PRIME
+    sl, born, flits, hops = int(packet[SL]), int(packet[BORN]), int(packet[FLITS]), int(packet[HOPS])
+    mixed = _mixed(_mixed(cycle % _PRIME, packet[SOURCE]), packet[TARGET])
+    mixed = _mixed(_mixed(_mixed(mixed, sl), born), packet[DLID])
     meters.digest[0] = (meters.digest[0] + mixed * mixed) & _MASK
     meters.digest[1] += flits * hops
     first, end = meters.window[0], meters.window[1]

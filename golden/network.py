@@ -200,7 +200,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     packets.slot[slot] = NOBODY
     while packet != NOBODY:
         following = packets.field[packet, NEXT]
-        event, place = packets.field[packet, EVENT], packets.field[packet, PLACE]
+        event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
         if event == TO_INPUT:
             receive(net.switches, packets, place, packet)
         elif event == TO_OUTPUT:

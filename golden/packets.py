@@ -29,15 +29,15 @@ class Packets(NamedTuple):
 
     Parameters
     ----------
-    field : array of int64, (packets, fields)
-        Packets.
+    field : array of int32, (packets, fields)
+        Packets, 64 bytes each.
     slot : array of int64, (SLOTS,)
         First packet of each cycle's list.
     regs : array of int64, (2,)
         First free packet; packets in use.
     """
 
-    field: NDArray[np.int64]
+    field: NDArray[np.int32]
     slot: NDArray[np.int64]
     regs: NDArray[np.int64]
 
@@ -50,20 +50,20 @@ class Queues(NamedTuple):
 
     Parameters
     ----------
-    head, tail : array of int64, (ports, lanes)
+    head, tail : array of int32, (ports, lanes)
         First and last packet; the last is meaningless while there is no first.
     lanes : array of int64, (ports,)
         Lanes that have a packet, as bits.
     """
 
-    head: NDArray[np.int64]
-    tail: NDArray[np.int64]
+    head: NDArray[np.int32]
+    tail: NDArray[np.int32]
     lanes: NDArray[np.int64]
 
 
 def new_packets(count: int) -> Packets:
     """Return a pool of free packets and an empty calendar."""
-    packets = Packets(np.zeros((count, _FIELDS), np.int64), np.full(SLOTS, NOBODY, np.int64), np.zeros(2, np.int64))
+    packets = Packets(np.zeros((count, _FIELDS), np.int32), np.full(SLOTS, NOBODY, np.int64), np.zeros(2, np.int64))
     packets.field[:, NEXT] = np.arange(1, count + 1)
     packets.field[-1, NEXT] = NOBODY
     return packets

@@ -24,24 +24,24 @@ class Rooms(NamedTuple):
         Of each lane.
     shared : int
         What the minima leave of a buffer.
-    used : array of int64, (buffers, lanes)
+    used : array of int32, (buffers, lanes)
         Taken.
-    beyond : array of int64, (buffers,)
+    beyond : array of int32, (buffers,)
         Taken beyond the minima, all lanes together.
     """
 
     minimum: NDArray[np.int64]
     maximum: NDArray[np.int64]
     shared: int
-    used: NDArray[np.int64]
-    beyond: NDArray[np.int64]
+    used: NDArray[np.int32]
+    beyond: NDArray[np.int32]
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
     return Rooms(
         np.array(minimum, np.int64), np.array(maximum, np.int64), blocks - sum(minimum),
-        np.zeros((buffers, len(minimum)), np.int64), np.zeros(buffers, np.int64),
+        np.zeros((buffers, len(minimum)), np.int32), np.zeros(buffers, np.int32),
     )  # fmt: skip
 
 

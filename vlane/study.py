@@ -146,7 +146,7 @@ class Runs(_Section):
 
     loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)]
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = [1]
-    cycles: int = Field(50_000, ge=100)
+    cycles: int = Field(50_000, ge=100, le=1 << 30)
     warm_up_cycles: int = Field(10_000, ge=0)
     stuck_cycles: int = Field(100_000, ge=1000)
 
