@@ -16,7 +16,7 @@ from vlane.golden.packets import NOBODY
 from vlane.golden.room import Rooms, new_rooms
 from vlane.golden.routing import NO_PORT, Routes
 from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
-from vlane.golden.sources import Sources
+from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
 from vlane.golden.topology import Topology
 
 from vlane.errors import InputError
@@ -116,6 +116,7 @@ def assemble(
     groups = topology.switches + -(-len(topology.hosts) >> bits)
     ends = groups << bits
     _check_tables(topology, routes)
+    _check_lanes(routes, sources, lanes)
     state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
     bank = new_bank(state, ends)
     own = {(switch << bits) + port: writes for (switch, port), writes in settings.of_port.items()}
@@ -161,3 +162,11 @@ def _check_tables(topology: Topology, routes: Routes) -> None:
     if len(wrong):
         switch, lid = map(int, wrong[0])
         raise InputError(f"LFT of switch {switch}, LID {lid}", "a cabled port", int(routes.lft[switch, lid]))
+
+
+def _check_lanes(routes: Routes, sources: Sources, lanes: int) -> None:
+    """Refuse traffic on a service level that a NIC has no lane for."""
+    levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
+    for sl in sorted(int(level) for level in levels if level != PATH_SL):
+        if int(routes.nic_vl[:, sl].max()) >= lanes:
+            raise InputError(f"VL of SL {sl} at a NIC", f"0 to {lanes - 1}", int(routes.nic_vl[:, sl].max()))

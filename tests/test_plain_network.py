@@ -1,0 +1,115 @@
+"""The compiled network against a plain one, flit by flit: every delivery in the same cycle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from vlane.golden import drr, dtable, rr
+from vlane.golden.assembly import PortSettings
+from vlane.golden.routing import NO_PORT, Routes, dimension_order, dmodk, up_down
+from vlane.golden.schedulers import new_scheduler
+from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
+
+from tests.networks import IDENTITY, made, replayed
+from tests.plain_network import Packet, PlainNetwork, Serve, Sizes, Tables
+
+_WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
+    "dumbbell": (dumbbell(3, 3), lambda topology: up_down(topology, IDENTITY), 3),
+    "tree": (tree(2, 3), lambda topology: dmodk(topology, IDENTITY), 2),
+    "torus": (torus((3, 3)), lambda topology: dimension_order(topology, 2), 4),
+    "ring": (torus((4,), hosts=2, trunks=2), lambda topology: dimension_order(topology, 1), 2),
+    "irregular": (irregular(5, ports=5, hosts=2, seed=4), lambda topology: up_down(topology, IDENTITY), 1),
+}
+_CYCLES = 2500
+
+
+def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
+    if name == "rr":
+        return PortSettings("rr", {"requesters": 0})
+    turns = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": 66}
+    if name == "drr":
+        return PortSettings("drr", turns, [(0, lane, 0, source.randrange(1, 20)) for lane in range(lanes)])
+    writes = [(0, entry, entry % lanes, source.randrange(1, 12)) for entry in range(2 * lanes + 1)]
+    return PortSettings("dtable", {**turns, "entries": 32, "form": "free"}, writes)
+
+
+def _serve(settings: PortSettings, lanes: int) -> Serve:
+    """Return one port's scheduler, stepped as the contract says: ready, in every cycle of a free link."""
+    state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
+    nothing, counters = (0, 0, 0, 0, 0), np.zeros(64, np.int64)
+
+    def step(request: int, fits: int, blocks: list[int]) -> int:
+        sizes = np.array([*blocks, 0], np.int64)
+        if settings.scheduler == "rr":
+            return int(rr.step(state, request, fits, True, False, nothing, counters)[0])
+        if settings.scheduler == "drr":
+            return int(drr.step(state, request, fits, sizes, True, False, nothing, counters)[0])
+        return int(dtable.step(state, request, fits, sizes, True, False, nothing, False, counters)[0])
+
+    return step
+
+
+def _trace(topology: Topology, sls: Sequence[int], source: random.Random, load: float) -> list[tuple[int, ...]]:
+    """Return packets for about that many flits of 64 bytes per cycle and host."""
+    hosts = len(topology.hosts)
+    packets = int(load * hosts * _CYCLES / 4.5)
+    return [
+        (
+            source.randrange(_CYCLES),
+            source.randrange(hosts),
+            source.randrange(hosts) if source.random() < 0.8 else 0,
+            source.choice(sls),
+            source.choice((1, 64, source.randrange(1, 513), 512)),
+        )
+        for _ in range(packets)
+    ]
+
+
+@pytest.mark.parametrize("world", _WORLDS)
+@pytest.mark.parametrize(
+    ("scheduler", "flit_bytes", "flight", "load"),
+    [
+        ("rr", 64, 1, 0.6),
+        ("rr", 16, 5, 0.3),
+        pytest.param("drr", 64, 2, 0.9, marks=pytest.mark.slow),
+        pytest.param("dtable", 64, 1, 1.2, marks=pytest.mark.slow),
+        pytest.param("dtable", 8, 3, 0.2, marks=pytest.mark.slow),
+    ],
+)
+def test_every_delivery_is_that_of_the_plain_network(
+    world: str, scheduler: str, flit_bytes: int, flight: int, load: float
+) -> None:
+    """Random packets, overload, buffers from tight to roomy, some destinations and levels that drop."""
+    topology, route, lanes = _WORLDS[world]
+    seed = sum(map(ord, f"{world}{scheduler}{flit_bytes}"))
+    source = random.Random(seed)  # noqa: S311 - a repeatable choice
+    routes = route(topology)
+    if source.random() < 0.5:
+        routes.lft[source.randrange(topology.switches), source.randrange(1, routes.lft.shape[1])] = NO_PORT
+    settings = _settings(scheduler, lanes, source)
+    minimum = source.choice((8, 8, 14))
+    blocks = minimum * lanes + source.choice((0, 5, 40))
+    sls = range(lanes // 2) if routes.by_lane else range(lanes)
+    trace = _trace(topology, sls, source, load)
+    net = made(
+        topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=8, blocks=blocks, minimum=minimum,
+        settings=settings, flight=flight, flit_bytes=flit_bytes,
+    )  # fmt: skip
+    most = blocks - minimum * (lanes - 1)
+    sizes = Sizes(blocks, (minimum,) * lanes, (most,) * lanes, (8,) * lanes, 64 // flit_bytes)
+
+    got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
+    packets = [
+        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born)
+        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
+    ]
+    tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
+    plain = PlainNetwork(
+        topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight
+    )
+
+    assert len(got) > 200
+    assert got == plain.run(_CYCLES)
