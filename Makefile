@@ -44,6 +44,7 @@ soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=)
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py
+	@$(PYTHON) bench/network.py
 
 area: $(READY)  ## ECP5 cells of every block before placement, as JSON
 	@$(PYTHON) bench/area.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -12,7 +13,9 @@ from rich.text import Text
 
 __all__ = ["emit_json", "note", "screen", "table"]
 
-screen = Console(highlight=False)
+_FILE_WIDTH = 120
+
+screen = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FILE_WIDTH)
 _notes = Console(stderr=True, highlight=False)
 
 

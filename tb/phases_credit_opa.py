@@ -75,7 +75,7 @@ def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPha
             ]
         phases += [
             SharedPhase(busy, reset=20, change=64, name="resets"),
-            SharedPhase(2 * busy, wild=True, name="anything"),
+            SharedPhase(4 * busy, wild=True, name="anything"),
             SharedPhase(1, reset=CERTAIN, send=0, ltp=0, name="reset"),
         ]
     return tuple(phases)

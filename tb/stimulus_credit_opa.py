@@ -19,10 +19,13 @@ from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 
+from vlane.opa_credit import BufferSelect
+
 __all__ = ["CreditOPALink", "qualified"]
 
 (C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
+_SHARED = int(BufferSelect.SHARED)
 _TURN_BITS, _PROGRAMMING = 11, 64
 """Cycles of a turn in which anything comes, as a power of two; cycles in which limits are drawn, nothing sent."""
 
@@ -165,7 +168,7 @@ def _exchange(
 
 
 @kernel
-def _anything(given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
+def _anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
     """Draw every input at random; by turns little comes back, or little is said: counters grow large."""
     vls = len(given.blocks)
     for lane in range(vls):
@@ -193,6 +196,16 @@ def _anything(given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> Non
             given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
     if turn == 1:
         given.flags[golden.FREE], given.flags[golden.LTP_SENT] = 1, below(bits, 64) == 0
+        owed = port.owed[given.values[golden.FREED_VL]]
+        if owed & (owed - 1) == 0 and below(bits, 64):
+            given.flags[golden.FREE], given.flags[golden.LTP_SENT] = owed == 0, 1
+    if given.values[golden.TO_VL] < vls and below(bits, 2):
+        limit = port.dedicated[given.values[golden.TO_VL]]
+        if given.values[golden.SELECT] == _SHARED:
+            limit = port.shared[given.values[golden.TO_VL]]
+        given.values[golden.UNITS] = (
+            limit ^ (1 << below(bits, 12)) if below(bits, 2) else max(0, limit - below(bits, 2))
+        )
 
 
 @kernel
@@ -219,7 +232,7 @@ def _fill(
         world.regs[0, W_CLOCK] += 1
         resets = below(bits, CERTAIN) < chances[C_RESET]
         if wild:
-            _anything(at_port, world.regs[0, W_CLOCK], bits)
+            _anything(port, at_port, world.regs[0, W_CLOCK], bits)
             resets = below(bits, 8192) == 0 or world.regs[0, W_CLOCK] & ((4 << _TURN_BITS) - 1) == 0
         else:
             for given in (at_port, at_far):

@@ -1,0 +1,126 @@
+"""Speed and memory of the golden network, as JSON; flit-hops per CPU second of one core, compilation apart.
+
+Each case runs in a process of its own, so that memory is its own. ``first_call_seconds`` includes compilation with
+an empty cache, ``cached_call_seconds`` only what the cache leaves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from vlane.golden.network import POOL_EMPTY, run
+from vlane.golden.packets import grown, new_packets
+from vlane.sim_top.world import make_network, make_world
+
+from vlane.study import Study
+
+TREE: dict[str, Any] = {"topology": "tree", "k": 4, "n": 3}
+CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
+    "tree43_1flit": (TREE, 7, 0.3, 64, 30_000),
+    "tree43_8flit": (TREE, 7, 0.7, 512, 30_000),
+    "torus88_1flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.3, 64, 30_000),
+    "torus88_8flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.5, 512, 30_000),
+    "tree242_8flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.5, 512, 4000),
+    "torus888_8flit": (
+        {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 512, 3000,
+    ),
+}  # fmt: skip
+"""Network, service levels, load, bytes of a packet, cycles."""
+
+
+def study_of(name: str) -> Study:
+    """Return a case as a study: uniform traffic, round robin."""
+    network, levels, load, size, cycles = CASES[name]
+    return Study.model_validate(
+        {
+            "network": network,
+            "buffers": {"blocks": 256},
+            "traffic": [{"sl": sl, "share": 1 / levels, "bytes": size} for sl in range(levels)],
+            "run": {"loads": [load], "cycles": cycles, "warm_up_cycles": cycles // 4},
+        }
+    )
+
+
+def measured(name: str) -> dict[str, Any]:
+    """Return the figures of one run of a case."""
+    study = study_of(name)
+    load, cycles = study.run.loads[0], study.run.cycles
+    start = time.perf_counter()
+    world = make_world(study, Path())
+    run(make_network(world, load=load, seed=1), new_packets(1 << 14), 1)
+    first_call = time.perf_counter() - start
+    net, packets = make_network(world, load=load, seed=1), new_packets(1 << 14)
+    cpu = time.process_time()
+    while run(net, packets, cycles) == POOL_EMPTY:
+        packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+    cpu = time.process_time() - cpu
+    return {
+        "case": name,
+        "hosts": len(world.topology.hosts),
+        "load": load,
+        "packet_bytes": study.traffic[0].bytes,
+        "cycles": cycles,
+        "flit_hops": int(net.meters.digest[1]),
+        "flit_hops_per_cpu_second": round(int(net.meters.digest[1]) / cpu),
+        "cycles_per_cpu_second": round(cycles / cpu),
+        "first_call_seconds": round(first_call, 2),
+        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def in_process(name: str, cache: str | None = None) -> dict[str, Any]:
+    """Return what a process of its own measures, with the usual cache or another."""
+    given = {**os.environ, **({"NUMBA_CACHE_DIR": cache} if cache else {})}
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", name], env=given, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def two_at_once(name: str) -> float:
+    """Return how many times as many runs two processes make as one, in the same time."""
+    start = time.perf_counter()
+    in_process(name)
+    one = time.perf_counter() - start
+    start = time.perf_counter()
+    pair = [subprocess.Popen([sys.executable, __file__, "--one", name], stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [each.wait() for each in pair] == [0, 0]
+    return 2 * one / (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Print one JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--one", choices=list(CASES), help="measure only this case, in this process")
+    parser.add_argument("--case", choices=list(CASES), action="append", help="only these")
+    given = parser.parse_args()
+    if given.one:
+        document = measured(given.one)
+    else:
+        chosen = given.case or list(CASES)
+        with tempfile.TemporaryDirectory() as empty:
+            cold = in_process(chosen[0], empty)["first_call_seconds"]
+        in_process(chosen[0])
+        cases = [in_process(name) for name in chosen]
+        document = {
+            "cores": os.cpu_count(),
+            "first_call_seconds": cold,
+            "cached_call_seconds": cases[0]["first_call_seconds"],
+            "two_processes_to_one": round(two_at_once(chosen[0]), 2),
+            "cases": [{key: value for key, value in case.items() if key != "first_call_seconds"} for case in cases],
+        }
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()
