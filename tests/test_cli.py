@@ -283,7 +283,7 @@ def test_bad_table_file_is_refused(old: str, new: str, words: list[str], table: 
         (["cosim", "vlarb", "--fabric", "tests/data/two_switch", "--param", "entries=2"], ["entries", "at least 8"]),
         (["cosim", "vlarb", "--fabric", "x", "--table", "y"], ["--fabric and --table"]),
         (["fabric", "check", "README.md"], ["folder", "file"]),
-        (["egress", "--table", "none.toml", "--arrivals", "x"], ["none.toml"]),
+        (["egress", "--table", "none.toml", "--arrivals", "none.csv"], ["none.csv", "readable"]),
         (["export", "vlarb", "--out", "README.md/x"], ["--out"]),
         (["frobnicate"], ["frobnicate"]),
         (["fabric"], []),

@@ -110,6 +110,14 @@ def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path
     assert {departure["list"] for departure in done["departures"]} == {"none", "vl15"}
 
 
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_table_file_must_be_there(scheduler: str, arrivals: Path) -> None:
+    """Whatever the scheduler."""
+    called = call("egress", "--scheduler", scheduler, "--table", "none.toml", "--arrivals", arrivals)
+
+    assert_refused(called, "none.toml", "readable")
+
+
 def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
     """A weight of 1 needs 66 turns before 66 blocks fit; nothing is left behind for want of an event."""
     table, file = tmp_path / "table.toml", tmp_path / "one.csv"
