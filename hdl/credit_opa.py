@@ -172,7 +172,7 @@ class CreditOPASender(wiring.Component):
             with m.Case(ResizeStep.RAISE_SHARED):
                 self._raise(m, self.shared, self.new_shared)
                 m.d.sync += self.step.eq(ResizeStep.RAISE_OVERALL)
-            with m.Case(ResizeStep.RAISE_OVERALL):
+            with m.Default():  # RAISE_OVERALL
                 m.d.sync += [self.overall.eq(self.new_overall), self.step.eq(ResizeStep.IDLE)]
 
     def _raise(self, m: Module, limits: data.View, wanted: data.View) -> None:

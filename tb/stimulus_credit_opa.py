@@ -25,8 +25,8 @@ __all__ = ["CreditOPALink", "qualified"]
 
 (C_SEND, C_FREE, C_RESET, C_CHANGE, C_LTP, C_LEAST, C_MOST) = range(7)
 (W_BUSY, W_SENT, W_OVERFLOWS, W_WRITE, W_CLOCK) = range(5)
-_SHARED = int(BufferSelect.SHARED)
-_TURN_BITS, _PROGRAMMING = 11, 64
+_DEDICATED, _SHARED = int(BufferSelect.DEDICATED), int(BufferSelect.SHARED)
+_TURN_BITS, _PROGRAMMING = 10, 64
 """Cycles of a turn in which anything comes, as a power of two; cycles in which limits are drawn, nothing sent."""
 
 
@@ -189,7 +189,7 @@ def _anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bit
         given.values[golden.TO_VL] = below(bits, vls)
         given.values[golden.FREED_VL] = (clock >> _TURN_BITS) // 4 % vls
     if turn == 0:
-        given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 4) == 0, below(bits, 8) == 0
+        given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 2), below(bits, 8) == 0
         given.flags[golden.APPLY] = since == _PROGRAMMING
         if since <= _PROGRAMMING:
             given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
@@ -199,7 +199,13 @@ def _anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bit
         owed = port.owed[given.values[golden.FREED_VL]]
         if owed & (owed - 1) == 0 and below(bits, 64):
             given.flags[golden.FREE], given.flags[golden.LTP_SENT] = owed == 0, 1
-    if given.values[golden.TO_VL] < vls and below(bits, 2):
+    if turn >= 2:  # returns are of lanes that are there
+        given.values[golden.CREDIT_IN] &= (3, 3, 1, 0)[port.regs[golden.HEARD_LTPS]]
+    if turn == 3:  # most changes are of one limit, and what they wait for comes back
+        given.flags[golden.GRANT] = below(bits, 64) == 0
+        given.flags[golden.ENABLE], given.values[golden.TO_VL] = below(bits, 32) == 0, below(bits, vls)
+        given.values[golden.SELECT] = _DEDICATED if below(bits, 2) else _SHARED
+    if turn >= 2 and given.values[golden.TO_VL] < vls and (turn == 3 or below(bits, 2)):
         limit = port.dedicated[given.values[golden.TO_VL]]
         if given.values[golden.SELECT] == _SHARED:
             limit = port.shared[given.values[golden.TO_VL]]
