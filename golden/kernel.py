@@ -40,5 +40,5 @@ def kernel(function: F) -> F:
     A kernel makes no array and returns none: then numba need not count who refers to which array,
     which would take most of the time (it refuses to compile one that does).
     """
-    options: dict[str, Any] = {"_nrt": False}  # numba's stubs do not know it
+    options: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}  # not in the stubs
     return cast("F", numba.njit(cache=True, nogil=True, forceinline=True, **options)(function))
