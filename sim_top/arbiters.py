@@ -14,7 +14,7 @@ from vlane.sim_top.schedule import Writes
 from vlane.tb.model import CompiledModel
 
 from vlane.dtable import MAX_ENTRIES
-from vlane.egress import ListCode
+from vlane.egress import MAX_REQUESTERS, ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
@@ -34,7 +34,8 @@ SCHEDULERS = ("vlarb", "dtable", "drr", "scfq", "rr")
 
 
 def _patience(name: str) -> int:
-    return _TURNS if name in {"dtable", "drr"} else 0
+    """Turns without a grant of ``dtable`` and ``drr``; tags that the shared unit of ``scfq`` makes one a cycle."""
+    return {"dtable": _TURNS, "drr": _TURNS, "scfq": MAX_REQUESTERS}.get(name, 0)
 
 
 class GoldenArbiter:

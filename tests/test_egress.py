@@ -130,6 +130,18 @@ def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 1}
 
 
+def test_cycles_in_which_the_shared_tag_unit_works_are_run(tmp_path: Path) -> None:
+    """Two heads need two tags, one a cycle: nothing leaves in the first, and nothing is left behind."""
+    table, file = tmp_path / "table.toml", tmp_path / "two.csv"
+    table.write_text("[scfq]\nweight = [1, 1]\n")
+    file.write_text("cycle,vl,bytes\n10,0,64\n10,1,64\n")
+
+    done = call("egress", "--scheduler", "scfq", "--table", table, "--arrivals", file, "--json").json()
+
+    assert [(departure["cycle"], departure["vl"]) for departure in done["departures"]] == [(11, 0), (12, 1)]
+    assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 0}
+
+
 @pytest.mark.parametrize(
     ("scheduler", "words"),
     [("wfq", ["--scheduler", "vlarb, dtable, drr, scfq, rr", "wfq"]), ("drr", ["table.toml", "drr", "missing"])],
