@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vlane.golden.network import POOL_EMPTY, run
-from vlane.golden.packets import grown, new_packets
+from vlane.golden.network import run, run_to
+from vlane.golden.packets import new_packets
 from vlane.sim_top.world import make_network, make_world
 
 from vlane.study import Study
@@ -60,8 +60,7 @@ def measured(name: str) -> dict[str, Any]:
     first_call = time.perf_counter() - start
     net, packets = make_network(world, load=load, seed=1), new_packets(1 << 14)
     cpu = time.process_time()
-    while run(net, packets, cycles) == POOL_EMPTY:
-        packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+    run_to(net, packets, cycles)
     cpu = time.process_time() - cpu
     return {
         "case": name,

@@ -14,12 +14,13 @@ from vlane.golden.meters import Meters
 from vlane.golden.network import NOWHERE, Network, Wiring
 from vlane.golden.packets import NOBODY
 from vlane.golden.room import Rooms, new_rooms
-from vlane.golden.routing import NO_PORT, Routes
+from vlane.golden.routing import Routes
 from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
 from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
 from vlane.golden.topology import Topology
 
 from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["Buffers", "PortSettings", "assemble"]
@@ -154,8 +155,8 @@ def _wiring(topology: Topology, nic_vl: NDArray[np.uint8], ends: int, flight: in
 
 def _check_tables(topology: Topology, routes: Routes) -> None:
     """Refuse a forwarding table that names a port without a cable."""
-    cabled = np.zeros((topology.switches, NO_PORT + 1), np.bool_)
-    cabled[:, NO_PORT] = True
+    cabled = np.zeros((topology.switches, UNASSIGNED + 1), np.bool_)
+    cabled[:, UNASSIGNED] = True
     for switch, port in (*topology.far_ends(), *topology.hosts):
         cabled[switch, port] = True
     wrong = np.argwhere(~np.take_along_axis(cabled, routes.lft.astype(np.int64), axis=1))

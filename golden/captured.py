@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.routing import NO_PORT, Routes
+from vlane.golden.routing import Routes
 from vlane.golden.topology import Topology
 
 from vlane.errors import InputError
 from vlane.fabric.model import Fabric, Kind, Port
+from vlane.lft import UNASSIGNED
+from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.vlarb import VLArbTable
 
 __all__ = ["Captured", "from_fabric"]
-
-_SLS = 16
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def from_fabric(fabric: Fabric) -> Captured:
     for source, (slid, _, _) in enumerate(hosts):
         for to, (dlid, _, _) in enumerate(hosts):
             path_sl[source, to] = fabric.path_sls.get((slid, dlid), 0)
-    lft = np.full((len(switches), int(lids.sum(axis=1).max()) + 1), NO_PORT, np.uint8)
+    lft = np.full((len(switches), int(lids.sum(axis=1).max()) + 1), UNASSIGNED, np.uint8)
     cabled = {*topology.far_ends(), *topology.hosts}
     for guid, table in fabric.lfts.items():
         for lid, port in table.items():
@@ -98,11 +98,11 @@ def _row(fabric: Fabric, guid: int, source: int, to: int) -> list[int]:
     """Return a row of VLs by SL; SL modulo the data lanes where none was captured."""
     row = fabric.sl2vl.get((guid, source, to))
     lanes = fabric.data_vls_of(Port(guid, to))
-    return list(row) if row else [sl % lanes for sl in range(_SLS)]
+    return list(row) if row else [sl % lanes for sl in range(SL_COUNT)]
 
 
 def _vl(fabric: Fabric, switches: list[int], ports: int) -> NDArray[np.uint8]:
-    table = np.full((len(switches), ports, ports, _SLS), 15, np.uint8)
+    table = np.full((len(switches), ports, ports, SL_COUNT), VL_DROP, np.uint8)
     for number, guid in enumerate(switches):
         for source in fabric.nodes[guid].links:
             for to in fabric.nodes[guid].links:

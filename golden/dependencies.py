@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import local_port, switch_of
+from vlane.golden.ib_switch import DROPPED, route, switch_of
 from vlane.golden.kernel import kernel
 from vlane.golden.network import Network
 
@@ -74,19 +74,13 @@ def _follow_one(
         if port < 0:
             arrives = -1 - port == to
             break
-        switch = switch_of(switches, port)
-        output = int(switches.lft[switch, dlid])
+        output, following = route(switches, port, dlid, sl, lane)
         hops += 1
-        if output >= switches.vl.shape[1] or hops > len(switches.waiting):
-            arrives = False
-            break
-        index = lane if switches.by_lane else sl
-        following = int(switches.vl[switch, local_port(switches, port), output, index])
-        if following >= lanes:
+        if output == DROPPED or hops > len(switches.waiting):
             arrives = False
             break
         paths.waits[end * lanes + lane, output * lanes + following] = True
-        end, lane = (switch << switches.port_bits) + output, following
+        end, lane = (switch_of(switches, port) << switches.port_bits) + output, following
     if not arrives:
         if paths.lost[0] == 0:
             paths.lost[1], paths.lost[2] = source, dlid

@@ -27,12 +27,23 @@ from vlane.golden.packets import (
     push,
 )  # fmt: skip
 
-__all__ = ["DROPPED", "Switches", "allocate", "local_port", "new_switches", "port_bits_for", "receive", "switch_of"]
+from vlane.lft import UNASSIGNED
+
+__all__ = [
+    "DROPPED",
+    "Switches",
+    "allocate",
+    "local_port",
+    "new_switches",
+    "port_bits_for",
+    "receive",
+    "route",
+    "switch_of",
+]
 
 DROPPED = -1
 """Output of a packet that goes nowhere."""
 
-_NO_PORT, _NO_LANE = 255, 15
 UNKNOWN_LID, SL_DROPS = range(2)
 
 
@@ -108,26 +119,31 @@ def local_port(switches: Switches, port: int) -> int:
 
 
 @kernel
+def route(switches: Switches, port: int, dlid: int, sl: int, arrived_on: int) -> tuple[int, int]:
+    """Return output and outgoing VL of a packet at an input; of one that drops, ``DROPPED`` and why (S10)."""
+    switch = switch_of(switches, port)
+    output = int(switches.lft[switch, dlid]) if dlid < switches.lft.shape[1] else UNASSIGNED
+    if output >= switches.vl.shape[1]:
+        return DROPPED, UNKNOWN_LID
+    index = arrived_on if switches.by_lane else sl
+    lane = int(switches.vl[switch, local_port(switches, port), output, index])
+    if lane >= switches.queues.head.shape[1]:
+        return DROPPED, SL_DROPS
+    return output, lane
+
+
+@kernel
 def receive(switches: Switches, packets: Packets, port: int, packet: int) -> None:
     """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (S1)."""
-    switch, local, field = switch_of(switches, port), local_port(switches, port), packets.field
+    switch, field = switch_of(switches, port), packets.field
     arrived_on = field[packet, LANE]
-    dlid = field[packet, DLID]
-    output = int(switches.lft[switch, dlid]) if dlid < switches.lft.shape[1] else _NO_PORT
-    lane = 0
-    if output >= switches.vl.shape[1]:
-        output = DROPPED
-        switches.drops[switch, UNKNOWN_LID] += 1
-    else:
-        index = arrived_on if switches.by_lane else field[packet, SL]
-        lane = int(switches.vl[switch, local, output, index])
-        if lane >= switches.queues.head.shape[1]:
-            output = DROPPED
-            switches.drops[switch, SL_DROPS] += 1
+    output, lane = route(switches, port, field[packet, DLID], field[packet, SL], arrived_on)
+    if output == DROPPED:
+        switches.drops[switch, lane] += 1
     field[packet, OUTPUT], field[packet, LANE] = output, lane
     field[packet, HOPS] += 1
     push(packets, switches.queues, port, arrived_on, packet)
-    switches.waiting[switch] |= 1 << local
+    switches.waiting[switch] |= 1 << local_port(switches, port)
 
 
 @kernel

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import lowest
 from vlane.golden.kernel import kernel
 
 __all__ = [
@@ -148,11 +149,6 @@ def first_from(bits: int, start: int, count: int) -> int:
     """Return the first set bit of ``count``, from ``start`` on and round; -1 if none is set."""
     if bits == 0:
         return -1
-    above = bits >> start
-    index = start
-    if above == 0:
-        above, index = bits, 0
-    while not above & 1:
-        above >>= 1
-        index += 1
+    above = bits >> start << start
+    index = lowest(above if above != 0 else bits)
     return index if index < count else -1

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
 from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
 
+from vlane.sl2vl import SL_COUNT
+
 __all__ = ["BATCHES", "Meters", "count_delivery", "latency_at", "new_meters"]
 
 BATCHES = 20
 """Batches of the measured stretch, for the confidence of a mean."""
 
-SLS = 16
 _FINE_BITS = 5
 _BINS = 40 << _FINE_BITS
-(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN, FLIT_HOPS) = range(6)
+(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
 _TRACE_FIELDS = 8
 _PRIME, _FACTOR, _MASK = (1 << 31) - 1, 48271, (1 << 62) - 1
 
@@ -29,8 +30,8 @@ class Meters(NamedTuple):
     ----------
     window : array of int64, (2,)
         First cycle that is measured, and the first that is not any more.
-    total : array of int64, (16 SLs, 6)
-        Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed, flits times switches.
+    total : array of int64, (16 SLs, 5)
+        Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
         Latencies and hops are of packets generated in the window.
     batch : array of int64, (16 SLs, batches, 2)
         Packets and sum of latencies of each batch.
@@ -56,8 +57,8 @@ class Meters(NamedTuple):
 def new_meters(*, first: int, end: int, trace_rows: int = 0) -> Meters:
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1."""
     return Meters(
-        np.array([first, end], np.int64), np.zeros((SLS, 6), np.int64), np.zeros((SLS, BATCHES, 2), np.int64),
-        np.zeros((SLS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
+        np.array([first, end], np.int64), np.zeros((SL_COUNT, 5), np.int64), np.zeros((SL_COUNT, BATCHES, 2), np.int64),
+        np.zeros((SL_COUNT, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
         np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -99,7 +100,6 @@ def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> Non
             total[LATENCY] += latency
             total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
             total[HOPS_IN] += hops
-            total[FLIT_HOPS] += flits * hops
             number = (cycle - first) * BATCHES // (end - first)
             meters.batch[sl, number, 0] += 1
             meters.batch[sl, number, 1] += latency

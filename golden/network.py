@@ -27,7 +27,6 @@ from vlane.golden.meters import Meters, count_delivery
 from vlane.golden.packets import (
     BLOCKS,
     BORN,
-    CLASS,
     DLID,
     EVENT,
     FLITS,
@@ -44,12 +43,15 @@ from vlane.golden.packets import (
     TARGET,
     Packets,
     free,
+    grown,
     schedule,
     spare,
 )  # fmt: skip
 from vlane.golden.sources import Sources, advance, draw_packet
 
-__all__ = ["DONE", "POOL_EMPTY", "STUCK", "TRACE_FULL", "Network", "Wiring", "run", "waiting_flits"]
+from vlane.units import BLOCK_BYTES
+
+__all__ = ["DONE", "POOL_EMPTY", "STUCK", "TRACE_FULL", "Network", "Wiring", "run", "run_to", "waiting_flits"]
 
 (TO_INPUT, TO_OUTPUT, TO_SINK) = range(3)
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
@@ -143,10 +145,10 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     to, dlid, sl, size = draw_packet(sources, nic, number, net.flit_bytes)
     packet = spare(packets)
     field = packets.field[packet]
-    field[BLOCKS], field[FLITS] = (size + 63) // 64, (size + net.flit_bytes - 1) // net.flit_bytes
+    field[BLOCKS], field[FLITS] = -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
     field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
     field[LANE] = int(net.wiring.nic_vl[nic, sl])
-    field[BORN], field[CLASS], field[HOPS] = sources.due[nic, number], number, 0
+    field[BORN], field[HOPS] = sources.due[nic, number], 0
     net.staged[nic, number] = packet
     return packet
 
@@ -287,3 +289,10 @@ def run(net: Network, packets: Packets, end: int) -> int:
             return STUCK
         net.clock[NOW] = cycle + 1
     return DONE
+
+
+def run_to(net: Network, packets: Packets, end: int) -> tuple[int, Packets]:
+    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool."""
+    while (reason := run(net, packets, end)) == POOL_EMPTY:
+        packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+    return reason, packets

@@ -15,9 +15,9 @@ from vlane.golden.kernel import kernel
 __all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "pop", "push", "schedule", "spare"]
 
 NOBODY = -1
-(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, CLASS, EVENT, PLACE, HOPS) = range(14)
+(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS) = range(13)
 """Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes
-from and NIC it is for; cycle of generation; traffic class; what happens next, and at which port; switches passed."""
+from and NIC it is for; cycle of generation; what happens next, and at which port; switches passed."""
 _FIELDS = 16
 
 SLOTS = 1024
@@ -83,7 +83,7 @@ def grown(packets: Packets, count: int) -> Packets:
 def new_queues(ports: int, lanes: int) -> Queues:
     """Return empty queues."""
     return Queues(
-        np.full((ports, lanes), NOBODY, np.int64), np.zeros((ports, lanes), np.int64), np.zeros(ports, np.int64)
+        np.full((ports, lanes), NOBODY, np.int32), np.zeros((ports, lanes), np.int32), np.zeros(ports, np.int64)
     )
 
 

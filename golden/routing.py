@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from vlane.golden.topology import Topology
 
 from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
+from vlane.sl2vl import SL_COUNT, VL_DROP
 
-__all__ = ["NO_PORT", "Routes", "dimension_order", "dmodk", "sl_rows", "up_down", "valiant"]
-
-NO_PORT = 255
-_SLS = 16
+__all__ = ["Routes", "dimension_order", "dmodk", "sl_rows", "up_down", "valiant"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Routes:
 def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return (VL table, NICs' VLs) with the same row of 16 VLs everywhere."""
     row = np.array(vl_of_sl, np.uint8)
-    shape = (topology.switches, topology.ports, topology.ports, _SLS)
+    shape = (topology.switches, topology.ports, topology.ports, SL_COUNT)
     return np.ascontiguousarray(np.broadcast_to(row, shape)), np.tile(row, (len(topology.hosts), 1))
 
 
@@ -70,7 +69,7 @@ def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> 
         ends[switch].append((port, other))
     towards_root = sorted(rank, key=lambda switch: rank[switch])
     lids = _lids(topology)
-    lft = np.full((topology.switches, 1 + len(topology.hosts)), NO_PORT, np.uint8)
+    lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     tables: dict[int, NDArray[np.uint8]] = {}
     for host, (target, port) in enumerate(topology.hosts):
         if target not in tables:
@@ -85,7 +84,7 @@ def _towards(
 ) -> NDArray[np.uint8]:
     """Return the port of every switch towards one switch."""
     far = len(order) + 1
-    down, best = {target: 0}, np.full(len(order), NO_PORT, np.uint8)
+    down, best = {target: 0}, np.full(len(order), UNASSIGNED, np.uint8)
     for switch in reversed(order):  # what is below a switch is further from the root, so it comes first
         ways = [(down[other] + 1, port) for port, other in ends[switch] if rank[other] > rank[switch] and other in down]
         if ways and switch != target:
@@ -120,7 +119,7 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
     row = k ** (n - 1)
     copies = 1 if roots is None else 1 << (roots - 1).bit_length()
     lids = _lids(topology, copies)
-    lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), NO_PORT, np.uint8)
+    lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
     hosts, words = np.arange(len(topology.hosts)), np.arange(row)
     leaf = hosts // k
     for level in range(n):
@@ -146,7 +145,7 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
     size, trunks = topology.shape["size"], topology.shape["trunks"]
     step = [prod(size[:dimension]) for dimension in range(len(size))]
     lids = _lids(topology)
-    lft = np.full((topology.switches, 1 + len(topology.hosts)), NO_PORT, np.uint8)
+    lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
     for host, (target, port) in enumerate(topology.hosts):
         lid = int(lids[host, 0])
@@ -162,14 +161,14 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
 
 
 def _class_rows(topology: Topology, classes: int) -> NDArray[np.uint8]:
-    row = [2 * sl if sl < classes else 15 for sl in range(_SLS)]
+    row = [2 * sl if sl < classes else VL_DROP for sl in range(SL_COUNT)]
     return np.tile(np.array(row, np.uint8), (len(topology.hosts), 1))
 
 
 def _dateline_rows(topology: Topology, size: tuple[int, ...], trunks: int, step: list[int]) -> NDArray[np.uint8]:
-    lanes = np.arange(_SLS)
+    lanes = np.arange(SL_COUNT)
     first, second = lanes & ~1, lanes | 1
-    table = np.zeros((topology.switches, topology.ports, topology.ports, _SLS), np.uint8)
+    table = np.zeros((topology.switches, topology.ports, topology.ports, SL_COUNT), np.uint8)
     links = 2 * trunks * len(size)
     table[:] = first
     for output in range(links):
@@ -179,5 +178,5 @@ def _dateline_rows(topology: Topology, size: tuple[int, ...], trunks: int, step:
         same = slice(2 * trunks * dimension, 2 * trunks * (dimension + 1))
         table[:, same, output] = lanes
         table[wraps, :, output] = second
-    table[..., 15] = 15
+    table[..., VL_DROP] = VL_DROP
     return table

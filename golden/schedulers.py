@@ -17,13 +17,30 @@ from vlane.golden.kernel import kernel
 from vlane.golden.lanes import Lanes
 from vlane.golden.vlarb_rules import RULES as VLARB_RULES
 
-__all__ = ["SCHEDULERS", "SERVE_RULES", "Bank", "install", "new_bank", "new_scheduler", "serve"]
+__all__ = [
+    "NO_WRITE",
+    "SCHEDULERS",
+    "SERVE_RULES",
+    "Bank",
+    "Program",
+    "install",
+    "new_bank",
+    "new_scheduler",
+    "serve",
+    "stepper",
+]
 
 Write = tuple[int, int, int, int]
+Program = tuple[int, int, int, int, int]
+"""Enable and a write."""
+
+Step = Callable[..., tuple[int, int]]
 Bank = Any
 """A golden state whose arrays have the ports as their first axis."""
 
-_NO_WRITE = (0, 0, 0, 0, 0)
+NO_WRITE = (0, 0, 0, 0, 0)
+"""The program port, idle."""
+
 _READY, _NO_HOLD, _NO_SWAP, _NO_VL15 = True, False, False, False
 
 SERVE_RULES = max(len(VLARB_RULES), *(len(module.RULES) for module in (dtable, drr, scfq, rr)))
@@ -48,21 +65,45 @@ class VLArbPorts(NamedTuple):
     data_vls: int
 
 
-def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> Bank:
-    """Return one port's state after reset and those writes of its program port; parameters are the component's."""
-    none, rules = np.zeros(data_vls + 1, np.int64), np.zeros(SERVE_RULES, np.int64)
-    cycles = [*((False, (1, *write)) for write in writes), (True, _NO_WRITE)]
+def stepper(name: str, *, data_vls: int, vl15: bool = False, **parameters: Any) -> tuple[Bank, Step]:
+    """Return one port's state after reset, and its step; parameters are the component's.
+
+    The step is called with (request, fits, blocks, write, ready=, swap=) and gives (lane, list) of the packet that
+    starts, lane -1 if none does.
+    """
+    rules = np.zeros(SERVE_RULES, np.int64)
     if name == "vlarb":
         arbiter = vlarb.new_state(**parameters)
-        for swap, write in cycles:
-            vlarb.step(arbiter, data_vls, _NO_VL15, 0, 0, none, swap, _NO_HOLD, write, swap, rules)
-        return VLArbPorts(arbiter, data_vls)
+
+        def arbitrate(
+            request: int, fits: int, blocks: NDArray[np.int64], write: Program, *, ready: bool, swap: bool
+        ) -> tuple[int, int]:
+            vl, source = vlarb.step(
+                arbiter, data_vls, vl15, request, fits, blocks, ready, _NO_HOLD, write, swap, rules
+            )  # fmt: skip
+            return (min(vl, data_vls) if source else -1), source
+
+        return VLArbPorts(arbiter, data_vls), arbitrate
     module: Any = {"dtable": dtable, "drr": drr, "scfq": scfq, "rr": rr}[name]
-    state = module.new_state(data_vls=data_vls, vl15=False, **parameters)
-    sizes = () if name == "rr" else (none,)
-    for swap, write in cycles:
+    state = module.new_state(data_vls=data_vls, vl15=vl15, **parameters)
+
+    def schedule(
+        request: int, fits: int, blocks: NDArray[np.int64], write: Program, *, ready: bool, swap: bool
+    ) -> tuple[int, int]:
+        sizes = () if name == "rr" else (blocks,)
         swaps = (swap,) if name == "dtable" else ()
-        module.step(state, 0, 0, *sizes, swap, _NO_HOLD, write, *swaps, rules)
+        return module.step(state, request, fits, *sizes, ready, _NO_HOLD, write, *swaps, rules)
+
+    return state, schedule
+
+
+def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> Bank:
+    """Return one port's state after reset and those writes of its program port, without VL15."""
+    state, step = stepper(name, data_vls=data_vls, **parameters)
+    none = np.zeros(data_vls + 1, np.int64)
+    for write in writes:
+        step(0, 0, none, (1, *write), ready=False, swap=False)
+    step(0, 0, none, NO_WRITE, ready=True, swap=True)
     return state
 
 
@@ -136,7 +177,7 @@ def _serve_vlarb(
     bank: VLArbPorts, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
     vl, source = vlarb.step(
-        vlarb_at(bank.state, port), bank.data_vls, _NO_VL15, request, fits, blocks, _READY, _NO_HOLD, _NO_WRITE,
+        vlarb_at(bank.state, port), bank.data_vls, _NO_VL15, request, fits, blocks, _READY, _NO_HOLD, NO_WRITE,
         _NO_SWAP, rules,
     )  # fmt: skip
     return vl if source != 0 else -1
@@ -147,21 +188,21 @@ def _serve_dtable(
     bank: dtable.DTableState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
     state = dtable_at(bank, port)
-    return dtable.step(state, request, fits, blocks, _READY, _NO_HOLD, _NO_WRITE, _NO_SWAP, rules)[0]
+    return dtable.step(state, request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)[0]
 
 
 @kernel
 def _serve_drr(
     bank: drr.DRRState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
-    return drr.step(drr_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, _NO_WRITE, rules)[0]
+    return drr.step(drr_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
 @kernel
 def _serve_scfq(
     bank: scfq.SCFQState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
-    return scfq.step(scfq_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, _NO_WRITE, rules)[0]
+    return scfq.step(scfq_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
 @kernel
@@ -173,7 +214,7 @@ def _serve_rr(
     blocks: NDArray[np.int64],  # noqa: ARG001 - round robin does not look at sizes
     rules: NDArray[np.int64],
 ) -> int:
-    return rr.step(rr_at(bank, port), request, fits, _READY, _NO_HOLD, _NO_WRITE, rules)[0]
+    return rr.step(rr_at(bank, port), request, fits, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
 _SERVES: dict[type, Callable[..., int]] = {

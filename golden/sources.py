@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
 from vlane.golden.random_bits import below, draw, seeded
 
+from vlane.sl2vl import SL_COUNT
+
 __all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packet", "mean_flits", "new_sources"]
 
 NEVER = 1 << 60
 _TABLE = 1024
 _ONE = 1 << 62
 _CERTAIN = 1 << 30
-_SLS = 16
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
 
@@ -165,7 +166,7 @@ def new_sources(
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
         np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
-        np.zeros((_SLS, 2), np.int64), np.array(window, np.int64),
+        np.zeros((SL_COUNT, 2), np.int64), np.array(window, np.int64),
     )  # fmt: skip
     for number, each in enumerate(classes):
         _set_class(sources, number, each, flit_bytes)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden import drr, dtable, rr, scfq, vlarb
-from vlane.golden.vlarb_rules import RULES as VLARB_RULES
+from vlane.golden.schedulers import NO_WRITE, Program, stepper
 from vlane.sim_top.egress import Heads
 from vlane.sim_top.schedule import Writes
 from vlane.tb.model import CompiledModel
@@ -18,23 +17,15 @@ from vlane.egress import MAX_REQUESTERS, ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
-__all__ = ["SCHEDULERS", "GoldenArbiter", "HardwareArbiter"]
+__all__ = ["GoldenArbiter", "HardwareArbiter"]
 
-Programmed = tuple[int, int, int, int, int]
-Step = Callable[..., tuple[int, int]]
-
-_NO_WRITE = (0, 0, 0, 0, 0)
-_NO_HOLD = False
 _FIELDS = ("select", "index", "requester", "weight")
 _TURNS = MAX_ENTRIES * MAX_PACKET_BLOCKS
 """Turns in which a requester whose entry has a weight has collected enough for any packet."""
 
-SCHEDULERS = ("vlarb", "dtable", "drr", "scfq", "rr")
-"""Every scheduler an output port can have."""
-
 
 def _patience(name: str) -> int:
-    """Turns without a grant of ``dtable`` and ``drr``; tags that the shared unit of ``scfq`` makes one a cycle."""
+    """Count turns without a grant, or tags: the shared unit of ``scfq`` makes one a cycle."""
     return {"dtable": _TURNS, "drr": _TURNS, "scfq": MAX_REQUESTERS}.get(name, 0)
 
 
@@ -44,7 +35,7 @@ class GoldenArbiter:
     Parameters
     ----------
     name : str
-        One of ``SCHEDULERS``.
+        One of ``golden.schedulers.SCHEDULERS``.
     parameters : mapping
         Of the component.
     writes : list of (select, index, requester or VL, weight)
@@ -54,7 +45,7 @@ class GoldenArbiter:
     def __init__(self, name: str, parameters: Mapping[str, Any], writes: Writes) -> None:
         self.patience = _patience(name)
         self._data_vls = parameters["data_vls"]
-        self._step = _golden_step(name, parameters)
+        _, self._step = stepper(name, **parameters)
         nobody = Heads(0, 0, [0] * (self._data_vls + 1))
         for write in writes:
             self._run(nobody, ready=False, write=(1, *write))
@@ -70,37 +61,10 @@ class GoldenArbiter:
         for _ in range(cycles):
             self._run(heads, ready=False)
 
-    def _run(self, heads: Heads, *, ready: bool, write: Programmed = _NO_WRITE, swap: bool = False) -> tuple[int, int]:
-        lane, source = self._step(heads, write, ready=ready, swap=swap)
-        return int(lane), int(source)
-
-
-def _golden_step(name: str, parameters: Mapping[str, Any]) -> Step:
-    """Return a step of (heads, write, ready, swap) that gives (lane or -1, list)."""
-    if name == "vlarb":
-        return _golden_vlarb(**parameters)
-    module: Any = {"dtable": dtable, "drr": drr, "scfq": scfq, "rr": rr}[name]
-    state, rules = module.new_state(**parameters), np.zeros(len(module.RULES), np.int64)
-
-    def step(heads: Heads, write: Programmed, *, ready: bool, swap: bool) -> tuple[int, int]:
-        blocks = () if name == "rr" else (np.array(heads.blocks, np.int64),)
-        swaps = (swap,) if name == "dtable" else ()
-        return module.step(state, heads.request, heads.fits, *blocks, ready, _NO_HOLD, write, *swaps, rules)
-
-    return step
-
-
-def _golden_vlarb(*, data_vls: int, entries: int, vl15: bool) -> Step:
-    state, rules = vlarb.new_state(entries), np.zeros(len(VLARB_RULES), np.int64)
-
-    def step(heads: Heads, write: Programmed, *, ready: bool, swap: bool) -> tuple[int, int]:
+    def _run(self, heads: Heads, *, ready: bool, write: Program = NO_WRITE, swap: bool = False) -> tuple[int, int]:
         blocks = np.array(heads.blocks, np.int64)
-        vl, source = vlarb.step(
-            state, data_vls, vl15, heads.request, heads.fits, blocks, ready, _NO_HOLD, write, swap, rules
-        )
-        return (min(vl, data_vls) if source else -1), source
-
-    return step
+        lane, source = self._step(heads.request, heads.fits, blocks, write, ready=ready, swap=swap)
+        return int(lane), int(source)
 
 
 class HardwareArbiter:
@@ -111,7 +75,7 @@ class HardwareArbiter:
     model : CompiledModel
         The hardware.
     name : str
-        One of ``SCHEDULERS``.
+        One of ``golden.schedulers.SCHEDULERS``.
     writes : list of (select, index, requester or VL, weight)
         What is programmed first.
     """

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.arbiters import SCHEDULERS, GoldenArbiter, HardwareArbiter
+from vlane.golden.schedulers import SCHEDULERS
+from vlane.sim_top.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.egress import EgressRun, run_egress

@@ -11,6 +11,7 @@ import typer
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.plot_study import write_plots
 from vlane.sim_top.simulate import RunResult, StuckError, run_study
+from vlane.sim_top.world import make_world
 
 from vlane.paths import build_dir
 from vlane.study import read_study
@@ -34,9 +35,10 @@ def simulate(
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network gets stuck."""
     start = time.perf_counter()
+    world = make_world(read_study(study), study.parent)
     folder = out or build_dir("studies", study.stem)
     try:
-        runs = run_study(study, folder, jobs=jobs, resume=resume, trace=trace, told=_told)
+        runs = run_study(world, folder, jobs=jobs, resume=resume, trace=trace, told=_told)
     except StuckError as error:
         screen.print(f"STUCK at {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
@@ -47,7 +49,7 @@ def simulate(
             {
                 "study": str(study),
                 "runs": [asdict(each) for each in runs],
-                "cycle_ns": read_study(study).link.cycle_ns,
+                "cycle_ns": world.study.link.cycle_ns,
                 "seconds": round(seconds, 3),
                 "results": str(folder / "results.parquet"),
                 "pictures": [str(picture) for picture in pictures],

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,11 @@ import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.kernel import source_digest
 from vlane.golden.meters import BATCHES, Meters, latency_at
-from vlane.golden.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, run, waiting_flits
-from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, grown, new_packets
-from vlane.sim_top.world import World, check_world, make_network, make_world, show_end
+from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
+from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
+from vlane.sim_top.world import World, check_world, make_network, show_end
 
 from vlane.files import usable_folder, write_whole
-from vlane.study import Study, read_study
 
 __all__ = ["PerSL", "RunResult", "StuckError", "run_study", "simulate"]
 
@@ -133,13 +133,13 @@ def simulate(world: World, *, load: float, seed: int, trace: Path | None = None)
     frames: list[pl.DataFrame] = []
     start = time.thread_time()
     end = world.study.run.cycles
-    while (reason := run(net, packets, end)) != DONE:
-        if reason == POOL_EMPTY:
-            packets = grown(packets, 2 * len(packets.field) + net.staged.size)
-        elif reason == TRACE_FULL:
-            frames.append(_traced(net.meters))
-        elif reason == STUCK:
+    while True:
+        reason, packets = run_to(net, packets, end)
+        if reason == STUCK:
             raise StuckError(_waiting_chain(world, net, packets))
+        if reason == DONE:
+            break
+        frames.append(_traced(net.meters))
     seconds = time.thread_time() - start
     if trace:
         frames.append(_traced(net.meters))
@@ -187,7 +187,7 @@ def _result(world: World, net: Network, packets: Packets, *, load: float, seed: 
 
 
 def _per_sl(net: Network, sl: int, measured: int) -> PerSL:
-    packets, flits, latency, most, hops, _ = (int(value) for value in net.meters.total[sl])
+    packets, flits, latency, most, hops = (int(value) for value in net.meters.total[sl])
     histogram, batch = net.meters.histogram[sl], net.meters.batch[sl]
     timed = int(histogram.sum())
     interval = None
@@ -229,14 +229,14 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
 
 
 def run_study(
-    path: Path, out: Path, *, jobs: int, resume: bool, trace: bool, told: Callable[[RunResult, int, int], None]
+    world: World, out: Path, *, jobs: int, resume: bool, trace: bool, told: Callable[[RunResult, int, int], None]
 ) -> list[RunResult]:
-    """Make all runs of a study file, and keep each as it finishes; return them by load and seed.
+    """Make all runs of a study, and keep each as it finishes; return them by load and seed.
 
     Parameters
     ----------
-    path : Path
-        Study file.
+    world : World
+        The study's; it is checked first.
     out : Path
         Folder for ``results.parquet``, and ``runs/`` with a file for each run.
     jobs : int
@@ -248,11 +248,10 @@ def run_study(
     told : callable
         Called with (result, runs finished, runs in all).
     """
-    study = read_study(path)
-    check_world(make_world(study, path.parent))
+    check_world(world)
     usable_folder(out / "runs", option="--out")
-    key = _key(study, path)
-    wanted = [(load, seed) for load in study.run.loads for seed in study.run.seeds]
+    key = _key(world)
+    wanted = [(load, seed) for load in world.study.run.loads for seed in world.study.run.seeds]
     done: dict[tuple[float, int], RunResult] = {}
     for load, seed in wanted if resume else []:
         kept = _kept(out, load, seed, key)
@@ -260,7 +259,7 @@ def run_study(
             done[load, seed] = kept
             told(kept, len(done), len(wanted))
     missing = [each for each in wanted if each not in done]
-    for result in _made(path, out, missing, jobs, trace=trace, key=key):
+    for result in _made(partial(_one, world, out, key, trace), missing, jobs):
         done[result.load, result.seed] = result
         told(result, len(done), len(wanted))
     results = [done[each] for each in wanted]
@@ -268,15 +267,12 @@ def run_study(
     return results
 
 
-def _made(
-    path: Path, out: Path, missing: list[tuple[float, int]], jobs: int, *, trace: bool, key: str
-) -> Iterator[RunResult]:
+def _made(one: Callable[[float, int], RunResult], missing: list[tuple[float, int]], jobs: int) -> Iterator[RunResult]:
     if jobs == 1 or len(missing) < 2:
-        for load, seed in missing:
-            yield _one(path, out, load, seed, trace, key)
+        yield from (one(*each) for each in missing)
         return
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(_one, path, out, load, seed, trace, key) for load, seed in missing]
+        waiting = [pool.submit(one, *each) for each in missing]
         try:
             for future in as_completed(waiting):
                 yield future.result()
@@ -285,8 +281,7 @@ def _made(
             raise
 
 
-def _one(path: Path, out: Path, load: float, seed: int, trace: bool, key: str) -> RunResult:  # noqa: FBT001 - pickled
-    world = make_world(read_study(path), path.parent)
+def _one(world: World, out: Path, key: str, trace: bool, load: float, seed: int) -> RunResult:  # noqa: FBT001 - partial
     result = simulate(world, load=load, seed=seed, trace=_trace_file(out, load, seed) if trace else None)
     text = json.dumps({"key": key, "result": asdict(result)}, indent=1)
     write_whole(_run_file(out, load, seed), text + "\n", option="--out")
@@ -301,15 +296,15 @@ def _trace_file(out: Path, load: float, seed: int) -> Path:
     return out / "runs" / f"load{load:g}-seed{seed}.trace.parquet"
 
 
-def _key(study: Study, path: Path) -> str:
+def _key(world: World) -> str:
     """Return what a kept run must have been made with: the study, files it names, and the model's source."""
+    study = world.study
     digest = hashlib.sha256(source_digest().encode())
     digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
-    named = [study.scheduler.table, getattr(study.network, "file", None)]
-    for name in filter(None, named):
-        digest.update((path.parent / name).read_bytes())
+    for name in filter(None, (study.scheduler.table, getattr(study.network, "file", None))):
+        digest.update((world.base / name).read_bytes())
     folder = getattr(study.network, "folder", None)
-    for file in sorted((path.parent / folder).rglob("*")) if folder else []:
+    for file in sorted((world.base / folder).rglob("*")) if folder else []:
         if file.is_file():
             digest.update(file.read_bytes())
     return digest.hexdigest()

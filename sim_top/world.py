@@ -24,14 +24,12 @@ from vlane.tb.stimulus_vlarb import writes_of
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
+from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 
 __all__ = ["World", "check_world", "make_network", "make_world", "show_end"]
-
-_SLS = 16
-_NO_VL = 15
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,8 @@ class World:
     ----------
     study : Study
         The file.
+    base : Path
+        Folder from which files are named.
     topology : Topology
         Cables.
     routes : Routes
@@ -57,6 +57,7 @@ class World:
     """
 
     study: Study
+    base: Path
     topology: Topology
     routes: Routes
     path_sl: NDArray[np.uint8]
@@ -66,7 +67,7 @@ class World:
 
 
 def make_world(study: Study, base: Path) -> World:
-    """Return what a study describes; files are named from the folder ``base``.
+    """Return what a study describes; files are named from a folder.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def make_world(study: Study, base: Path) -> World:
     _check_traffic(study, topology, captured)
     sizes = _buffers(study, routes, lanes)
     return World(
-        study, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes, sizes,
+        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes, sizes,
         _settings(study, lanes, base, captured),
     )  # fmt: skip
 
@@ -109,7 +110,7 @@ def _named_lanes(study: Study) -> int:
     if getattr(study.network, "routing", "") == "dor":
         return 2 * (max(sls) + 1)
     row = study.link.vl_of_sl
-    return max(row[sl] if row else sl for sl in sls if not row or row[sl] != _NO_VL) + 1
+    return max(row[sl] if row else sl for sl in sls if not row or row[sl] != VL_DROP) + 1
 
 
 def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
@@ -121,7 +122,7 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
             raise InputError("link.data_vls", "even with routing dor", lanes)
         return dimension_order(topology, lanes // 2)
     row = study.link.vl_of_sl
-    vls = tuple(row) if row else tuple(sl if sl < lanes else _NO_VL for sl in range(_SLS))
+    vls = tuple(row) if row else tuple(sl if sl < lanes else VL_DROP for sl in range(SL_COUNT))
     if routing == "updown":
         return up_down(topology, vls, root=getattr(study.network, "root", 0))
     return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
@@ -154,7 +155,7 @@ def _lanes_of(sl: int | str, routes: Routes, lanes: int) -> set[int]:
     if routes.by_lane and isinstance(sl, int):
         first = int(routes.nic_vl[0, sl])
         return {first, first | 1} & set(range(lanes))
-    sls = range(_SLS) if isinstance(sl, str) else (sl,)
+    sls = range(SL_COUNT) if isinstance(sl, str) else (sl,)
     rows = (np.unique(table[..., each]) for each in sls for table in (routes.vl, routes.nic_vl))
     return {int(lane) for row in rows for lane in row} & set(range(lanes))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import vlarb as golden
+from vlane.tb.stimulus_vlarb import writes_of
 
 from vlane.egress import ListCode
 from vlane.vlarb import VL15, VLArbEntry, VLArbTable
@@ -333,13 +334,9 @@ def _program(
     swap: bool,
 ) -> Iterator[Cycle]:
     """Write a table to the shadow bank while nothing is requested; the link is ready only for the swap."""
-    writes = [(1, golden.SELECT_LIMIT, 0, 0, table.limit_of_high_priority)]
-    for which, listed in ((golden.HIGH, table.high), (golden.LOW, table.low)):
-        padded = [*listed, *[(0, 0)] * (state.vl.shape[2] - len(listed))]
-        writes += [(1, which, index, vl, weight) for index, (vl, weight) in enumerate(padded)]
     quiet = Step({}, frozenset(), hold=False, busy=True, swap=False, vl=0, source=ListCode.NONE)
-    for write in writes:
-        yield _cycle(quiet, write, state, rules, data_vls=data_vls, vl15=vl15)
+    for write in writes_of(table, state.vl.shape[2]):
+        yield _cycle(quiet, (1, *write), state, rules, data_vls=data_vls, vl15=vl15)
     if swap:
         taken = Step({}, frozenset(), hold=False, busy=False, swap=True, vl=0, source=ListCode.NONE)
         yield _cycle(taken, (0, 0, 0, 0, 0), state, rules, data_vls=data_vls, vl15=vl15)

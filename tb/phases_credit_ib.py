@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CERTAIN", "FLIGHT", "LinkPhase", "cut_whole", "link_phases"]
+__all__ = ["CERTAIN", "FLIGHT", "LinkPhase", "link_phases"]
 
 CERTAIN = 65536
 """Chances are out of this."""
@@ -85,19 +85,3 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
             LinkPhase(2 * period + 100, send=0, name="set-up again"),
         ]
     return tuple(phases)
-
-
-def cut_whole(phases: tuple[LinkPhase, ...], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of that many cycles; one that must be cut short audits nothing."""
-    kept: list[LinkPhase] = []
-    left = cycles
-    for phase in phases:
-        if left <= 0:
-            break
-        if phase.cycles > left:
-            phase = LinkPhase(left, send=0, name="rest")
-        kept.append(phase)
-        left -= phase.cycles
-    if left > 0:
-        kept.append(LinkPhase(left, name="rest"))
-    return tuple(kept)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.golden.rule import Rule
 from vlane.tb.model import Field, Words
 
-__all__ = ["Counts", "Layout", "Qualify", "Stimulus", "Stretch", "cut"]
+__all__ = ["Counts", "Layout", "Qualify", "Stimulus", "Stretch", "cut", "cut_whole"]
 
 Layout = Mapping[str, Field]
 Counts = NDArray[np.int64]
@@ -110,4 +110,16 @@ def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
         left -= phase.cycles
     if left > 0:
         kept[-1] = replace(kept[-1], cycles=kept[-1].cycles + left)
+    return tuple(kept)
+
+
+def cut_whole(phases: Sequence[Any], cycles: int, rest: Callable[[int], Any]) -> tuple[Any, ...]:
+    """Return the first phases, of that many cycles in all; for one that would be cut, ``rest(cycles)``."""
+    kept: list[Any] = []
+    left = cycles
+    for phase in phases:
+        if left <= 0:
+            break
+        kept.append(phase if phase.cycles <= left else rest(left))
+        left -= kept[-1].cycles
     return tuple(kept)

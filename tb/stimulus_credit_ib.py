@@ -7,6 +7,7 @@ the link is left quiet for a period: then every block must have come back.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ from vlane.golden.kernel import kernel
 from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
-from vlane.tb.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, cut_whole, link_phases
-from vlane.tb.stimulus import Counts, Layout, Stimulus
+from vlane.tb.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, link_phases
+from vlane.tb.stimulus import Counts, Layout, Stimulus, cut_whole
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS
 
@@ -339,5 +340,6 @@ class CreditIBLink(Stimulus):
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the credits: every rule, losses up to 10 %, an audit after each."""
-    phases = cut_whole(link_phases(parameters, cycles), cycles)
+    rest = partial(LinkPhase, send=0, name="rest")
+    phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
     return CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -7,6 +7,7 @@ never may more be outstanding than the far buffer holds, and when the link is qu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from vlane.golden.random_bits import below, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
 from vlane.tb.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
-from vlane.tb.stimulus import Counts, Layout, Stimulus
+from vlane.tb.stimulus import Counts, Layout, Stimulus, cut_whole
 
 from vlane.opa_credit import BufferSelect
 
@@ -377,11 +378,5 @@ class CreditOPALink(Stimulus):
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the credits: every rule, live changes, audits."""
-    kept: list[SharedPhase] = []
-    left = cycles
-    for phase in shared_phases(parameters, cycles):
-        if left <= 0:
-            break
-        kept.append(phase if phase.cycles <= left else SharedPhase(left, name="rest"))
-        left -= kept[-1].cycles
-    return CreditOPALink(parameters, phases=tuple(kept), seed=seed, inputs=inputs, outputs=outputs)
+    phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
+    return CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden import network
 from vlane.golden.assembly import Buffers, PortSettings, assemble
 from vlane.golden.meters import new_meters
-from vlane.golden.network import POOL_EMPTY, Network, run
-from vlane.golden.packets import grown, new_packets
+from vlane.golden.network import Network
+from vlane.golden.packets import new_packets
 from vlane.golden.routing import Routes
 from vlane.golden.sources import TrafficClass, new_sources
 from vlane.golden.topology import Topology
+
+from tests.plain_network import Delivery
 
 __all__ = ["IDENTITY", "Delivery", "made", "replayed", "run_to"]
 
 IDENTITY = (*range(15), 15)
 """VL of each SL: its own number; 15 drops."""
-
-
-class Delivery(NamedTuple):
-    """A packet that arrived; cycles of its generation and of its last flit."""
-
-    source: int
-    target: int
-    dlid: int
-    sl: int
-    flits: int
-    born: int
-    delivered: int
-    switches: int
 
 
 def made(
@@ -70,10 +60,7 @@ def made(
 
 def run_to(net: Network, cycles: int) -> tuple[int, Any]:
     """Run up to a cycle; return (why it stopped, packets)."""
-    packets = new_packets(1 << 10)
-    while (reason := run(net, packets, cycles)) == POOL_EMPTY:
-        packets = grown(packets, 2 * len(packets.field))
-    return reason, packets
+    return network.run_to(net, new_packets(1 << 10), cycles)
 
 
 def replayed(net: Network, cycles: int) -> list[Delivery]:

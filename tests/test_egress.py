@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.sim_top.arbiters import SCHEDULERS
+from vlane.golden.schedulers import SCHEDULERS
 
 from tests.conftest import assert_refused, call
 

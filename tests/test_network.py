@@ -58,7 +58,7 @@ def test_measured_switches_are_the_computed_ones() -> None:
 
     run_to(net, 8000)
 
-    packets, _, _, _, switches, _ = net.meters.total[0]
+    packets, _, _, _, switches = net.meters.total[0]
     assert packets > 100_000
     assert switches / packets == pytest.approx(4.375, rel=0.01)
 
@@ -93,7 +93,7 @@ def test_latency_of_a_lone_packet_is_the_sum_of_the_stages(
     for each in deliveries:
         assert each.switches == hops[each.source, each.target]
         alone = 1 + flight + each.switches * (4 + flight) + each.flits - 1
-        assert each.delivered - each.born == alone, each
+        assert each.delivered - each.generated == alone, each
 
 
 def _random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, seed: int) -> list[tuple[int, ...]]:
@@ -130,12 +130,12 @@ def test_every_packet_arrives_once_and_in_order(
     deliveries = replayed(net, 60_000)
 
     sent = Counter((source, to, sl, -(-size // 64), born) for born, source, to, sl, size in trace)
-    assert Counter((d.source, d.target, d.sl, d.flits, d.born) for d in deliveries) == sent
+    assert Counter((d.source, d.target, d.sl, d.flits, d.generated) for d in deliveries) == sent
     last: dict[tuple[int, ...], int] = {}
     for each in sorted(deliveries, key=lambda each: each.delivered):
         flow = (each.source, each.target, each.sl, each.dlid)
-        assert last.get(flow, 0) <= each.born
-        last[flow] = each.born
+        assert last.get(flow, 0) <= each.generated
+        last[flow] = each.generated
     assert not net.links.buffer.used.any() or net.links.buffer.used.min() >= 0
 
 
@@ -151,7 +151,7 @@ def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> No
 
     run_to(net, cycles)
 
-    packets, _, latency, _, _, _ = net.meters.total[0]
+    packets, _, latency, _, _ = net.meters.total[0]
     batch = net.meters.batch[0]
     means = batch[:, 1] / batch[:, 0]
     half_width = 2.093 * means.std(ddof=1) / np.sqrt(len(means))

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from vlane.golden import drr, dtable, rr
 from vlane.golden.assembly import PortSettings
-from vlane.golden.routing import NO_PORT, Routes, dimension_order, dmodk, up_down
+from vlane.golden.routing import Routes, dimension_order, dmodk, up_down
 from vlane.golden.schedulers import new_scheduler
 from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_network import Packet, PlainNetwork, Serve, Sizes, Tables
+from vlane.lft import UNASSIGNED
 
 _WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
     "dumbbell": (dumbbell(3, 3), lambda topology: up_down(topology, IDENTITY), 3),
@@ -88,7 +89,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
     routes = route(topology)
     if source.random() < 0.5:
-        routes.lft[source.randrange(topology.switches), source.randrange(1, routes.lft.shape[1])] = NO_PORT
+        routes.lft[source.randrange(topology.switches), source.randrange(1, routes.lft.shape[1])] = UNASSIGNED
     settings = _settings(scheduler, lanes, source)
     minimum = source.choice((8, 8, 14))
     blocks = minimum * lanes + source.choice((0, 5, 40))

@@ -14,10 +14,12 @@ from vlane.golden.routing import dmodk, up_down
 from vlane.golden.sources import TrafficClass, advance, draw_packet
 from vlane.golden.topology import Topology, dumbbell, irregular, read_edges, torus, tree
 from vlane.sim_top.simulate import run_study
+from vlane.sim_top.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
 from tests.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
+from vlane.study import read_study
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
 
@@ -284,16 +286,17 @@ def test_kept_run_of_another_study_is_not_taken(study: Path, tmp_path: Path) -> 
     """A key that differs, or a damaged file, makes the run anew."""
     told: list[float] = []
     study.write_text(STUDY.replace("loads = [0.2, 0.5]", "loads = [0.2]").replace("seeds = [1, 2]", "seeds = [1]"))
+    world = make_world(read_study(study), study.parent)
     for _ in range(2):
-        (first,) = run_study(study, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: told.append(1))
+        (first,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: told.append(1))
     file = tmp_path / "runs" / "load0.2-seed1.json"
     document = json.loads(file.read_text())
     assert document["result"]["digest"] == first.digest
     file.write_text(json.dumps({**document, "key": "other", "result": {**document["result"], "digest": "wrong"}}))
 
-    (again,) = run_study(study, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
+    (again,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
 
     assert again.digest == first.digest
     file.write_text("{")
-    (once_more,) = run_study(study, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
+    (once_more,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
     assert once_more.digest == first.digest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
 from vlane.errors import InputError
+from vlane.textfile import toml_document
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["ServiceLevel", "TableRequest", "read_request"]
@@ -176,14 +176,7 @@ def read_request(path: Path) -> TableRequest:
     InputError
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except OSError as error:
-        raise InputError("plan file", "readable", error.strerror or "unreadable", source=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputError("plan file", "UTF-8 text", "other bytes", source=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
+    document = toml_document(path, "plan file", parse_float=Decimal)
     try:
         read = _File.model_validate(document).dtable_plan
     except ValidationError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vlane.errors import InputError
+from vlane.textfile import toml_document
 from vlane.units import MAX_PACKET_BYTES
 
 __all__ = ["Study", "Traffic", "read_study"]
@@ -183,14 +183,7 @@ def read_study(path: Path) -> Study:
     InputError
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError("study", "a readable file", error.strerror or "unreadable", source=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputError("study", "UTF-8 text", "other bytes", source=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
+    document = toml_document(path, "study file")
     try:
         return Study.model_validate(document)
     except ValidationError as error:

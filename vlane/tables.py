@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from vlane.dtable import DTable, DTableEntry
 from vlane.errors import InputError
 from vlane.scfq import SCFQWeights
 from vlane.sl2vl import SL2VLRow
+from vlane.textfile import toml_document, whole_text
 from vlane.vlarb import VLArbEntry, VLArbTable
 
 __all__ = ["Tables", "read_tables", "read_vlarb_table"]
@@ -130,17 +130,13 @@ def read_vlarb_table(path: Path) -> VLArbTable:
 
 
 def _parse(path: Path) -> Any:
+    if path.suffix != ".json":
+        return toml_document(path, "table file")
+    text = whole_text(path, "table file")
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError("table file", "readable", error.strerror or "unreadable", source=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputError("table file", "UTF-8 text", "other bytes", source=str(path)) from None
-    try:
-        return json.loads(text, object_pairs_hook=_once) if path.suffix == ".json" else tomllib.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        kind = "JSON" if path.suffix == ".json" else "TOML"
-        raise InputError("content", kind, str(error) or "nested too deep", source=str(path)) from None
+        raise InputError("content", "JSON", str(error) or "nested too deep", source=str(path)) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+import tomllib
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from vlane.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["TextFile", "number"]
+__all__ = ["TextFile", "number", "toml_document", "whole_text"]
 
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
@@ -71,3 +72,34 @@ def number(text: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         return None
     return int(text, 16 if text[:2].lower() == "0x" else 10)
+
+
+def whole_text(path: Path, what: str) -> str:
+    """Return all of a text file; ``what`` it is called if it cannot be read.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or is no text.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(what, "readable", error.strerror or "unreadable", source=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputError(what, "UTF-8 text", "other bytes", source=str(path)) from None
+
+
+def toml_document(path: Path, what: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Return a TOML file as a document; it raises what ``whole_text`` does.
+
+    Raises
+    ------
+    InputError
+        If it is no TOML.
+    """
+    text = whole_text(path, what)
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except (ValueError, RecursionError) as error:
+        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
