@@ -224,6 +224,8 @@ class CreditIB(wiring.Component):
         Blocks received.
     room : Out(ArrayLayout(12, data_vls))
         Blocks free.
+    fcp_timer, watchdog_timer : Out(range(fcp_period)), Out(range(watchdog_cycles))
+        Cycles since the period, since the window began.
 
     Raises
     ------
@@ -278,6 +280,8 @@ class CreditIB(wiring.Component):
                 "fccl": Out(counters),
                 "abr": Out(counters),
                 "room": Out(counters),
+                "fcp_timer": Out(range(fcp_period)),
+                "watchdog_timer": Out(range(watchdog_cycles)),
             }
         )
         self.sender = CreditIBSender(data_vls)
@@ -348,14 +352,13 @@ class CreditIB(wiring.Component):
         said = Signal(_counters(self.data_vls))
         pending, advanced = Signal(self.data_vls), Signal(self.data_vls)
         last = Signal(range(max(2, self.data_vls)), init=self.data_vls - 1)
-        timer = Signal(range(self.fcp_period))
         limits = [Value.cast(self.receiver.limit[vl]) for vl in range(self.data_vls)]
+        # A limit that falls, or jumps, does so by an FCP that makes this lane's due: freed blocks alone advance it.
         for vl in range(self.data_vls):
-            ahead = Signal(_COUNTER_BITS, name=f"ahead_{vl}")
-            m.d.comb += [
-                ahead.eq(limits[vl] - said[vl]),
-                advanced[vl].eq((ahead >= self.fcp_blocks) & (ahead <= CREDIT_CAP)),
-            ]
+            ahead = Signal(range(self.buffer_blocks + 1), name=f"ahead_{vl}")
+            m.d.comb += ahead.eq(limits[vl] - said[vl])
+            in_range = 1 if self.buffer_blocks <= CREDIT_CAP else ahead <= CREDIT_CAP
+            m.d.comb += advanced[vl].eq((ahead >= self.fcp_blocks) & in_range)
         packet = Signal(FCP_LAYOUT)
         m.d.comb += [
             self.search.eligible.eq(pending | advanced),
@@ -376,9 +379,9 @@ class CreditIB(wiring.Component):
         with m.If(self.fcp_valid & self.fcp_taken):
             m.d.comb += sent.eq(self.search.chosen)
             m.d.sync += last.eq(self.search.entry)
-        wraps = equals(timer, self.fcp_period - 1)
+        wraps = equals(self.fcp_timer, self.fcp_period - 1)
         m.d.sync += [
-            timer.eq(Mux(wraps, 0, timer + 1)),
+            self.fcp_timer.eq(Mux(wraps, 0, self.fcp_timer + 1)),
             pending.eq(Mux(wraps, ~0, (pending & ~sent) | self.returned)),
         ]
         for vl in range(self.data_vls):
@@ -387,7 +390,7 @@ class CreditIB(wiring.Component):
 
     def _watch(self, m: Module, heard: Signal) -> None:
         """Note the lanes that heard of nothing in a whole window."""
-        timer, seen = Signal(range(self.watchdog_cycles)), Signal(self.data_vls)
+        timer, seen = self.watchdog_timer, Signal(self.data_vls)
         with m.If(equals(timer, self.watchdog_cycles - 1)):
             m.d.sync += [self.overdue.eq(~(seen | heard)), timer.eq(0), seen.eq(0)]
         with m.Else():

@@ -188,6 +188,8 @@ def _show(
         put(expected, cycle, outs, 5 + 2 * lanes + lane, state.fccl[lane])
         put(expected, cycle, outs, 5 + 3 * lanes + lane, state.abr[lane])
         put(expected, cycle, outs, 5 + 4 * lanes + lane, state.room[lane])
+    put(expected, cycle, outs, 5 + 5 * lanes, state.regs[golden.PERIOD])
+    put(expected, cycle, outs, 6 + 5 * lanes, state.regs[golden.WATCHDOG])
     vl, packet = golden.offer(state, initializing)
     put(expected, cycle, outs, 0, vl >= 0)
     put(expected, cycle, outs, 1, packet)
@@ -285,7 +287,8 @@ class CreditIBLink(Stimulus):
         self._ins = elements(inputs, [(name, 1) for name in ("rst", *flags, *values)] + [("blocks", lanes)])
         shown = [(name, 1) for name in ("fcp_valid", "fcp", "fcp_bad", "accepted", "overdue")]
         counters = [(name, lanes) for name in ("fits", "fctbs", "fccl", "abr", "room")]
-        self._outs = elements(outputs, shown + counters)
+        timers = [(name, 1) for name in ("fcp_timer", "watchdog_timer")]
+        self._outs = elements(outputs, shown + counters + timers)
         self._ports = (golden.new_state(**parameters), golden.new_state(**parameters))
         self._given = (golden.new_inputs(lanes), golden.new_inputs(lanes))
         self._links = (_new_link(), _new_link())
