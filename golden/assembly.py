@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from vlane.golden.ib_switch import new_switches, port_bits_for
+from vlane.golden.ib_switch import new_ib_switches
+from vlane.golden.inputs import port_bits_for
 from vlane.golden.links import new_links
 from vlane.golden.meters import Meters
 from vlane.golden.network import NOWHERE, Network, Wiring
+from vlane.golden.opa_switch import INNER_FLITS, OPA_PORTS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
 from vlane.golden.room import Rooms, new_rooms
-from vlane.golden.routing import Routes
+from vlane.golden.routing import ChannelRoutes, Routes
 from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
 from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
+from vlane.golden.switches import Switches
 from vlane.golden.topology import Topology
 
 from vlane.errors import InputError
@@ -92,12 +94,13 @@ class PortSettings:
 
 def assemble(
     topology: Topology,
-    routes: Routes,
+    routes: Routes | ChannelRoutes,
     buffers: Buffers,
     settings: PortSettings,
     sources: Sources,
     meters: Meters,
     *,
+    central: Buffers | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
     patience: int = 100_000,
@@ -106,6 +109,10 @@ def assemble(
 
     Parameters
     ----------
+    routes : Routes or ChannelRoutes
+        Tables of InfiniBand or Omni-Path switches; they say which kind it is.
+    central : Buffers
+        Of the central buffers of Omni-Path switches; as all others if left out.
     flight : int
         Cycles that every cable takes, 1 to 64.
     flit_bytes : int
@@ -125,20 +132,30 @@ def assemble(
     for end, writes in own.items():
         state = new_scheduler(settings.scheduler, data_vls=lanes, writes=writes, **settings.parameters)
         install(bank, end, state)
+    switches = _switches(topology, routes, central or buffers)
     links = new_links(
         buffer=buffers.rooms(ends), far=buffers.rooms(ends), bank=bank, largest=buffers.largest, flight=flight,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
+        inner_flits=INNER_FLITS if isinstance(switches, OPASwitches) else 1,
     )  # fmt: skip
-    switches = new_switches(lanes=lanes, lft=routes.lft, vl=routes.vl, by_lane=routes.by_lane)
     return Network(
-        _wiring(topology, routes.nic_vl, ends, flight), switches, links, sources, meters,
+        _wiring(topology, routes, ends, flight), switches, links, sources, meters,
         np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
-        np.zeros((topology.ports, 3), np.int64), np.zeros(2, np.int64),
+        np.zeros((2 * topology.ports, 3), np.int64), np.zeros(2, np.int64),
         flit_bytes, patience,
     )  # fmt: skip
 
 
-def _wiring(topology: Topology, nic_vl: NDArray[np.uint8], ends: int, flight: int) -> Wiring:
+def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffers) -> Switches:
+    if isinstance(routes, Routes):
+        return new_ib_switches(lanes=len(central.largest), lft=routes.lft, vl=routes.vl, by_lane=routes.by_lane)
+    if topology.ports > OPA_PORTS:
+        raise InputError("ports", f"up to {OPA_PORTS} of an Omni-Path switch", topology.ports)
+    rooms = central.rooms(topology.switches * mports_of(topology.ports))
+    return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
+
+
+def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int) -> Wiring:
     bits, hosts = port_bits_for(topology.ports), len(topology.hosts)
     inputs = topology.switches << bits
     far, sender = np.full(ends, NOWHERE, np.int64), np.full(inputs, NOWHERE, np.int64)
@@ -150,10 +167,11 @@ def _wiring(topology: Topology, nic_vl: NDArray[np.uint8], ends: int, flight: in
         at = (switch << bits) + port
         far[at], far[inputs + host] = -1 - host, at
         sender[at], feeder[host] = inputs + host, at
-    return Wiring(far, sender, feeder, np.full(ends, flight, np.int64), nic_vl)
+    channel = routes.nic_channel if isinstance(routes, ChannelRoutes) else np.zeros_like(routes.nic_vl)
+    return Wiring(far, sender, feeder, np.full(ends, flight, np.int64), routes.nic_vl, channel)
 
 
-def _check_tables(topology: Topology, routes: Routes) -> None:
+def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
     """Refuse a forwarding table that names a port without a cable."""
     cabled = np.zeros((topology.switches, UNASSIGNED + 1), np.bool_)
     cabled[:, UNASSIGNED] = True
@@ -165,7 +183,7 @@ def _check_tables(topology: Topology, routes: Routes) -> None:
         raise InputError(f"LFT of switch {switch}, LID {lid}", "a cabled port", int(routes.lft[switch, lid]))
 
 
-def _check_lanes(routes: Routes, sources: Sources, lanes: int) -> None:
+def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:
     """Refuse traffic on a service level that a NIC has no lane for."""
     levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
     for sl in sorted(int(level) for level in levels if level != PATH_SL):

@@ -1,4 +1,7 @@
-"""Who may wait for whom: the channels, (link, VL), that the tables chain together, and the hops of every path."""
+"""Who may wait for whom: the channels that the tables chain together, and the hops of every path.
+
+A channel is a VL of a link, numbered by the sending end, or of a central buffer, numbered after all of those.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import DROPPED, route, switch_of
+from vlane.golden.inputs import DROPPED, switch_of
 from vlane.golden.kernel import kernel
 from vlane.golden.network import Network
+from vlane.golden.switches import buffer_between, central_buffers, route
 
 __all__ = ["Paths", "find_cycle", "follow_paths"]
 
@@ -18,8 +22,9 @@ class Paths(NamedTuple):
 
     Parameters
     ----------
-    waits : array of bool, (sending ends * lanes, ports * lanes)
-        Whether a packet that holds the first channel may wait for (port, lane) of the switch at its end.
+    waits : array of bool, (channels, places * lanes)
+        Whether a packet that holds a channel may wait for (place, lane) of the switch that it is at: a port, or,
+        after those, a central buffer.
     hops : array of int64, (NICs, NICs)
         Switches passed by the first LID of each destination; -1 where no path arrives.
     lost : array of int64, (3,)
@@ -33,9 +38,11 @@ class Paths(NamedTuple):
 
 def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
     """Follow every LID from every NIC, on each SL given, or on the path's own if there are any of those."""
-    lanes, nics = net.switches.queues.head.shape[1], len(net.wiring.feeder)
+    inputs, nics, mports = net.switches.inputs, len(net.wiring.feeder), central_buffers(net.switches)
+    lanes = inputs.queues.head.shape[1]
+    channels = (len(net.wiring.far) + mports * len(inputs.waiting)) * lanes
     paths = Paths(
-        np.zeros((len(net.wiring.far) * lanes, (1 << net.switches.port_bits) * lanes), np.bool_),
+        np.zeros((channels, ((1 << inputs.port_bits) + mports) * lanes), np.bool_),
         np.full((nics, nics), -1, np.int64), np.zeros(3, np.int64),
     )  # fmt: skip
     _follow(net, paths, sls, path_sl)
@@ -65,22 +72,32 @@ def _follow_one(
     sl: int,
     counts: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:
-    switches, wiring = net.switches, net.wiring
-    lanes = switches.queues.head.shape[1]
-    end, lane, hops = len(wiring.sender) + source, int(wiring.nic_vl[source, sl]), 0
-    arrives = lane < lanes
+    switches, wiring, inputs = net.switches, net.wiring, net.switches.inputs
+    lanes, slots, ends = inputs.queues.head.shape[1], 1 << inputs.port_bits, len(wiring.far)
+    mports = paths.waits.shape[1] // lanes - slots
+    end, lane, channel = (
+        len(wiring.sender) + source,
+        int(wiring.nic_vl[source, sl]),
+        int(wiring.nic_channel[source, sl]),
+    )
+    arrives, hops, held = lane < lanes, 0, end
     while arrives:
         port = wiring.far[end]
         if port < 0:
             arrives = -1 - port == to
             break
-        output, following = route(switches, port, dlid, sl, lane)
+        output, following, channel = route(switches, port, dlid, sl, lane, channel)
         hops += 1
-        if output == DROPPED or hops > len(switches.waiting):
+        if output == DROPPED or hops > len(inputs.waiting):
             arrives = False
             break
-        paths.waits[end * lanes + lane, output * lanes + following] = True
-        end, lane = (switch_of(switches, port) << switches.port_bits) + output, following
+        buffer = buffer_between(switches, port, output)
+        if buffer >= 0:
+            paths.waits[held * lanes + lane, (slots + buffer % mports) * lanes + following] = True
+            held, lane = ends + buffer, following
+        paths.waits[held * lanes + lane, output * lanes + following] = True
+        held = end = (switch_of(inputs, port) << inputs.port_bits) + output
+        lane = following
     if not arrives:
         if paths.lost[0] == 0:
             paths.lost[1], paths.lost[2] = source, dlid
@@ -90,11 +107,16 @@ def _follow_one(
 
 
 def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
-    """Return the (sending end, VL) of a circle of channels that wait for each other; empty if there is none."""
-    lanes = net.switches.queues.head.shape[1]
+    """Return a circle of channels that wait for each other, as (sending end, or past those central buffer; VL)."""
+    inputs, ends, mports = net.switches.inputs, len(net.wiring.far), central_buffers(net.switches)
+    lanes, slots = inputs.queues.head.shape[1], 1 << inputs.port_bits
     held, wanted = np.nonzero(paths.waits)
-    switch = net.wiring.far[held // lanes] >> net.switches.port_bits
-    following = ((switch << net.switches.port_bits) + wanted // lanes) * lanes + wanted % lanes
+    holder, place = held // lanes, wanted // lanes
+    switch = np.where(holder < ends, net.wiring.far[np.minimum(holder, ends - 1)] >> inputs.port_bits, 0)
+    if mports:
+        switch = np.where(holder < ends, switch, (holder - ends) // mports)
+    target = np.where(place < slots, (switch << inputs.port_bits) + place, ends + switch * mports + place - slots)
+    following = target * lanes + wanted % lanes
     order = np.argsort(held, kind="stable")
     held, following = held[order], following[order]
     channels = len(paths.waits)

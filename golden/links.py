@@ -16,13 +16,23 @@ from vlane.golden.packets import BLOCKS, FLITS, NEXT, NOBODY, Packets, Queues, n
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, serve
 
-__all__ = ["Links", "new_links", "queue_packet", "reserve", "returns_begin", "room_for_largest", "start_packet"]
+__all__ = [
+    "Links",
+    "flits_moved",
+    "new_links",
+    "queue_packet",
+    "reserve",
+    "returns_begin",
+    "room_for_largest",
+    "start_packet",
+    "whole_blocks",
+]
 
 (FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, SETTLED, OLDEST, STREAMS) = range(9)
 """Per port: first cycle in which the link is free; the packet being sent: lane, first cycle, flits, blocks, blocks
 whose room was given back; whether a decision with nothing to send was made; oldest return stream, and how many."""
 _REGS = 16
-(FROM, LANE_BACK, FLITS_BACK, BLOCKS_BACK, GIVEN_BACK) = range(5)
+(FROM, LANE_BACK, FLITS_BACK, BLOCKS_BACK, GIVEN_BACK, AHEAD_BACK) = range(6)
 _STREAM_FIELDS = 8
 
 
@@ -44,11 +54,14 @@ class Links(NamedTuple):
     regs : array of int32, (ports, 16)
         See ``FREE_FROM`` and those after it.
     stream : array of int32, (ports, streams, 8)
-        Returns under way: the cycle from which the first flit counts, lane, flits, blocks, blocks counted already.
+        Returns under way: the cycle from which the first flit counts, lane, flits, blocks, blocks counted already,
+        flits that were there beyond those that may cross.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
     flit_shift : int
         A block is 2 to this power flits.
+    inner_flits : int
+        Flits that cross a switch in a cycle, from one input.
     sent : array of int64, (ports, 2)
         Packets and flits sent.
     rules : array of int64
@@ -64,6 +77,7 @@ class Links(NamedTuple):
     stream: NDArray[np.int32]
     largest: NDArray[np.int64]
     flit_shift: int
+    inner_flits: int
     sent: NDArray[np.int64]
     rules: NDArray[np.int64]
 
@@ -72,7 +86,7 @@ SENT_PACKETS, SENT_FLITS = range(2)
 
 
 def new_links(
-    *, buffer: Rooms, far: Rooms, bank: Bank, largest: tuple[int, ...], flight: int, flit_shift: int
+    *, buffer: Rooms, far: Rooms, bank: Bank, largest: tuple[int, ...], flight: int, flit_shift: int, inner_flits: int
 ) -> Links:
     """Return idle links; ``flight`` is the longest flight time in cycles."""
     ports, lanes = buffer.used.shape
@@ -80,14 +94,21 @@ def new_links(
     return Links(
         new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, bank,
         np.zeros((ports, _REGS), np.int32), np.zeros((ports, streams, _STREAM_FIELDS), np.int32),
-        np.array(largest, np.int64), flit_shift, np.zeros((ports, 2), np.int64), np.zeros(SERVE_RULES, np.int64),
+        np.array(largest, np.int64), flit_shift, inner_flits, np.zeros((ports, 2), np.int64),
+        np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
 
 
 @kernel
-def _whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
+def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
     """Return the blocks whose last flit is among the first ``flits`` of a packet's."""
     return blocks if flits >= of_flits else flits >> flit_shift
+
+
+@kernel
+def flits_moved(links: Links, cycles: int, ahead: int) -> int:
+    """Return the flits that crossed in so many cycles, of a packet without end that streams in (O6)."""
+    return min(links.inner_flits * cycles, cycles + ahead)
 
 
 @kernel
@@ -96,7 +117,7 @@ def _settle_buffer(links: Links, port: int, cycle: int) -> None:
     regs = links.regs
     if regs[port, GIVEN] != regs[port, BLOCKS_OUT]:
         elapsed = cycle - regs[port, SINCE]
-        gone = _whole_blocks(elapsed, regs[port, FLITS_OUT], regs[port, BLOCKS_OUT], links.flit_shift)
+        gone = whole_blocks(elapsed, regs[port, FLITS_OUT], regs[port, BLOCKS_OUT], links.flit_shift)
         give_back(links.buffer, port, regs[port, LANE_OUT], gone - regs[port, GIVEN])
         regs[port, GIVEN] = gone
 
@@ -111,24 +132,28 @@ def _settle_far(links: Links, port: int, cycle: int) -> None:
         if elapsed <= 0:
             return
         flits, blocks = stream[port, at, FLITS_BACK], stream[port, at, BLOCKS_BACK]
-        back = _whole_blocks(elapsed, flits, blocks, links.flit_shift)
+        moved = flits_moved(links, elapsed, stream[port, at, AHEAD_BACK])
+        back = whole_blocks(moved, flits, blocks, links.flit_shift)
         give_back(links.far, port, stream[port, at, LANE_BACK], back - stream[port, at, GIVEN_BACK])
         stream[port, at, GIVEN_BACK] = back
-        if elapsed < flits:
+        if moved < flits:
             return
         regs[port, OLDEST] = (at + 1) & (stream.shape[1] - 1)
         regs[port, STREAMS] -= 1
 
 
 @kernel
-def returns_begin(links: Links, port: int, cycle: int, since: int, lane: int, flits: int, blocks: int) -> None:
-    """Let a packet's room come back to a sender, one flit per cycle, the first counting from cycle ``since`` on."""
+def returns_begin(
+    links: Links, port: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
+) -> None:
+    """Let a packet's room come back to a sender as its flits move, the first counting from cycle ``since`` on."""
     _settle_far(links, port, cycle)
     regs, stream = links.regs, links.stream
     at = (regs[port, OLDEST] + regs[port, STREAMS]) & (stream.shape[1] - 1)
     regs[port, STREAMS] += 1
     stream[port, at, FROM], stream[port, at, LANE_BACK] = since, lane
     stream[port, at, FLITS_BACK], stream[port, at, BLOCKS_BACK], stream[port, at, GIVEN_BACK] = flits, blocks, 0
+    stream[port, at, AHEAD_BACK] = ahead
 
 
 @kernel

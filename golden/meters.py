@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
 from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
 
-from vlane.sl2vl import SL_COUNT
+from vlane.sc import SC_COUNT
 
-__all__ = ["BATCHES", "Meters", "count_delivery", "latency_at", "new_meters"]
+__all__ = ["BATCHES", "LEVELS", "Meters", "count_delivery", "latency_at", "new_meters"]
+
+LEVELS = SC_COUNT
+"""Service levels that are told apart: Omni-Path's 32; InfiniBand has the first 16."""
 
 BATCHES = 20
 """Batches of the measured stretch, for the confidence of a mean."""
@@ -30,12 +33,12 @@ class Meters(NamedTuple):
     ----------
     window : array of int64, (2,)
         First cycle that is measured, and the first that is not any more.
-    total : array of int64, (16 SLs, 5)
+    total : array of int64, (32 SLs, 5)
         Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
         Latencies and hops are of packets generated in the window.
-    batch : array of int64, (16 SLs, batches, 2)
+    batch : array of int64, (32 SLs, batches, 2)
         Packets and sum of latencies of each batch.
-    histogram : array of int64, (16 SLs, bins)
+    histogram : array of int64, (32 SLs, bins)
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
         Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
@@ -57,8 +60,8 @@ class Meters(NamedTuple):
 def new_meters(*, first: int, end: int, trace_rows: int = 0) -> Meters:
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1."""
     return Meters(
-        np.array([first, end], np.int64), np.zeros((SL_COUNT, 5), np.int64), np.zeros((SL_COUNT, BATCHES, 2), np.int64),
-        np.zeros((SL_COUNT, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
+        np.array([first, end], np.int64), np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64),
+        np.zeros((LEVELS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
         np.zeros(1, np.int64),
     )  # fmt: skip
 

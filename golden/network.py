@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
-from vlane.golden.ib_switch import DROPPED, Switches, allocate, local_port, receive, switch_of
+from vlane.golden.inputs import ROUTED, local_port, switch_of
 from vlane.golden.kernel import kernel
 from vlane.golden.links import (
     FREE_FROM,
@@ -25,8 +25,10 @@ from vlane.golden.links import (
 )  # fmt: skip
 from vlane.golden.meters import Meters, count_delivery
 from vlane.golden.packets import (
+    ARRIVED,
     BLOCKS,
     BORN,
+    CHANNEL,
     DLID,
     EVENT,
     FLITS,
@@ -35,12 +37,14 @@ from vlane.golden.packets import (
     LANE,
     NEXT,
     NOBODY,
-    OUTPUT,
     PLACE,
     SL,
     SLOTS,
     SOURCE,
     TARGET,
+    TO_INPUT,
+    TO_OUTPUT,
+    TO_SINK,
     Packets,
     free,
     grown,
@@ -48,17 +52,14 @@ from vlane.golden.packets import (
     spare,
 )  # fmt: skip
 from vlane.golden.sources import Sources, advance, draw_packet
+from vlane.golden.switches import Switches, allocate, receive, store
 
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["DONE", "POOL_EMPTY", "STUCK", "TRACE_FULL", "Network", "Wiring", "run", "run_to", "waiting_flits"]
 
-(TO_INPUT, TO_OUTPUT, TO_SINK) = range(3)
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
-
-_ROUTED, _CROSSED = 2, 2
-"""Cycles from a flit's arrival to its first allocation; from a grant to the output's decision (stages IB RT; X)."""
 
 
 class Wiring(NamedTuple):
@@ -74,8 +75,8 @@ class Wiring(NamedTuple):
         Sending end that a NIC hears.
     flight : array of int64, (sending ends,)
         Cycles from one end to the other.
-    nic_vl : array of uint8, (NICs, 16)
-        VL of each SL at the NICs.
+    nic_vl, nic_channel : array of uint8, (NICs, SLs)
+        VL and channel of each SL at the NICs; channels are Omni-Path's.
     """
 
     far: NDArray[np.int64]
@@ -83,6 +84,7 @@ class Wiring(NamedTuple):
     feeder: NDArray[np.int64]
     flight: NDArray[np.int64]
     nic_vl: NDArray[np.uint8]
+    nic_channel: NDArray[np.uint8]
 
 
 NOWHERE = -(1 << 40)
@@ -135,7 +137,8 @@ NOW, MOVED = range(2)
 
 @kernel
 def _wake(net: Network, port: int) -> None:
-    net.awake[switch_of(net.switches, port)] |= 1 << local_port(net.switches, port)
+    inputs = net.switches.inputs
+    net.awake[switch_of(inputs, port)] |= 1 << local_port(inputs, port)
 
 
 @kernel
@@ -147,7 +150,7 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     field = packets.field[packet]
     field[BLOCKS], field[FLITS] = -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
     field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
-    field[LANE] = int(net.wiring.nic_vl[nic, sl])
+    field[LANE], field[CHANNEL] = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
     field[BORN], field[HOPS] = sources.due[nic, number], 0
     net.staged[nic, number] = packet
     return packet
@@ -204,16 +207,18 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
         following = packets.field[packet, NEXT]
         event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
         if event == TO_INPUT:
-            receive(net.switches, packets, place, packet)
+            receive(net.switches, packets, place, packet, cycle)
         elif event == TO_OUTPUT:
             queue_packet(net.links, packets, place, packets.field[packet, LANE], packet)
             _wake(net, place)
+        elif event != TO_SINK:
+            store(net.switches, packets, place, packet)
         else:
             field = packets.field[packet]
             if place >= 0:
                 port = net.wiring.feeder[place]
                 since = cycle + net.wiring.flight[port] + 1
-                returns_begin(net.links, port, cycle, since, field[LANE], field[FLITS], field[BLOCKS])
+                returns_begin(net.links, port, cycle, since, field[LANE], field[FLITS], field[BLOCKS], 0)
                 count_delivery(net.meters, field, cycle + field[FLITS] - 1)
             free(packets, packet)
         packet = following
@@ -221,19 +226,15 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
 
 @kernel
 def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
-    """Run a switch's allocation, and send what it granted on its way."""
+    """Run a switch's allocation, and let the room of what it granted come back to the senders."""
     count = allocate(net.switches, net.links, packets, switch, cycle, net.grants)
     for index in range(count):
         port, packet, lane = net.grants[index, 0], net.grants[index, 1], net.grants[index, 2]
-        field = packets.field[packet]
-        sender = net.wiring.sender[port]
-        since = cycle + 2 + net.wiring.flight[sender]
-        returns_begin(net.links, sender, cycle, since, lane, field[FLITS], field[BLOCKS])
-        if field[OUTPUT] == DROPPED:
-            schedule(packets, packet, cycle + _CROSSED, TO_SINK, NOBODY)
-        else:
-            to = (switch << net.switches.port_bits) + field[OUTPUT]
-            schedule(packets, packet, cycle + _CROSSED, TO_OUTPUT, to)
+        if port >= 0:
+            field = packets.field[packet]
+            sender = net.wiring.sender[port]
+            since, ahead = cycle + 2 + net.wiring.flight[sender], cycle - field[ARRIVED]
+            returns_begin(net.links, sender, cycle, since, lane, field[FLITS], field[BLOCKS], ahead)
     if count:
         net.clock[MOVED] = cycle
 
@@ -246,7 +247,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
     while left != 0:
         member = lowest(left)
         left &= left - 1
-        port = (group << net.switches.port_bits) + member
+        port = (group << net.switches.inputs.port_bits) + member
         if links.regs[port, FREE_FROM] > cycle:
             continue
         packet = start_packet(links, packets, port, cycle)
@@ -258,7 +259,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         packets.field[packet, LANE] = links.regs[port, LANE_OUT]
         far = wiring.far[port]
         if far >= 0:
-            schedule(packets, packet, cycle + wiring.flight[port] + _ROUTED, TO_INPUT, far)
+            schedule(packets, packet, cycle + wiring.flight[port] + ROUTED, TO_INPUT, far)
         else:
             schedule(packets, packet, cycle + wiring.flight[port], TO_SINK, -1 - far)
 
@@ -266,7 +267,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
     """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
-    nics, switches = len(net.wiring.feeder), len(net.switches.waiting)
+    nics, switches = len(net.wiring.feeder), len(net.switches.inputs.waiting)
     while net.clock[NOW] < end:
         cycle = net.clock[NOW]
         if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
@@ -275,7 +276,7 @@ def run(net: Network, packets: Packets, end: int) -> int:
             return TRACE_FULL
         _events(net, packets, cycle)
         for switch in range(switches):
-            if net.switches.waiting[switch] != 0:
+            if net.switches.inputs.waiting[switch] != 0:
                 _switch(net, packets, switch, cycle)
         for nic in range(nics):
             if net.sources.earliest[nic] <= cycle:

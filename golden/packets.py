@@ -15,10 +15,18 @@ from vlane.golden.kernel import kernel
 __all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "pop", "push", "schedule", "spare"]
 
 NOBODY = -1
-(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS) = range(13)
+(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS, CHANNEL, ARRIVED) = range(15)
 """Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes
-from and NIC it is for; cycle of generation; what happens next, and at which port; switches passed."""
+from and NIC it is for; cycle of generation; what happens next, and at which port; switches passed; channel; cycle in
+which its head reached the switch."""
 _FIELDS = 16
+
+(TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(4)
+"""What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
+gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
+
+CROSSED = 2
+"""Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
 
 SLOTS = 1024
 """Cycles that the calendar looks ahead."""

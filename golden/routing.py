@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.topology import Topology
 
+from vlane.egress import lane_of_vl
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
+from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 
-__all__ = ["Routes", "dimension_order", "dmodk", "sl_rows", "up_down", "valiant"]
+__all__ = ["ChannelRoutes", "Routes", "dimension_order", "dmodk", "sl_rows", "up_down", "valiant", "with_channels"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,56 @@ class Routes:
     nic_vl: NDArray[np.uint8]
     lids: NDArray[np.int64]
     by_lane: bool = False
+
+
+@dataclass(frozen=True)
+class ChannelRoutes:
+    """Tables of every Omni-Path switch and NIC.
+
+    Parameters
+    ----------
+    lft : array of uint8, (switches, LIDs)
+        Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
+    sc2sc : array of uint8, (switches, inputs, outputs, 32)
+        Outgoing channel by channel; SC15 drops.
+    sc2vl : array of uint8, (switches, outputs, 32)
+        Lane by outgoing channel; 255 drops.
+    nic_channel, nic_vl : array of uint8, (NICs, 32)
+        Channel and lane by SL where packets start.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has.
+    """
+
+    lft: NDArray[np.uint8]
+    sc2sc: NDArray[np.uint8]
+    sc2vl: NDArray[np.uint8]
+    nic_channel: NDArray[np.uint8]
+    nic_vl: NDArray[np.uint8]
+    lids: NDArray[np.int64]
+
+
+def with_channels(
+    topology: Topology, routes: Routes, sc_of_sl: tuple[int, ...], vl_of_sc: tuple[int, ...], *, data_vls: int
+) -> ChannelRoutes:
+    """Return routes for Omni-Path, the same rows of 32 everywhere.
+
+    What InfiniBand's tables do by incoming VL, SC2SC does by channel; otherwise channels stay what they are. VLs from
+    16 on are lanes one lower, as no data packet is on VL15.
+    """
+    numbers = [UNASSIGNED if vl == SC15 else lane_of_vl(vl, data_vls=data_vls, vl15=True) for vl in vl_of_sc]
+    lane = np.array([UNASSIGNED if number is None else number for number in numbers], np.uint8)
+    channel = np.array(sc_of_sl, np.uint8)
+    shape = (topology.switches, topology.ports, topology.ports, SC_COUNT)
+    sc2sc = np.full(shape, SC15, np.uint8)
+    if routes.by_lane:
+        sc2sc[..., :SL_COUNT] = routes.vl
+    else:
+        sc2sc[:] = np.arange(SC_COUNT)
+    hosts = len(topology.hosts)
+    return ChannelRoutes(
+        routes.lft, sc2sc, np.tile(lane, (topology.switches, topology.ports, 1)), np.tile(channel, (hosts, 1)),
+        np.tile(lane[channel], (hosts, 1)), routes.lids,
+    )  # fmt: skip
 
 
 def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import kernel
+from vlane.golden.meters import LEVELS
 from vlane.golden.random_bits import below, draw, seeded
-
-from vlane.sl2vl import SL_COUNT
 
 __all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packet", "mean_flits", "new_sources"]
 
@@ -100,7 +99,7 @@ class Sources(NamedTuple):
         Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
     place : array of int64, (NICs, 2)
         Next row of each NIC, and the first behind its last.
-    generated : array of int64, (16 SLs, 2)
+    generated : array of int64, (32 SLs, 2)
         Packets and flits generated in the measured stretch.
     window : array of int64, (2,)
         First cycle of that stretch, and the first after it.
@@ -166,7 +165,7 @@ def new_sources(
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
         np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
-        np.zeros((SL_COUNT, 2), np.int64), np.array(window, np.int64),
+        np.zeros((LEVELS, 2), np.int64), np.array(window, np.int64),
     )  # fmt: skip
     for number, each in enumerate(classes):
         _set_class(sources, number, each, flit_bytes)

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from vlane.golden.kernel import source_digest
 from vlane.golden.meters import BATCHES, Meters, latency_at
 from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
+from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
+from vlane.golden.switches import buffer_between, central_buffers
 from vlane.sim_top.world import World, check_world, make_network, show_end
 
 from vlane.files import usable_folder, write_whole
@@ -210,21 +212,31 @@ def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
 
 def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     """Say for one blocked head after the other what it waits for, until one comes again."""
-    queues, bits = net.switches.queues, net.switches.port_bits
-    blocked = np.argwhere(queues.head != NOBODY)
+    inputs, ends = net.switches.inputs, len(net.wiring.far)
+    heads = np.full((ends, inputs.queues.head.shape[1]), NOBODY, np.int64)
+    heads[: len(inputs.queues.head)] = inputs.queues.head
+    if isinstance(net.switches, OPASwitches):
+        heads = np.concatenate([heads, net.switches.centre.queues.head])
     held = int(packets.regs[IN_USE])
     steps: list[str] = []
     seen: set[int] = set()
-    port = int(blocked[0][0]) if len(blocked) else -1
-    while port >= 0 and port not in seen:
-        seen.add(port)
-        lane = int(np.flatnonzero(queues.head[port] != NOBODY)[0])
-        output = (port >> bits << bits) + int(packets.field[queues.head[port, lane], OUTPUT])
+    blocked = np.flatnonzero((heads != NOBODY).any(axis=1))
+    place = int(blocked[0]) if len(blocked) else -1
+    while place >= 0 and place not in seen:
+        seen.add(place)
+        lane = int(np.flatnonzero(heads[place] != NOBODY)[0])
+        output = int(packets.field[heads[place, lane], OUTPUT])
+        buffer = buffer_between(net.switches, place, output) if place < ends else -1
+        if buffer >= 0:
+            target = following = ends + buffer
+        else:
+            switch = place >> inputs.port_bits if place < ends else (place - ends) // central_buffers(net.switches)
+            target = (switch << inputs.port_bits) + output
+            following = int(net.wiring.far[target])
         steps.append(
-            f"{show_end(world.topology, port, net)} VL {lane} waits for {show_end(world.topology, output, net)}"
+            f"{show_end(world.topology, place, net)} VL {lane} waits for {show_end(world.topology, target, net)}"
         )
-        far = int(net.wiring.far[output])
-        port = far if far >= 0 and (queues.head[far] != NOBODY).any() else -1
+        place = following if following >= 0 and (heads[following] != NOBODY).any() else -1
     return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
 
 

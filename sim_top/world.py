@@ -15,8 +15,9 @@ from vlane.golden.dependencies import find_cycle, follow_paths
 from vlane.golden.meters import new_meters
 from vlane.golden.network import Network
 from vlane.golden.patterns import PERMUTATIONS, permutation
-from vlane.golden.routing import Routes, dimension_order, dmodk, up_down, valiant
+from vlane.golden.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
 from vlane.golden.sources import PATH_SL, TrafficClass, new_sources
+from vlane.golden.switches import central_buffers
 from vlane.golden.topology import Topology
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.schedule import schedule_writes
@@ -24,6 +25,7 @@ from vlane.tb.stimulus_vlarb import writes_of
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
+from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
 from vlane.tables import read_tables
@@ -52,6 +54,8 @@ class World:
         Lanes of every port.
     buffers : Buffers
         Room.
+    central : Buffers or None
+        Room in the central buffers of Omni-Path switches.
     settings : PortSettings
         Schedulers.
     """
@@ -59,10 +63,11 @@ class World:
     study: Study
     base: Path
     topology: Topology
-    routes: Routes
+    routes: Routes | ChannelRoutes
     path_sl: NDArray[np.uint8]
     data_vls: int
     buffers: Buffers
+    central: Buffers | None
     settings: PortSettings
 
 
@@ -75,6 +80,7 @@ def make_world(study: Study, base: Path) -> World:
         If something does not fit together.
     """
     captured = None
+    routes: Routes | ChannelRoutes
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, routes, lanes = captured.topology, captured.routes, captured.data_vls
@@ -82,11 +88,16 @@ def make_world(study: Study, base: Path) -> World:
         topology = _topology(study.network, base)
         lanes = study.link.data_vls or _named_lanes(study)
         routes = _routes(study, topology, lanes)
+    if isinstance(routes, Routes) and study.switch.kind == "opa":
+        routes = _channel_routes(study, topology, routes, lanes)
     _check_traffic(study, topology, captured)
-    sizes = _buffers(study, routes, lanes)
+    largest = _largest(study, routes, lanes)
+    central = None
+    if study.switch.kind == "opa":
+        central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
     return World(
-        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes, sizes,
-        _settings(study, lanes, base, captured),
+        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes,
+        _buffers(study, study.buffers.blocks, "buffers.", largest), central, _settings(study, lanes, base, captured),
     )  # fmt: skip
 
 
@@ -109,8 +120,20 @@ def _named_lanes(study: Study) -> int:
     sls = [each.sl for each in study.traffic if isinstance(each.sl, int)]
     if getattr(study.network, "routing", "") == "dor":
         return 2 * (max(sls) + 1)
-    row = study.link.vl_of_sl
-    return max(row[sl] if row else sl for sl in sls if not row or row[sl] != VL_DROP) + 1
+    if study.switch.kind == "opa":
+        channels, lanes = _channel_rows(study)
+        vls = [lanes[channels[sl]] for sl in sls if channels[sl] != SC15]
+        used = [vl - (vl > SC15) for vl in vls if vl != SC15]
+    else:
+        row = study.link.vl_of_sl
+        used = [row[sl] if row else sl for sl in sls if not row or row[sl] != VL_DROP]
+    return max(used, default=0) + 1
+
+
+def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return a study's channel by SL and VL by channel: 1 to 1 unless it says otherwise."""
+    same = tuple(range(SC_COUNT))
+    return tuple(study.link.sc_of_sl or same), tuple(study.link.vl_of_sc or same)
 
 
 def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
@@ -128,6 +151,14 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
 
 
+def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
+    """Return the same paths for Omni-Path; with datelines a channel is the VL it takes."""
+    channels, vls = _channel_rows(study)
+    if routes.by_lane:
+        channels = (*map(int, routes.nic_vl[0]), *(SC15,) * (SC_COUNT - SL_COUNT))
+    return with_channels(topology, routes, channels, vls, data_vls=lanes)
+
+
 def _check_traffic(study: Study, topology: Topology, captured: Captured | None) -> None:
     for number, each in enumerate(study.traffic):
         if each.sl == "path" and captured is None:
@@ -137,27 +168,43 @@ def _check_traffic(study: Study, topology: Topology, captured: Captured | None) 
                 raise InputError(f"traffic.{number}.hot_hosts", f"0 to {len(topology.hosts) - 1}", host)
 
 
-def _buffers(study: Study, routes: Routes, lanes: int) -> Buffers:
+def _largest(study: Study, routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
+    """Return the blocks of the largest packet of each lane."""
     largest = [1] * lanes
     for each in study.traffic:
-        blocks = blocks_of(each.sizes[1])
         for lane in _lanes_of(each.sl, routes, lanes):
-            largest[lane] = max(largest[lane], blocks)
-    room = study.buffers
-    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, tuple(largest))
-    spare = room.blocks - sum(least)
+            largest[lane] = max(largest[lane], blocks_of(each.sizes[1]))
+    return tuple(largest)
+
+
+def _buffers(study: Study, blocks: int, section: str, largest: tuple[int, ...]) -> Buffers:
+    lanes, room = len(largest), study.buffers
+    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, largest)
+    spare = blocks - sum(least)
     most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(max(spare, 0) + each for each in least))
-    return Buffers(room.blocks, least, most, tuple(largest))
+    try:
+        return Buffers(blocks, least, most, largest)
+    except InputError as error:
+        raise InputError(f"{section}{error.field}", error.must, error.got) from None
 
 
-def _lanes_of(sl: int | str, routes: Routes, lanes: int) -> set[int]:
+def _lanes_of(sl: int | str, routes: Routes | ChannelRoutes, lanes: int) -> set[int]:
     """Return every lane that packets of an SL may take."""
+    if isinstance(routes, ChannelRoutes):
+        return _lanes_of_channels({int(routes.nic_channel[0, int(sl)])}, routes) & set(range(lanes))
     if routes.by_lane and isinstance(sl, int):
         first = int(routes.nic_vl[0, sl])
         return {first, first | 1} & set(range(lanes))
     sls = range(SL_COUNT) if isinstance(sl, str) else (sl,)
     rows = (np.unique(table[..., each]) for each in sls for table in (routes.vl, routes.nic_vl))
     return {int(lane) for row in rows for lane in row} & set(range(lanes))
+
+
+def _lanes_of_channels(channels: set[int], routes: ChannelRoutes) -> set[int]:
+    """Return the lanes of channels and of all that they may become."""
+    while more := {int(new) for channel in channels for new in np.unique(routes.sc2sc[..., channel])} - channels:
+        channels |= more
+    return {int(lane) for channel in channels for lane in np.unique(routes.sc2vl[..., channel])}
 
 
 def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]) -> tuple[int, ...]:
@@ -227,7 +274,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources,
         new_meters(first=window[0], end=window[1], trace_rows=trace_rows),
-        flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
+        central=world.central, flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
 
 
@@ -254,8 +301,11 @@ def check_world(world: World) -> NDArray[np.int64]:
 
 
 def show_end(topology: Topology, end: int, net: Network) -> str:
-    """Return a sending end as a person names it, ports from 1."""
-    bits = net.switches.port_bits
+    """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1."""
+    bits, past = net.switches.inputs.port_bits, end - len(net.wiring.far)
+    if past >= 0:
+        mports = central_buffers(net.switches)
+        return f"switch {past // mports} central buffer {past % mports + 1}"
     if end >= topology.switches << bits:
         return f"host {end - (topology.switches << bits)}"
     return f"switch {end >> bits} port {(end & ((1 << bits) - 1)) + 1}"

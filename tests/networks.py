@@ -12,7 +12,7 @@ from vlane.golden.assembly import Buffers, PortSettings, assemble
 from vlane.golden.meters import new_meters
 from vlane.golden.network import Network
 from vlane.golden.packets import new_packets
-from vlane.golden.routing import Routes
+from vlane.golden.routing import ChannelRoutes, Routes
 from vlane.golden.sources import TrafficClass, new_sources
 from vlane.golden.topology import Topology
 
@@ -26,7 +26,7 @@ IDENTITY = (*range(15), 15)
 
 def made(
     topology: Topology,
-    routes: Routes,
+    routes: Routes | ChannelRoutes,
     *,
     lanes: int,
     classes: Sequence[TrafficClass] = (),
@@ -37,25 +37,33 @@ def made(
     blocks: int | None = None,
     minimum: int | None = None,
     settings: PortSettings | None = None,
+    central: int | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
     seed: int = 1,
     patience: int = 100_000,
 ) -> Network:
-    """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest."""
+    """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest.
+
+    ``central`` are the blocks of a central buffer.
+    """
     whole, least = blocks or 4 * lanes * largest, minimum or largest
-    most = whole - least * (lanes - 1)
     rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)
     nics = len(topology.hosts)
     sources = new_sources(
         classes, nics=nics, flit_bytes=flit_bytes, seed=seed, lids=routes.lids, window=(warm_up, cycles), trace=rows
     )
     return assemble(
-        topology, routes, Buffers(whole, (least,) * lanes, (most,) * lanes, (largest,) * lanes),
+        topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
         new_meters(first=warm_up, end=cycles, trace_rows=0 if rows is None else len(rows) + nics + 1),
+        central=_shared(central, least, lanes, largest) if central else None,
         flight=flight, flit_bytes=flit_bytes, patience=patience,
     )  # fmt: skip
+
+
+def _shared(blocks: int, least: int, lanes: int, largest: int) -> Buffers:
+    return Buffers(blocks, (least,) * lanes, (blocks - least * (lanes - 1),) * lanes, (largest,) * lanes)
 
 
 def run_to(net: Network, cycles: int) -> tuple[int, Any]:

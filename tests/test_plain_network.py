@@ -1,4 +1,4 @@
-"""The compiled network against a plain one, flit by flit: every delivery in the same cycle."""
+"""The compiled networks against plain ones, flit by flit: every delivery in the same cycle."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from vlane.golden import drr, dtable, rr
 from vlane.golden.assembly import PortSettings
-from vlane.golden.routing import Routes, dimension_order, dmodk, up_down
+from vlane.golden.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
 from vlane.golden.schedulers import new_scheduler
 from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_network import Packet, PlainNetwork, Serve, Sizes, Tables
+from tests.plain_opa import ChannelTables, PlainOPANetwork
 from vlane.lft import UNASSIGNED
 
 _WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
@@ -53,17 +54,19 @@ def _serve(settings: PortSettings, lanes: int) -> Serve:
     return step
 
 
-def _trace(topology: Topology, sls: Sequence[int], source: random.Random, load: float) -> list[tuple[int, ...]]:
+def _trace(
+    topology: Topology, sls: Sequence[int], source: random.Random, load: float, most: int = 512
+) -> list[tuple[int, ...]]:
     """Return packets for about that many flits of 64 bytes per cycle and host."""
     hosts = len(topology.hosts)
-    packets = int(load * hosts * _CYCLES / 4.5)
+    packets = int(load * hosts * _CYCLES / (most / 114))
     return [
         (
             source.randrange(_CYCLES),
             source.randrange(hosts),
             source.randrange(hosts) if source.random() < 0.8 else 0,
             source.choice(sls),
-            source.choice((1, 64, source.randrange(1, 513), 512)),
+            source.choice((1, 64, source.randrange(1, most + 1), most)),
         )
         for _ in range(packets)
     ]
@@ -113,4 +116,79 @@ def test_every_delivery_is_that_of_the_plain_network(
     )
 
     assert len(got) > 200
+    assert got == plain.run(_CYCLES)
+
+
+_HIERARCHIES: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
+    "dumbbell": (dumbbell(7, 6), lambda topology: up_down(topology, IDENTITY), 3),
+    "three_mports": (dumbbell(9, 9, trunks=1), lambda topology: up_down(topology, IDENTITY), 2),
+    "tree": (tree(4, 2), lambda topology: dmodk(topology, IDENTITY), 2),
+    "torus": (torus((3, 3), hosts=2), lambda topology: dimension_order(topology, 2), 4),
+    "irregular": (irregular(4, ports=7, hosts=4, seed=2), lambda topology: up_down(topology, IDENTITY), 1),
+}
+
+
+def _channels(topology: Topology, routes: Routes, lanes: int, source: random.Random) -> ChannelRoutes:
+    """Return channels that fold onto the lanes, change at random on their way, and here and there drop."""
+    if routes.by_lane:
+        row = (*map(int, routes.nic_vl[0]), *(15,) * 16)
+        return with_channels(topology, routes, row, tuple(range(32)), data_vls=lanes)
+    fold = tuple(15 if channel == 15 else channel % lanes for channel in range(32))
+    made_of = with_channels(topology, routes, tuple(range(32)), fold, data_vls=lanes)
+    for _ in range(60):
+        at = tuple(source.randrange(size) for size in made_of.sc2sc.shape)
+        made_of.sc2sc[at] = source.choice((15, 31, *range(12)))
+    return made_of
+
+
+@pytest.mark.parametrize("world", _HIERARCHIES)
+@pytest.mark.parametrize(
+    ("scheduler", "flit_bytes", "flight", "load", "most", "roomy"),
+    [
+        ("rr", 64, 1, 0.6, 512, False),
+        ("rr", 64, 2, 0.9, 4096, True),
+        ("rr", 16, 5, 0.3, 512, False),
+        pytest.param("dtable", 64, 1, 1.2, 512, True, marks=pytest.mark.slow),
+        pytest.param("dtable", 8, 3, 0.2, 1024, False, marks=pytest.mark.slow),
+    ],
+)
+def test_every_delivery_is_that_of_the_plain_hierarchy(
+    world: str,
+    scheduler: str,
+    flit_bytes: int,
+    flight: int,
+    load: float,
+    most: int,
+    roomy: bool,  # noqa: FBT001
+) -> None:
+    """Omni-Path: random channels, overload, central buffers from tight to roomy, long packets and short."""
+    topology, route, lanes = _HIERARCHIES[world]
+    source = random.Random(sum(map(ord, f"{world}{scheduler}{flit_bytes}{most}")))  # noqa: S311 - a repeatable choice
+    routes = _channels(topology, route(topology), lanes, source)
+    settings = _settings(scheduler, lanes, source)
+    largest = most // 64
+    blocks = largest * lanes + (8 * largest if roomy else source.choice((0, 5)))
+    central = largest * lanes + (16 * largest if roomy else source.choice((0, 3, 30)))
+    sls = range(lanes // 2) if world == "torus" else [sl for sl in range(32) if sl != 15]
+    trace = _trace(topology, sls, source, load, most)
+    net = made(
+        topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=largest, blocks=blocks, settings=settings,
+        central=central, flight=flight, flit_bytes=flit_bytes,
+    )  # fmt: skip
+
+    got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
+    packets = [
+        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born)
+        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
+    ]
+    sizes, of_centre = (
+        Sizes(whole, (largest,) * lanes, (whole - largest * (lanes - 1),) * lanes, (largest,) * lanes, 64 // flit_bytes)
+        for whole in (blocks, central)
+    )
+    tables = ChannelTables(routes.lft, routes.sc2sc, routes.sc2vl, routes.nic_channel, routes.nic_vl)
+    plain = PlainOPANetwork(
+        topology.far_ends(), topology.hosts, tables, sizes, of_centre, packets, lambda: _serve(settings, lanes), flight
+    )
+
+    assert len(got) > 100
     assert got == plain.run(_CYCLES)

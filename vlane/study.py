@@ -7,13 +7,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
+from vlane.sc import SC_COUNT
+from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.textfile import toml_document
 from vlane.units import MAX_PACKET_BYTES
+from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["Study", "Traffic", "read_study"]
 
-_Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=15)]
+_Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=MAX_SCHEDULER_VLS)]
+_Row16 = Annotated[list[Annotated[int, Field(ge=0, le=VL_DROP)]], Field(min_length=SL_COUNT, max_length=SL_COUNT)]
+_Row32 = Annotated[list[Annotated[int, Field(ge=0, lt=SC_COUNT)]], Field(min_length=SC_COUNT, max_length=SC_COUNT)]
 
 
 class _Section(BaseModel):
@@ -83,13 +89,22 @@ Net = Annotated[
 ]
 
 
+class SwitchKind(_Section):
+    """Every switch."""
+
+    kind: Literal["ib", "opa"] = "ib"
+    central_blocks: int | None = Field(None, ge=1, le=1 << 20)
+
+
 class Link(_Section):
     """Every cable and port."""
 
     flight_cycles: int = Field(1, ge=1, le=64)
     flit_bytes: Literal[8, 16, 32, 64] = 64
-    data_vls: int | None = Field(None, ge=1, le=15)
-    vl_of_sl: Annotated[list[Annotated[int, Field(ge=0, le=15)]], Field(min_length=16, max_length=16)] | None = None
+    data_vls: int | None = Field(None, ge=1, le=MAX_SCHEDULER_VLS)
+    vl_of_sl: _Row16 | None = None
+    sc_of_sl: _Row32 | None = None
+    vl_of_sc: _Row32 | None = None
     bytes_per_second: float = Field(12.5e9, gt=0)
 
     @property
@@ -117,7 +132,7 @@ class Scheduler(_Section):
 class Traffic(_Section):
     """One class of traffic, at every host."""
 
-    sl: Annotated[int, Field(ge=0, le=15)] | Literal["path"] = 0
+    sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = 0
     share: float = Field(1.0, gt=0, le=1)
     bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = 64
     pattern: Literal["uniform", "others", "complement", "reversal", "transpose", "tornado", "neighbour"] = "uniform"
@@ -161,6 +176,7 @@ class Study(_Section):
     """A whole study."""
 
     network: Net
+    switch: SwitchKind = Field(default_factory=lambda: SwitchKind.model_validate({}))
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
     buffers: BufferSizes = Field(default_factory=lambda: BufferSizes.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
@@ -172,7 +188,31 @@ class Study(_Section):
         whole = sum(each.share for each in self.traffic)
         if not 0.999 <= whole <= 1.001:
             raise ValueError(f"shares of the traffic must be 1 in all, not {whole:g}")
+        if self.switch.kind == "opa":
+            self._check_opa()
+        else:
+            self._check_ib()
         return self
+
+    def _check_ib(self) -> None:
+        for field in ("sc_of_sl", "vl_of_sc"):
+            if getattr(self.link, field) is not None:
+                raise ValueError(f"link.{field} must be left out with switch.kind ib, not given")
+        if self.switch.central_blocks is not None:
+            raise ValueError("switch.central_blocks must be left out with switch.kind ib, not given")
+        if self.link.data_vls is not None and self.link.data_vls > MAX_DATA_VLS:
+            raise ValueError(f"link.data_vls must be 1 to {MAX_DATA_VLS} with switch.kind ib, not {self.link.data_vls}")
+        for number, each in enumerate(self.traffic):
+            if isinstance(each.sl, int) and each.sl >= SL_COUNT:
+                raise ValueError(f"traffic.{number}.sl must be 0 to 15 with switch.kind ib, not {each.sl}")
+
+    def _check_opa(self) -> None:
+        if self.link.vl_of_sl is not None:
+            raise ValueError("link.vl_of_sl must be left out with switch.kind opa, not given")
+        if self.network.topology == "fabric":
+            raise ValueError("switch.kind must be ib with a captured fabric, whose tables are InfiniBand's, not opa")
+        if self.network.routing == "dor" and (self.link.sc_of_sl or self.link.vl_of_sc):
+            raise ValueError("link.sc_of_sl and vl_of_sc must be left out with routing dor, not given")
 
 
 def read_study(path: Path) -> Study:

@@ -1,0 +1,136 @@
+"""Input sides of switches: a queue per VL, the forwarding table, what waits for allocation.
+
+All switches of a network are one structure: port ``q`` is port ``q & (2**port_bits - 1)`` of switch ``q >> port_bits``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import kernel
+from vlane.golden.packets import ARRIVED, CHANNEL, HOPS, LANE, OUTPUT, Packets, Queues, new_queues, pop, push
+
+from vlane.lft import UNASSIGNED
+
+__all__ = [
+    "DROPPED",
+    "MAPPED_AWAY",
+    "ROUTED",
+    "UNKNOWN_LID",
+    "Inputs",
+    "Route",
+    "granted",
+    "local_port",
+    "new_inputs",
+    "output_of",
+    "port_bits_for",
+    "queue_routed",
+    "switch_of",
+]
+
+DROPPED = -1
+"""Output of a packet that goes nowhere."""
+
+UNKNOWN_LID, MAPPED_AWAY = range(2)
+"""Why a packet drops: its DLID has no port; its level or channel has no VL there."""
+
+ROUTED = 2
+"""Cycles from a head's arrival to its first allocation (stages IB, RT)."""
+
+
+class Inputs(NamedTuple):
+    """Input buffers and what their packets are looked up in.
+
+    Parameters
+    ----------
+    port_bits : int
+        Of a port's number within its switch.
+    queues : Queues
+        Packets by input and VL, heads and all.
+    busy : array of int64, (all ports,)
+        First cycle in which an input takes part in allocation.
+    last_lane : array of int64, (all ports,)
+        VL an input was granted last.
+    waiting : array of int64, (switches,)
+        Inputs with a packet, as bits; above them whatever else a switch waits with.
+    choice : array of int64, (places,)
+        Within a cycle: the VL that each input, or other place of a switch, chose.
+    lft : array of uint8, (switches, LIDs)
+        Output port from 0 by DLID; 255 for none.
+    drops : array of int64, (switches, 2)
+        Packets dropped, by cause.
+    """
+
+    port_bits: int
+    queues: Queues
+    busy: NDArray[np.int64]
+    last_lane: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    lft: NDArray[np.uint8]
+    drops: NDArray[np.int64]
+
+
+Route = tuple[int, int, int]
+"""Where a packet goes: output, ``DROPPED`` if there is none; outgoing VL, of a packet that drops why; channel."""
+
+
+def port_bits_for(ports: int) -> int:
+    """Return the bits that number so many ports; at least one."""
+    return max(1, (ports - 1).bit_length())
+
+
+def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -> Inputs:
+    """Return empty inputs of as many switches as the forwarding table has, of so many ports."""
+    switches, bits = len(lft), port_bits_for(ports)
+    total = switches << bits
+    return Inputs(
+        bits, new_queues(total, lanes), np.zeros(total, np.int64), np.full(total, lanes - 1, np.int64),
+        np.zeros(switches, np.int64), np.zeros(places, np.int64), lft, np.zeros((switches, 2), np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def switch_of(inputs: Inputs, port: int) -> int:
+    """Return the switch of a port."""
+    return port >> inputs.port_bits
+
+
+@kernel
+def local_port(inputs: Inputs, port: int) -> int:
+    """Return a port's number within its switch."""
+    return port & ((1 << inputs.port_bits) - 1)
+
+
+@kernel
+def output_of(inputs: Inputs, port: int, dlid: int) -> int:
+    """Return the output of a DLID at an input's switch; ``UNASSIGNED`` if it has none."""
+    return int(inputs.lft[switch_of(inputs, port), dlid]) if dlid < inputs.lft.shape[1] else UNASSIGNED
+
+
+@kernel
+def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
+    """Let a packet that was looked up wait for allocation, in the first cycle in which it may take part (S1)."""
+    switch, field = switch_of(inputs, port), packets.field[packet]
+    arrived_on = field[LANE]
+    output, lane, channel = route
+    if output == DROPPED:
+        inputs.drops[switch, lane] += 1
+    field[OUTPUT], field[LANE], field[CHANNEL], field[ARRIVED] = output, lane, channel, cycle - ROUTED
+    field[HOPS] += 1
+    push(packets, inputs.queues, port, arrived_on, packet)
+    inputs.waiting[switch] |= 1 << local_port(inputs, port)
+
+
+@kernel
+def granted(inputs: Inputs, packets: Packets, port: int) -> int:
+    """Take the packet that an input was granted out of the queue it chose."""
+    local = local_port(inputs, port)
+    lane = inputs.choice[local]
+    packet = pop(packets, inputs.queues, port, lane)
+    inputs.last_lane[port] = lane
+    if inputs.queues.lanes[port] == 0:
+        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local)
+    return packet

@@ -1,0 +1,424 @@
+"""Omni-Path switches: MPorts, central buffers, two allocations (``docs/opa_switch.md``, rules O1 to O8)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.bits import lowest, next_of
+from vlane.golden.inputs import (
+    DROPPED,
+    MAPPED_AWAY,
+    UNKNOWN_LID,
+    Inputs,
+    Route,
+    granted,
+    local_port,
+    new_inputs,
+    output_of,
+    switch_of,
+)  # fmt: skip
+from vlane.golden.kernel import kernel
+from vlane.golden.links import Links, flits_moved, reserve, room_for_largest, whole_blocks
+from vlane.golden.packets import (
+    ARRIVED,
+    BLOCKS,
+    CROSSED,
+    FLITS,
+    LANE,
+    NOBODY,
+    OUTPUT,
+    TO_CENTRE,
+    TO_OUTPUT,
+    TO_SINK,
+    Packets,
+    Queues,
+    new_queues,
+    pop,
+    push,
+    schedule,
+)  # fmt: skip
+from vlane.golden.room import Rooms, fits, give_back, take
+
+from vlane.sc import SC15
+
+__all__ = [
+    "INNER_FLITS",
+    "MPORT",
+    "OPA_PORTS",
+    "Centre",
+    "OPASwitches",
+    "allocate",
+    "buffer_between",
+    "mports_of",
+    "new_opa_switches",
+    "route",
+    "store",
+]
+
+INNER_FLITS = 3
+"""Flits that a link inside the switch carries in a cycle."""
+
+MPORT = 4
+"""Ports of an MPort."""
+
+OPA_PORTS = 48
+"""Most ports of a switch; above as many bits are its central buffers in ``waiting``."""
+
+_READERS = 2
+_STORED = 3
+"""Cycles from a grant to the first allocation in the centre (stages X, CB)."""
+
+(FREE_FROM, LAST_LANE, LANE_READ, SINCE, AHEAD, FLITS_READ, BLOCKS_READ, GIVEN) = range(8)
+"""Per read port: first cycle in which it takes part; VL granted last; the packet that it reads: its VL, cycle of the
+grant, flits that were there beyond those that may cross, flits, blocks, blocks whose room was given back."""
+
+
+class Centre(NamedTuple):
+    """Central buffers, one for each MPort, with their links and read ports.
+
+    Parameters
+    ----------
+    rooms : Rooms
+        Of the buffers.
+    queues : Queues
+        Packets by buffer and outgoing VL, in stage VA-SA.
+    written : array of int64, (buffers, lanes)
+        First cycle in which a VL may be written by another packet.
+    link_busy : array of int64, (buffers, 2)
+        First cycle in which a central link is free.
+    last_input : array of int64, (buffers,)
+        Input of the MPort that was granted last.
+    read : array of int64, (buffers, 2, 8)
+        See ``FREE_FROM`` and those after it.
+    """
+
+    rooms: Rooms
+    queues: Queues
+    written: NDArray[np.int64]
+    link_busy: NDArray[np.int64]
+    last_input: NDArray[np.int64]
+    read: NDArray[np.int64]
+
+
+class OPASwitches(NamedTuple):
+    """Inputs, channel tables, centre and allocators.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    mports : int
+        MPorts of each switch.
+    centre : Centre
+        Central buffers; that of MPort m of switch s is number s * mports + m.
+    door : array of int64, (all ports, 2)
+        First cycle in which an output's local and its central door are free.
+    written : array of int64, (all ports, lanes)
+        First cycle in which a VL of an output buffer may be written by another packet.
+    last_candidate : array of int64, (all ports,)
+        Input of the MPort, or 4 + read port, that an output granted last.
+    wanted : array of int64, (ports + mports,)
+        Within a cycle: candidates for each output, then inputs that want each pair of central links, as bits.
+    sc2sc : array of uint8, (switches, inputs, outputs, 32)
+        Outgoing channel; SC15 drops.
+    sc2vl : array of uint8, (switches, outputs, 32)
+        Lane of an outgoing channel; one that is not there drops.
+    """
+
+    inputs: Inputs
+    mports: int
+    centre: Centre
+    door: NDArray[np.int64]
+    written: NDArray[np.int64]
+    last_candidate: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    sc2sc: NDArray[np.uint8]
+    sc2vl: NDArray[np.uint8]
+
+
+(LOCAL, CENTRAL) = range(2)
+
+
+def mports_of(ports: int) -> int:
+    """Return the MPorts that so many ports take."""
+    return -(-ports // MPORT)
+
+
+def new_opa_switches(
+    *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
+) -> OPASwitches:
+    """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
+    ports, (buffers, lanes) = sc2sc.shape[1], central.used.shape
+    mports = mports_of(ports)
+    inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + _READERS * mports, lft=lft)
+    read = np.zeros((buffers, _READERS, 8), np.int64)
+    read[:, :, LAST_LANE] = lanes - 1
+    centre = Centre(
+        central, new_queues(buffers, lanes), np.zeros((buffers, lanes), np.int64), np.zeros((buffers, 2), np.int64),
+        np.full(buffers, MPORT - 1, np.int64), read,
+    )  # fmt: skip
+    total = len(inputs.busy)
+    return OPASwitches(
+        inputs, mports, centre, np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
+        np.full(total, MPORT + _READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
+    )  # fmt: skip
+
+
+@kernel
+def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # noqa: ARG001 - as IB's
+    """Look up a packet at an input, by its channel (O8)."""
+    inputs = switches.inputs
+    output = output_of(inputs, port, dlid)
+    if output >= switches.sc2sc.shape[1]:
+        return DROPPED, UNKNOWN_LID, channel
+    switch = switch_of(inputs, port)
+    following = int(switches.sc2sc[switch, local_port(inputs, port), output, channel])
+    vl = int(switches.sc2vl[switch, output, following])
+    if following == SC15 or vl >= inputs.queues.head.shape[1]:
+        return DROPPED, MAPPED_AWAY, channel
+    return output, vl, following
+
+
+@kernel
+def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
+    """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
+    mport = local_port(switches.inputs, port) // MPORT
+    return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
+
+
+@kernel
+def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
+    """Let a packet take part in a central buffer's allocation, in the first cycle in which it may."""
+    push(packets, switches.centre.queues, buffer, packets.field[packet, LANE], packet)
+    switch = buffer // switches.mports
+    switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
+
+
+@kernel
+def _crosses_until(cycle: int, flits: int, ahead: int) -> int:
+    """Return the cycle in which a packet's last flit crosses that is granted in a cycle (O6).
+
+    ``ahead`` is by how many flits those that are there exceed one for each cycle since.
+    """
+    return max(cycle + (flits + INNER_FLITS - 1) // INNER_FLITS, cycle - ahead + flits)
+
+
+@kernel
+def _central_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
+    """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
+    for reader in range(_READERS):
+        regs = centre.read[buffer, reader]
+        if regs[GIVEN] != regs[BLOCKS_READ]:
+            moved = flits_moved(links, cycle - 1 - regs[SINCE], regs[AHEAD])
+            gone = whole_blocks(moved, regs[FLITS_READ], regs[BLOCKS_READ], links.flit_shift)
+            give_back(centre.rooms, buffer, regs[LANE_READ], gone - regs[GIVEN])
+            regs[GIVEN] = gone
+    return fits(centre.rooms, buffer, lane, links.largest[lane])
+
+
+@kernel
+def _output_takes(switches: OPASwitches, links: Links, to: int, lane: int, door: int, cycle: int) -> bool:
+    """Tell whether an output buffer takes a packet of a VL through one of its doors (O1, O2)."""
+    is_free = switches.door[to, door] <= cycle and switches.written[to, lane] <= cycle
+    return is_free and room_for_largest(links, to, lane, cycle)
+
+
+@kernel
+def _centre_takes(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
+    """Tell whether a central buffer takes a packet of a VL (O1)."""
+    is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
+    return is_free and centre.written[buffer, lane] <= cycle and _central_room(centre, links, buffer, lane, cycle)
+
+
+@kernel
+def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: int, cycle: int) -> int:
+    """Return the VL with which an input takes part, -1 for none (O1)."""
+    inputs = switches.inputs
+    switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
+    left, last = inputs.queues.lanes[port], inputs.last_lane[port]
+    while left != 0:
+        lane = next_of(left, last)
+        packet = inputs.queues.head[port, lane]
+        output, following = packets.field[packet, OUTPUT], packets.field[packet, LANE]
+        if output == DROPPED:
+            return lane
+        if output // MPORT == mport:
+            to = (switch << inputs.port_bits) + output
+            takes = _output_takes(switches, links, to, following, LOCAL, cycle)
+        else:
+            takes = _centre_takes(switches.centre, links, switch * switches.mports + mport, following, cycle)
+        if takes:
+            return lane
+        left &= ~(1 << lane)
+        last = lane
+    return -1
+
+
+@kernel
+def _reader_chooses(
+    switches: OPASwitches, links: Links, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
+) -> int:
+    """Return the VL with which a read port takes part, -1 for none; ``taken`` is the first one's choice (O2)."""
+    centre, inputs = switches.centre, switches.inputs
+    first = buffer // switches.mports << inputs.port_bits
+    left, last = centre.queues.lanes[buffer], centre.read[buffer, reader, LAST_LANE]
+    other = centre.read[buffer, 1 - reader]
+    if other[FREE_FROM] > cycle:
+        left &= ~(1 << other[LANE_READ])
+    if taken >= 0:
+        left &= ~(1 << taken)
+    while left != 0:
+        lane = next_of(left, last)
+        output = packets.field[centre.queues.head[buffer, lane], OUTPUT]
+        if _output_takes(switches, links, first + output, lane, CENTRAL, cycle):
+            return lane
+        left &= ~(1 << lane)
+        last = lane
+    return -1
+
+
+@kernel
+def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
+    """Let a read port read a packet from the next cycle on; return it."""
+    centre, regs = switches.centre, switches.centre.read[buffer, reader]
+    packet = pop(packets, centre.queues, buffer, lane)
+    if centre.queues.lanes[buffer] == 0:
+        switch = buffer // switches.mports
+        switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
+    field = packets.field[packet]
+    give_back(centre.rooms, buffer, regs[LANE_READ], regs[BLOCKS_READ] - regs[GIVEN])  # the last flits cross now
+    ahead = cycle - 1 - field[ARRIVED]
+    regs[LAST_LANE] = regs[LANE_READ] = lane
+    regs[SINCE], regs[AHEAD], regs[GIVEN] = cycle, ahead, 0
+    regs[FLITS_READ], regs[BLOCKS_READ] = field[FLITS], field[BLOCKS]
+    regs[FREE_FROM] = _crosses_until(cycle, field[FLITS], ahead)
+    return packet
+
+
+@kernel
+def allocate(
+    switches: OPASwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+) -> int:
+    """Run one cycle of a switch's allocations, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : array of int64, (at least ports + 2 * mports, 3)
+        Filled with (input port, packet, VL it arrived on) of each; input port -1 for those out of the centre.
+    """
+    inputs, centre, wanted, choice = switches.inputs, switches.centre, switches.wanted, switches.inputs.choice
+    first, ports, mports = switch << inputs.port_bits, switches.sc2sc.shape[1], switches.mports
+    wishes, count = 0, 0
+    left = inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
+    while left != 0:
+        port = lowest(left)
+        left &= left - 1
+        if inputs.busy[first + port] > cycle:
+            continue
+        lane = _input_chooses(switches, links, packets, first + port, cycle)
+        if lane < 0:
+            continue
+        choice[port] = lane
+        to = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
+        if to == DROPPED:
+            _take_input(switches, packets, first + port, lane, cycle, grants, count)
+            schedule(packets, grants[count, 1], cycle + CROSSED, TO_SINK, NOBODY)
+            count += 1
+            continue
+        if to // MPORT != port // MPORT:
+            to = ports + port // MPORT
+        wishes = _wish(wanted, wishes, to, port % MPORT)
+    left = inputs.waiting[switch] >> OPA_PORTS
+    while left != 0:
+        mport = lowest(left)
+        left &= left - 1
+        buffer, taken = switch * mports + mport, -1
+        for reader in range(_READERS):
+            if centre.read[buffer, reader, FREE_FROM] > cycle:
+                continue
+            lane = _reader_chooses(switches, links, packets, buffer, reader, taken, cycle)
+            if lane < 0:
+                continue
+            taken = lane
+            number = _READERS * mport + reader
+            choice[OPA_PORTS + number] = lane
+            to = packets.field[centre.queues.head[buffer, lane], OUTPUT]
+            wishes = _wish(wanted, wishes, to, MPORT + number)
+    while wishes != 0:
+        to = lowest(wishes)
+        wishes &= wishes - 1
+        if to < ports:
+            _grant_output(switches, links, packets, first + to, cycle, grants, count)
+        else:
+            _grant_centre(switches, packets, switch, to - ports, cycle, grants, count)
+        count += 1
+    return count
+
+
+@kernel
+def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
+    """Note that a candidate wants a place; return the places that are wanted."""
+    if not (wishes >> to) & 1:
+        wanted[to] = 0
+    wanted[to] |= 1 << candidate
+    return wishes | 1 << to
+
+
+@kernel
+def _take_input(
+    switches: OPASwitches, packets: Packets, port: int, lane: int, cycle: int, grants: NDArray[np.int64], count: int
+) -> int:
+    """Let an input's chosen packet cross from the next cycle on; return when its last flit does (O6)."""
+    packet = granted(switches.inputs, packets, port)
+    field = packets.field[packet]
+    until = _crosses_until(cycle, field[FLITS], cycle - field[ARRIVED])
+    switches.inputs.busy[port] = until
+    grants[count, 0], grants[count, 1], grants[count, 2] = port, packet, lane
+    return until
+
+
+@kernel
+def _grant_output(
+    switches: OPASwitches, links: Links, packets: Packets, to: int, cycle: int, grants: NDArray[np.int64], count: int
+) -> None:
+    """Let an output take one of the packets that want it (O3)."""
+    inputs, local = switches.inputs, local_port(switches.inputs, to)
+    candidate = next_of(switches.wanted[local], switches.last_candidate[to])
+    switches.last_candidate[to] = candidate
+    if candidate < MPORT:
+        port = to - local % MPORT + candidate
+        until = _take_input(switches, packets, port, inputs.choice[local_port(inputs, port)], cycle, grants, count)
+        switches.door[to, LOCAL] = until
+    else:
+        number = candidate - MPORT
+        buffer = switch_of(inputs, to) * switches.mports + number // _READERS
+        lane = inputs.choice[OPA_PORTS + number]
+        grants[count, 0] = NOBODY
+        grants[count, 1] = _read(switches, packets, buffer, number % _READERS, lane, cycle)
+        until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % _READERS, FREE_FROM]
+    packet = grants[count, 1]
+    lane = packets.field[packet, LANE]
+    switches.written[to, lane] = until
+    reserve(links, to, lane, packets.field[packet, BLOCKS])
+    schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)
+
+
+@kernel
+def _grant_centre(
+    switches: OPASwitches, packets: Packets, switch: int, mport: int, cycle: int, grants: NDArray[np.int64], count: int
+) -> None:
+    """Let a pair of central links take one of the packets that want it (O4)."""
+    inputs, centre = switches.inputs, switches.centre
+    buffer = switch * switches.mports + mport
+    candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
+    centre.last_input[buffer] = candidate
+    port = (switch << inputs.port_bits) + MPORT * mport + candidate
+    until = _take_input(switches, packets, port, inputs.choice[MPORT * mport + candidate], cycle, grants, count)
+    packet = grants[count, 1]
+    lane = packets.field[packet, LANE]
+    link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
+    centre.link_busy[buffer, link] = centre.written[buffer, lane] = until
+    take(centre.rooms, buffer, lane, packets.field[packet, BLOCKS])
+    schedule(packets, packet, cycle + _STORED, TO_CENTRE, buffer)
