@@ -93,7 +93,8 @@ def run_cocotb(
     source = where / f"{top}.v"
     source.write_text("`timescale 1ns/1ps\n" + to_verilog(component, top))
     runner = get_runner(simulator)
-    arguments = ["-O3", "-Wno-fatal", "-Wno-lint", "--x-initial", "fast"] if simulator == "verilator" else ["-g2012"]
+    for_verilator = ["-O3", "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
+    arguments = for_verilator if simulator == "verilator" else ["-g2012"]
     log, results = where / "simulation.log", where / "results.xml"
     with _environment(verilator.environment()):
         runner.build(

@@ -55,6 +55,7 @@ _FLAGS = (
     "--noassert",
     "-Wno-fatal",
     "-Wno-lint",
+    *verilator.SPLIT,
     "-j",
     "2",
 )

