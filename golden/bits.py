@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import overload
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 
 __all__ = ["MAX_SET", "lowest", "next_of"]
 
@@ -25,7 +25,7 @@ def _lowest(members):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, A
     return least
 
 
-@kernel
+@inner
 def next_of(members: int, last: int) -> int:
     """Return the first member after ``last``, and round; the set is not empty."""
     above = members & -(2 << last)

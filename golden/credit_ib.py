@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 from vlane.fcp import COUNTER_MODULUS, CREDIT_CAP, Op
@@ -139,14 +139,14 @@ def limit(state: CreditIBState, vl: int) -> int:
     return (state.abr[vl] + min(state.room[vl], CREDIT_CAP)) & _MASK
 
 
-@kernel
+@inner
 def has_advanced(state: CreditIBState, vl: int) -> bool:
     """Tell whether the limit has advanced enough for an FCP before its period is over."""
     ahead = (limit(state, vl) - state.said[vl]) & _MASK
     return state.fcp_blocks <= ahead <= CREDIT_CAP
 
 
-@kernel
+@inner
 def due_lanes(state: CreditIBState) -> int:
     """Return a bit per lane whose FCP is due."""
     due = state.regs[PENDING]
@@ -167,7 +167,7 @@ def body_crc(body: int) -> int:
     return crc ^ 0xFFFF
 
 
-@kernel
+@inner
 def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
     """Return (lane, packet) of the FCP that may be sent now; lane -1 if none, or a packet is under way."""
     if state.regs[BUSY] != 0:
@@ -183,7 +183,7 @@ def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa:
     return -1, 0
 
 
-@kernel
+@inner
 def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
     """Return (lane, fctbs, fccl) of a packet that arrived; lane -1 if it must be ignored."""
     body = packet >> 16
@@ -193,7 +193,7 @@ def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
     return vl, (body >> 16) & _MASK, body & _MASK
 
 
-@kernel
+@inner
 def accepts(state: CreditIBState, given: Inputs) -> bool:
     """Tell whether the packet that arrives in this cycle has its room."""
     vl = given.values[ARRIVED_VL]
@@ -256,7 +256,7 @@ def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
     run_timers(state, heard, rules)
 
 
-@kernel
+@inner
 def run_timers(state: CreditIBState, heard: int, rules: NDArray[np.int64]) -> None:
     """Let the period of all lanes and the watchdog's window go on."""
     regs = state.regs

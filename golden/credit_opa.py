@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 from vlane.opa_credit import BufferSelect, ResizeStep
@@ -116,7 +116,7 @@ def excess(state: CreditOPAState, vl: int) -> int:
     return max(0, state.used[vl] - state.dedicated[vl])
 
 
-@kernel
+@inner
 def shared_in_use(state: CreditOPAState) -> int:
     """Return the shared units that are outstanding on all lanes."""
     total = 0
@@ -125,7 +125,7 @@ def shared_in_use(state: CreditOPAState) -> int:
     return total
 
 
-@kernel
+@inner
 def within_lane(state: CreditOPAState, vl: int, blocks: int) -> bool:
     """Tell whether a packet is within what its lane may have."""
     return state.used[vl] + blocks <= state.dedicated[vl] + state.shared[vl]
@@ -144,13 +144,13 @@ def units_of(state: CreditOPAState, code: int) -> int:
     return code if code < 2 else 1 << (code - 1 + state.vcu)
 
 
-@kernel
+@inner
 def outgoing(state: CreditOPAState) -> int:
     """Return the two bits that the next LTP carries: the return being said, lowest bits first."""
     return (state.regs[SAYING] >> 2 * state.regs[SAID_LTPS]) & 3
 
 
-@kernel
+@inner
 def next_return(state: CreditOPAState) -> int:
     """Take the next return from what is owed: the next lane in order, the largest code; 0 if nothing is owed."""
     for step_on in range(1, state.vls + 1):
@@ -165,7 +165,7 @@ def next_return(state: CreditOPAState) -> int:
     return 0
 
 
-@kernel
+@inner
 def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
     """Take two bits of a return; the last ones complete it. Tell whether it returned more than was outstanding."""
     regs = state.regs
@@ -191,7 +191,7 @@ def hear(state: CreditOPAState, bits: int, rules: NDArray[np.int64]) -> bool:
     return False
 
 
-@kernel
+@inner
 def is_error(state: CreditOPAState, given: Inputs) -> bool:
     """Tell whether the two bits of this cycle complete a return of more than is outstanding."""
     if given.flags[LTP_ARRIVED] == 0 or state.regs[HEARD_LTPS] < 3:
@@ -212,7 +212,7 @@ def write(state: CreditOPAState, select: int, vl: int, units: int) -> None:
         state.new_shared[vl] = units
 
 
-@kernel
+@inner
 def run_change(
     state: CreditOPAState,
     apply: bool,  # noqa: FBT001 - a signal of the hardware

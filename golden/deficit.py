@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 __all__ = ["TURN_RULES", "Turns", "decide_turn", "end_turns", "new_turns"]
@@ -77,7 +77,7 @@ def end_turns(turns: Turns, entries: int) -> None:
     turns.deficit[:] = 0
 
 
-@kernel
+@inner
 def decide_turn(
     turns: Turns,
     owner: NDArray[np.int64],
@@ -163,7 +163,7 @@ def decide_turn(
     return served if sends else -1
 
 
-@kernel
+@inner
 def lose_deficits(turns: Turns, active: int, waiting: int, rules: NDArray[np.int64]) -> None:
     """Take the deficit of every requester that is not active; with ``keep`` not of one that only lacks room."""
     kept = active | (waiting if turns.keep else 0)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import DROPPED, switch_of
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.network import Network
 from vlane.golden.switches import buffer_between, central_buffers, route
 
@@ -62,7 +62,7 @@ def _follow(net: Network, paths: Paths, sls: NDArray[np.int64], path_sl: NDArray
                         _follow_one(net, paths, source, to, dlid, sls[number], copy == 0 and number == 0)
 
 
-@kernel
+@inner
 def _follow_one(
     net: Network,
     paths: Paths,

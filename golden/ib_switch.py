@@ -19,7 +19,7 @@ from vlane.golden.inputs import (
     output_of,
     switch_of,
 )  # fmt: skip
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.links import Links, reserve, room_for_largest
 from vlane.golden.packets import (
     BLOCKS,
@@ -73,7 +73,7 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], vl: NDArray[np.uint8]
     )
 
 
-@kernel
+@inner
 def route(switches: IBSwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
     """Look up a packet at an input that it reached on a VL (S10)."""
     inputs = switches.inputs
@@ -87,7 +87,7 @@ def route(switches: IBSwitches, port: int, dlid: int, sl: int, lane: int, channe
     return output, following, channel
 
 
-@kernel
+@inner
 def _chosen_lane(switches: IBSwitches, links: Links, packets: Packets, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (S2)."""
     inputs = switches.inputs
@@ -108,7 +108,7 @@ def _chosen_lane(switches: IBSwitches, links: Links, packets: Packets, port: int
     return -1
 
 
-@kernel
+@inner
 def allocate(
     switches: IBSwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
 ) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.packets import ARRIVED, CHANNEL, HOPS, LANE, OUTPUT, Packets, Queues, new_queues, pop, push
 
 from vlane.lft import UNASSIGNED
@@ -92,25 +92,25 @@ def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -
     )  # fmt: skip
 
 
-@kernel
+@inner
 def switch_of(inputs: Inputs, port: int) -> int:
     """Return the switch of a port."""
     return port >> inputs.port_bits
 
 
-@kernel
+@inner
 def local_port(inputs: Inputs, port: int) -> int:
     """Return a port's number within its switch."""
     return port & ((1 << inputs.port_bits) - 1)
 
 
-@kernel
+@inner
 def output_of(inputs: Inputs, port: int, dlid: int) -> int:
     """Return the output of a DLID at an input's switch; ``UNASSIGNED`` if it has none."""
     return int(inputs.lft[switch_of(inputs, port), dlid]) if dlid < inputs.lft.shape[1] else UNASSIGNED
 
 
-@kernel
+@inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
     """Let a packet that was looked up wait for allocation, in the first cycle in which it may take part (S1)."""
     switch, field = switch_of(inputs, port), packets.field[packet]
@@ -124,7 +124,7 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route
     inputs.waiting[switch] |= 1 << local_port(inputs, port)
 
 
-@kernel
+@inner
 def granted(inputs: Inputs, packets: Packets, port: int) -> int:
     """Take the packet that an input was granted out of the queue it chose."""
     local = local_port(inputs, port)

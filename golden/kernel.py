@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from vlane.paths import build_dir
 
-__all__ = ["kernel", "source_digest"]
+__all__ = ["inner", "kernel", "source_digest"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -32,6 +32,9 @@ def source_digest() -> str:
 os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", source_digest())))
 
 import numba  # noqa: E402 - it reads the folder's name when it is imported
+from numba.extending import register_jitable  # noqa: E402
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}  # not in the stubs
 
 
 def kernel(function: F) -> F:
@@ -40,5 +43,12 @@ def kernel(function: F) -> F:
     A kernel makes no array and returns none: then numba need not count who refers to which array,
     which would take most of the time (it refuses to compile one that does).
     """
-    options: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}  # not in the stubs
-    return cast("F", numba.njit(cache=True, nogil=True, forceinline=True, **options)(function))
+    return cast("F", numba.njit(cache=True, forceinline=True, **_OPTIONS)(function))
+
+
+def inner(function: F) -> F:
+    """Let kernels compile a function that only they call: in half the time, as Python cannot call what they compile.
+
+    Python calls the function as it is written.
+    """
+    return register_jitable(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)

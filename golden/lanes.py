@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 
 __all__ = [
     "SELECT_MAP",
@@ -83,14 +83,14 @@ def reset_lanes(lanes: Lanes) -> None:
     lanes.last[:] = lanes.data_vls - 1
 
 
-@kernel
+@inner
 def program_map(lanes: Lanes, lane: int, requester: int) -> None:
     """Give a lane to a requester; a lane past the last changes nothing."""
     if lanes.mapped and lane < lanes.data_vls:
         lanes.owner[lane] = requester
 
 
-@kernel
+@inner
 def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
     """Return the requesters that can send and those that only lack room; choose the lane each offers."""
     if not lanes.mapped:
@@ -138,13 +138,13 @@ def sent(lanes: Lanes, requester: int) -> None:
         lanes.last[requester] = lanes.lane[requester]
 
 
-@kernel
+@inner
 def wins_vl15(lanes: Lanes, able: int) -> bool:
     """Tell whether VL15 can send: then it does."""
     return lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0
 
 
-@kernel
+@inner
 def first_from(bits: int, start: int, count: int) -> int:
     """Return the first set bit of ``count``, from ``start`` on and round; -1 if none is set."""
     if bits == 0:

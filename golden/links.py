@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.packets import BLOCKS, FLITS, NEXT, NOBODY, Packets, Queues, new_queues, pop, push
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, serve
@@ -99,19 +99,19 @@ def new_links(
     )  # fmt: skip
 
 
-@kernel
+@inner
 def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
     """Return the blocks whose last flit is among the first ``flits`` of a packet's."""
     return blocks if flits >= of_flits else flits >> flit_shift
 
 
-@kernel
+@inner
 def flits_moved(links: Links, cycles: int, ahead: int) -> int:
     """Return the flits that crossed in so many cycles, of a packet without end that streams in (O6)."""
     return min(links.inner_flits * cycles, cycles + ahead)
 
 
-@kernel
+@inner
 def _settle_buffer(links: Links, port: int, cycle: int) -> None:
     """Count what left the output buffer before a cycle."""
     regs = links.regs
@@ -122,7 +122,7 @@ def _settle_buffer(links: Links, port: int, cycle: int) -> None:
         regs[port, GIVEN] = gone
 
 
-@kernel
+@inner
 def _settle_far(links: Links, port: int, cycle: int) -> None:
     """Count the returns that arrived before a cycle."""
     regs, stream = links.regs, links.stream
@@ -142,7 +142,7 @@ def _settle_far(links: Links, port: int, cycle: int) -> None:
         regs[port, STREAMS] -= 1
 
 
-@kernel
+@inner
 def returns_begin(
     links: Links, port: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
 ) -> None:
@@ -156,27 +156,27 @@ def returns_begin(
     stream[port, at, AHEAD_BACK] = ahead
 
 
-@kernel
+@inner
 def room_for_largest(links: Links, port: int, lane: int, cycle: int) -> bool:
     """Tell whether the output buffer has room for the largest packet of a lane at the start of a cycle (S2)."""
     _settle_buffer(links, port, cycle)
     return fits(links.buffer, port, lane, links.largest[lane])
 
 
-@kernel
+@inner
 def reserve(links: Links, port: int, lane: int, blocks: int) -> None:
     """Take room of the output buffer for a packet."""
     take(links.buffer, port, lane, blocks)
 
 
-@kernel
+@inner
 def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: int) -> None:
     """Let a packet, whose room is reserved and whose first flit is there, wait for the link."""
     if push(packets, links.queues, port, lane, packet):
         links.blocks[port, lane] = packets.field[packet, BLOCKS]
 
 
-@kernel
+@inner
 def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
     """Run one cycle of a free link; return the packet that starts, its lane in ``regs``, or -1 (S6, S7)."""
     regs, request = links.regs, links.queues.lanes[port]

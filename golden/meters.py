@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
 
 from vlane.sc import SC_COUNT
@@ -66,7 +66,7 @@ def new_meters(*, first: int, end: int, trace_rows: int = 0) -> Meters:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def _bin_of(latency: int) -> int:
     shift = 0
     while latency >> shift >= 2 << _FINE_BITS:
@@ -74,7 +74,7 @@ def _bin_of(latency: int) -> int:
     return (shift << _FINE_BITS) + (latency >> shift)
 
 
-@kernel
+@inner
 def _mixed(digest: int, part: int) -> int:
     return (digest * _FACTOR + int(part)) % _PRIME
 
@@ -85,7 +85,7 @@ def latency_at(bin_number: int) -> int:
     return (bin_number - (shift << _FINE_BITS)) << shift
 
 
-@kernel
+@inner
 def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
     sl, born, flits, hops = int(packet[SL]), int(packet[BORN]), int(packet[FLITS]), int(packet[HOPS])

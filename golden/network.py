@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
 from vlane.golden.inputs import ROUTED, local_port, switch_of
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import (
     FREE_FROM,
     LANE_OUT,
@@ -135,13 +135,13 @@ class Network(NamedTuple):
 NOW, MOVED = range(2)
 
 
-@kernel
+@inner
 def _wake(net: Network, port: int) -> None:
     inputs = net.switches.inputs
     net.awake[switch_of(inputs, port)] |= 1 << local_port(inputs, port)
 
 
-@kernel
+@inner
 def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     """Make the packet that a class has due; it is the head of its application queue."""
     sources = net.sources
@@ -156,7 +156,7 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     return packet
 
 
-@kernel
+@inner
 def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
     """Let a NIC take one packet, round robin over the classes, into its output buffer."""
     sources, links = net.sources, net.links
@@ -197,7 +197,7 @@ def waiting_flits(net: Network, packets: Packets) -> int:
     return flits
 
 
-@kernel
+@inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     slot = cycle & (SLOTS - 1)
@@ -224,7 +224,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
         packet = following
 
 
-@kernel
+@inner
 def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
     """Run a switch's allocation, and let the room of what it granted come back to the senders."""
     count = allocate(net.switches, net.links, packets, switch, cycle, net.grants)
@@ -239,7 +239,7 @@ def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
         net.clock[MOVED] = cycle
 
 
-@kernel
+@inner
 def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
     """Run the schedulers of a group of sending ends whose links are free."""
     links, wiring = net.links, net.wiring

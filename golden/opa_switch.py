@@ -19,7 +19,7 @@ from vlane.golden.inputs import (
     output_of,
     switch_of,
 )  # fmt: skip
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.links import Links, flits_moved, reserve, room_for_largest, whole_blocks
 from vlane.golden.packets import (
     ARRIVED,
@@ -166,7 +166,7 @@ def new_opa_switches(
     )  # fmt: skip
 
 
-@kernel
+@inner
 def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # noqa: ARG001 - as IB's
     """Look up a packet at an input, by its channel (O8)."""
     inputs = switches.inputs
@@ -181,14 +181,14 @@ def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, chann
     return output, vl, following
 
 
-@kernel
+@inner
 def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
     mport = local_port(switches.inputs, port) // MPORT
     return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
 
 
-@kernel
+@inner
 def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
     """Let a packet take part in a central buffer's allocation, in the first cycle in which it may."""
     push(packets, switches.centre.queues, buffer, packets.field[packet, LANE], packet)
@@ -196,7 +196,7 @@ def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> 
     switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
 
 
-@kernel
+@inner
 def _crosses_until(cycle: int, flits: int, ahead: int) -> int:
     """Return the cycle in which a packet's last flit crosses that is granted in a cycle (O6).
 
@@ -205,7 +205,7 @@ def _crosses_until(cycle: int, flits: int, ahead: int) -> int:
     return max(cycle + (flits + INNER_FLITS - 1) // INNER_FLITS, cycle - ahead + flits)
 
 
-@kernel
+@inner
 def _central_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
     """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
     for reader in range(_READERS):
@@ -218,21 +218,21 @@ def _central_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: i
     return fits(centre.rooms, buffer, lane, links.largest[lane])
 
 
-@kernel
+@inner
 def _output_takes(switches: OPASwitches, links: Links, to: int, lane: int, door: int, cycle: int) -> bool:
     """Tell whether an output buffer takes a packet of a VL through one of its doors (O1, O2)."""
     is_free = switches.door[to, door] <= cycle and switches.written[to, lane] <= cycle
     return is_free and room_for_largest(links, to, lane, cycle)
 
 
-@kernel
+@inner
 def _centre_takes(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
     """Tell whether a central buffer takes a packet of a VL (O1)."""
     is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
     return is_free and centre.written[buffer, lane] <= cycle and _central_room(centre, links, buffer, lane, cycle)
 
 
-@kernel
+@inner
 def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (O1)."""
     inputs = switches.inputs
@@ -256,7 +256,7 @@ def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: 
     return -1
 
 
-@kernel
+@inner
 def _reader_chooses(
     switches: OPASwitches, links: Links, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
 ) -> int:
@@ -279,7 +279,7 @@ def _reader_chooses(
     return -1
 
 
-@kernel
+@inner
 def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
     """Let a read port read a packet from the next cycle on; return it."""
     centre, regs = switches.centre, switches.centre.read[buffer, reader]
@@ -297,7 +297,7 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
     return packet
 
 
-@kernel
+@inner
 def allocate(
     switches: OPASwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
 ) -> int:
@@ -357,7 +357,7 @@ def allocate(
     return count
 
 
-@kernel
+@inner
 def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
     """Note that a candidate wants a place; return the places that are wanted."""
     if not (wishes >> to) & 1:
@@ -366,7 +366,7 @@ def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> in
     return wishes | 1 << to
 
 
-@kernel
+@inner
 def _take_input(
     switches: OPASwitches, packets: Packets, port: int, lane: int, cycle: int, grants: NDArray[np.int64], count: int
 ) -> int:
@@ -379,7 +379,7 @@ def _take_input(
     return until
 
 
-@kernel
+@inner
 def _grant_output(
     switches: OPASwitches, links: Links, packets: Packets, to: int, cycle: int, grants: NDArray[np.int64], count: int
 ) -> None:
@@ -405,7 +405,7 @@ def _grant_output(
     schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)
 
 
-@kernel
+@inner
 def _grant_centre(
     switches: OPASwitches, packets: Packets, switch: int, mport: int, cycle: int, grants: NDArray[np.int64], count: int
 ) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 
 __all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "pop", "push", "schedule", "spare"]
 
@@ -95,7 +95,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
     )
 
 
-@kernel
+@inner
 def spare(packets: Packets) -> int:
     """Take a packet out of the pool; there must be one."""
     packet = packets.regs[FREE]
@@ -104,7 +104,7 @@ def spare(packets: Packets) -> int:
     return packet
 
 
-@kernel
+@inner
 def free(packets: Packets, packet: int) -> None:
     """Put a packet back."""
     packets.field[packet, NEXT] = packets.regs[FREE]
@@ -112,7 +112,7 @@ def free(packets: Packets, packet: int) -> None:
     packets.regs[IN_USE] -= 1
 
 
-@kernel
+@inner
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
     """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
     slot = cycle & (SLOTS - 1)
@@ -121,7 +121,7 @@ def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) 
     packets.slot[slot] = packet
 
 
-@kernel
+@inner
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Put a packet at the end of a queue; tell whether it is the first."""
     packets.field[packet, NEXT] = NOBODY
@@ -135,7 +135,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
     return first
 
 
-@kernel
+@inner
 def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Take the first packet out of a queue that has one."""
     packet = queues.head[port, lane]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 
 __all__ = ["Rooms", "fits", "give_back", "new_rooms", "take"]
 
@@ -45,7 +45,7 @@ def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: t
     )  # fmt: skip
 
 
-@kernel
+@inner
 def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     """Tell whether a packet of so many blocks may be taken in."""
     before = rooms.used[buffer, lane]
@@ -54,7 +54,7 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     return after <= rooms.maximum[lane] and rooms.beyond[buffer] + grown <= rooms.shared
 
 
-@kernel
+@inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Take blocks; they must fit."""
     before, least = rooms.used[buffer, lane], rooms.minimum[lane]
@@ -62,7 +62,7 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     rooms.beyond[buffer] += max(0, before + blocks - least) - max(0, before - least)
 
 
-@kernel
+@inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free blocks that were taken."""
     before, least = rooms.used[buffer, lane], rooms.minimum[lane]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 from vlane.sc import SC15, SC_COUNT, SCTable
@@ -80,7 +80,7 @@ def write(state: SCState, table: int, ingress: int, egress: int, index: int, val
         state.lanes[1, ingress, index] = value
 
 
-@kernel
+@inner
 def has_lane(state: SCState, vl: int) -> bool:
     """Tell whether a data lane is there; above VL15 lanes are numbered one higher."""
     return vl != SC15 and vl - (1 if vl > SC15 else 0) < state.data_vls
@@ -121,7 +121,7 @@ def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> 
     return vl, False
 
 
-@kernel
+@inner
 def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
     """Return (channel, dropped) of a level at the source; the channel is 0 if it is dropped."""
     channel = state.levels[0, sl]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.lanes import (
     SELECT_MAP,
     SELECT_TABLE,
@@ -103,7 +103,7 @@ def reset(state: SCFQState) -> None:
     state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
 
 
-@kernel
+@inner
 def served_requesters(state: SCFQState) -> int:
     """Return the requesters that have a reciprocal weight."""
     mask = 0
@@ -113,7 +113,7 @@ def served_requesters(state: SCFQState) -> int:
     return mask
 
 
-@kernel
+@inner
 def new_tag(state: SCFQState, requester: int, blocks: NDArray[np.int64]) -> None:
     """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
     sent(state.lanes, requester)
@@ -121,7 +121,7 @@ def new_tag(state: SCFQState, requester: int, blocks: NDArray[np.int64]) -> None
     state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
 
 
-@kernel
+@inner
 def give_tag(
     state: SCFQState,
     requester: int,
@@ -135,7 +135,7 @@ def give_tag(
         state.lanes.last[requester] = last
 
 
-@kernel
+@inner
 def tag_one(state: SCFQState, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
     """Let the shared unit tag the next requester without a tag; return those that still have none."""
     regs, count = state.regs, len(state.tag)
@@ -149,7 +149,7 @@ def tag_one(state: SCFQState, active: int, blocks: NDArray[np.int64], rules: NDA
     return untagged & ~regs[HAS_TAG]
 
 
-@kernel
+@inner
 def least_tag(state: SCFQState, tagged: int) -> tuple[int, bool]:
     """Return the first requester with the least tag, and whether another has the same."""
     winner, same = -1, False

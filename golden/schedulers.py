@@ -13,7 +13,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 from vlane.golden import drr, dtable, rr, scfq, vlarb
 from vlane.golden.deficit import Turns
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.lanes import Lanes
 from vlane.golden.vlarb_rules import RULES as VLARB_RULES
 
@@ -123,7 +123,7 @@ def install(bank: Bank, port: int, state: Bank) -> None:
             install(parts, port, part)
 
 
-@kernel
+@inner
 def lanes_at(lanes: Lanes, port: int) -> Lanes:
     """Return the map of one port."""
     return Lanes(
@@ -132,19 +132,19 @@ def lanes_at(lanes: Lanes, port: int) -> Lanes:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def turns_at(turns: Turns, port: int) -> Turns:
     """Return the turns of one port."""
     return Turns(turns.regs[port], turns.deficit[port], turns.keep, turns.most_kept, turns.most_accumulated)
 
 
-@kernel
+@inner
 def vlarb_at(state: vlarb.VLArbState, port: int) -> vlarb.VLArbState:
     """Return the VL arbiter of one port."""
     return vlarb.VLArbState(state.vl[port], state.weight[port], state.limit[port], state.regs[port])
 
 
-@kernel
+@inner
 def dtable_at(bank: dtable.DTableState, port: int) -> dtable.DTableState:
     """Return the Deficit Table of one port."""
     return dtable.DTableState(
@@ -152,13 +152,13 @@ def dtable_at(bank: dtable.DTableState, port: int) -> dtable.DTableState:
     )
 
 
-@kernel
+@inner
 def drr_at(bank: drr.DRRState, port: int) -> drr.DRRState:
     """Return the deficit round robin of one port."""
     return drr.DRRState(lanes_at(bank.lanes, port), turns_at(bank.turns, port), bank.owner[port], bank.quantum[port])
 
 
-@kernel
+@inner
 def scfq_at(bank: scfq.SCFQState, port: int) -> scfq.SCFQState:
     """Return the fair queueing of one port."""
     return scfq.SCFQState(
@@ -166,13 +166,13 @@ def scfq_at(bank: scfq.SCFQState, port: int) -> scfq.SCFQState:
     )
 
 
-@kernel
+@inner
 def rr_at(bank: rr.RRState, port: int) -> rr.RRState:
     """Return the round robin of one port."""
     return rr.RRState(lanes_at(bank.lanes, port), bank.regs[port])
 
 
-@kernel
+@inner
 def _serve_vlarb(
     bank: VLArbPorts, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
@@ -183,7 +183,7 @@ def _serve_vlarb(
     return vl if source != 0 else -1
 
 
-@kernel
+@inner
 def _serve_dtable(
     bank: dtable.DTableState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
@@ -191,21 +191,21 @@ def _serve_dtable(
     return dtable.step(state, request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)[0]
 
 
-@kernel
+@inner
 def _serve_drr(
     bank: drr.DRRState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
     return drr.step(drr_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
-@kernel
+@inner
 def _serve_scfq(
     bank: scfq.SCFQState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
 ) -> int:
     return scfq.step(scfq_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
-@kernel
+@inner
 def _serve_rr(
     bank: rr.RRState,
     port: int,

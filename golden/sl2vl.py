@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 from vlane.sl2vl import SL_COUNT, VL_DROP
@@ -77,7 +77,7 @@ def write(
                 state.row[port, output_port, sl] = (row >> 4 * sl) & 15
 
 
-@kernel
+@inner
 def count_rules(
     state: SL2VLState,
     dropped: bool,  # noqa: FBT001 - a signal of the hardware

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.meters import LEVELS
 from vlane.golden.random_bits import below, draw, seeded
 
@@ -213,7 +213,7 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: in
         sources.patience[number, cycles] = int(longer * _ONE)
 
 
-@kernel
+@inner
 def _gap(sources: Sources, nic: int, number: int) -> int:
     """Draw the cycles to the next packet, at least 1; geometric, from a table, so the same on every machine."""
     table, gap = sources.patience[number], 1
@@ -244,7 +244,7 @@ def first_due(sources: Sources, nic: int, number: int) -> int:
     return (period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32
 
 
-@kernel
+@inner
 def advance(sources: Sources, nic: int, number: int) -> None:
     """Go on to the next packet of a class; ``due`` is its cycle of generation."""
     setting = sources.setting[number]
@@ -268,7 +268,7 @@ def advance(sources: Sources, nic: int, number: int) -> None:
     sources.earliest[nic] = earliest
 
 
-@kernel
+@inner
 def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tuple[int, int, int, int]:
     """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlane.golden import ib_switch, opa_switch
 from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.inputs import Route, queue_routed
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner
 from vlane.golden.links import Links
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import CHANNEL, DLID, LANE, SL, Packets
@@ -101,7 +101,7 @@ def _buffer_between(switches, port, output):  # type: ignore[no-untyped-def]  # 
     return between if switches.instance_class is OPASwitches else no_centre
 
 
-@kernel
+@inner
 def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
     """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (S1)."""
     field = packets.field[packet]

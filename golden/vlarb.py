@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import vlarb_rules as rule
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
@@ -105,13 +105,13 @@ def reset(state: VLArbState) -> None:
     state.regs[COUNTER] = counter_load(0)
 
 
-@kernel
+@inner
 def counter_load(limit: int) -> int:
     """Blocks High may send before Low gets its turn (A8); limit 0 is one packet (A9)."""
     return max(1, _LIMIT_BLOCKS * limit)
 
 
-@kernel
+@inner
 def served_lanes(state: VLArbState, bank: int, which: int) -> int:
     """Return a bit per lane, VL15 included, that an entry with a weight of a list names."""
     lanes = 0
@@ -146,7 +146,7 @@ def program(state: VLArbState, select: int, index: int, vl: int, weight: int) ->
         state.weight[bank, select, index] = weight
 
 
-@kernel
+@inner
 def serves(vl: int, weight: int, eligible: int) -> bool:
     """Tell whether an entry has a weight and names a lane that can send now; bad lanes never can (A10)."""
     return weight != 0 and (eligible >> vl) & 1 != 0
@@ -180,7 +180,7 @@ def search(
             rules[rule.BAD_ENTRY_SKIPPED] += vl >= data_vls
 
 
-@kernel
+@inner
 def turn_to(state: VLArbState, which: int, entry: int, blocks: int, rules: NDArray[np.int64]) -> None:
     """Charge a packet to an entry, loading the entry's weight if the pointer arrives at it (A2, A4)."""
     regs = state.regs
@@ -200,7 +200,7 @@ def turn_to(state: VLArbState, which: int, entry: int, blocks: int, rules: NDArr
     regs[LAST_LIST] = _FROM_HIGH if which == HIGH else _FROM_LOW
 
 
-@kernel
+@inner
 def count_limit(state: VLArbState, counter: int, blocks: int, rules: NDArray[np.int64]) -> int:
     """Return the counter after a high packet; limit 255 never counts (A8, A15)."""
     limit = state.limit[state.regs[BANK]]
@@ -215,7 +215,7 @@ def count_limit(state: VLArbState, counter: int, blocks: int, rules: NDArray[np.
     return counter
 
 
-@kernel
+@inner
 def decide_data(
     state: VLArbState,
     eligible: int,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.rule import Rule
 
 __all__ = ["RULES", "VLBufferState", "fits", "new_state", "readable", "reset", "shown", "step"]
@@ -77,7 +77,7 @@ def reset(state: VLBufferState) -> None:
     state.used[:] = 0
 
 
-@kernel
+@inner
 def shared_in_use(state: VLBufferState) -> int:
     """Return the flits that lanes use beyond what each is guaranteed."""
     total = 0

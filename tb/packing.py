@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.tb.model import Field
 
 __all__ = ["clear_row", "elements", "places", "put"]
@@ -61,7 +61,7 @@ def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: in
             rows[cycle, word + 1] |= np.uint64(value) >> np.uint64(_WORD_BITS - shift)
 
 
-@kernel
+@inner
 def clear_row(rows: NDArray[np.uint64], cycle: int) -> None:
     """Set a row to zeros."""
     for word in range(rows.shape[1]):

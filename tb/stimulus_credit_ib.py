@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import credit_ib as golden
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
@@ -51,13 +51,13 @@ def _new_link() -> Link:
     return Link(empty, empty.copy(), empty.copy(), np.zeros(4, np.int64))
 
 
-@kernel
+@inner
 def _clear(given: golden.Inputs) -> None:
     given.flags[:] = 0
     given.values[:] = 0
 
 
-@kernel
+@inner
 def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
     """Give a port what arrives in this cycle."""
     if link.kind[slot] == _PACKET:
@@ -70,7 +70,7 @@ def _receive(given: golden.Inputs, link: Link, slot: int) -> None:
     link.kind[slot] = _NOTHING
 
 
-@kernel
+@inner
 def _send(
     state: golden.CreditIBState,
     given: golden.Inputs,
@@ -130,13 +130,13 @@ def _free(
         lane = lane + 1 if lane + 1 < state.data_vls else 0
 
 
-@kernel
+@inner
 def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
     lane = below(bits, len(given.blocks))
     given.blocks[lane] = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
 
 
-@kernel
+@inner
 def _anything(
     given: golden.Inputs,
     bits: NDArray[np.uint64],

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import credit_opa as golden
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.random_bits import below, seeded
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, elements, put
@@ -120,7 +120,7 @@ def _program(
         given.values[golden.UNITS] = world.wanted[which, vl]
 
 
-@kernel
+@inner
 def _exchange(
     state: golden.CreditOPAState,
     given: golden.Inputs,
@@ -168,7 +168,7 @@ def _exchange(
         regs[end, W_SENT] += 1
 
 
-@kernel
+@inner
 def _anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits: NDArray[np.uint64]) -> None:
     """Draw every input at random; by turns little comes back, or little is said: counters grow large."""
     vls = len(given.blocks)

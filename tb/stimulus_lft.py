@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import lft as golden
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.random_bits import below, draw
 from vlane.tb.model import Words
 from vlane.tb.packing import clear_row, put
@@ -22,7 +22,7 @@ __all__ = ["LFTLookups", "qualified"]
 _CERTAIN = 256
 
 
-@kernel
+@inner
 def _destination(bits: NDArray[np.uint64], entries: int, top: int) -> int:
     kind = below(bits, 32)
     if kind == 0:

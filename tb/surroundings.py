@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.random_bits import below, draw, seeded
 from vlane.tb.packing import put
 from vlane.tb.traffic import CERTAIN, Statistics
@@ -102,7 +102,7 @@ def pack_size(around: Surroundings, lane: int) -> None:
         around.packed[word + 1] = (around.packed[word + 1] & ~(mask >> over)) | (size >> over)
 
 
-@kernel
+@inner
 def _new_head(around: Surroundings, lane: int, chances: NDArray[np.int64]) -> None:
     around.since[lane] = around.regs[T_NOW]
     if below(around.bits, CERTAIN) < chances[P_EXTREMES]:
@@ -112,7 +112,7 @@ def _new_head(around: Surroundings, lane: int, chances: NDArray[np.int64]) -> No
     pack_size(around, lane)
 
 
-@kernel
+@inner
 def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
     """Give empty lanes packets, and turn the credit of one lane now and then."""
     regs, data_vls = around.regs, around.data_vls
@@ -187,7 +187,7 @@ def before(
     given[REQUEST], given[FITS] = regs[T_REQUEST], regs[T_FITS]
 
 
-@kernel
+@inner
 def emit(
     around: Surroundings,
     given: NDArray[np.int64],
@@ -218,7 +218,7 @@ def emit(
         put(expected, cycle, wanted, OUT_BLOCKS, around.blocks[lane])
 
 
-@kernel
+@inner
 def vl_of(around: Surroundings, lane: int) -> int:
     """Return the VL of a lane: beside VL15, lanes from 15 on are one VL higher."""
     if around.lanes > around.data_vls:
