@@ -96,7 +96,7 @@ def test_latency_of_a_lone_packet_is_the_sum_of_the_stages(
         assert each.delivered - each.generated == alone, each
 
 
-def _random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, seed: int) -> list[tuple[int, ...]]:
+def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, seed: int) -> list[tuple[int, ...]]:
     source, hosts = random.Random(seed), len(topology.hosts)  # noqa: S311 - a repeatable choice
     return [
         (
@@ -124,7 +124,7 @@ def test_every_packet_arrives_once_and_in_order(
     topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int
 ) -> None:
     """Overload, tight buffers: nothing is lost, doubled or overtaken within (source, destination, SL, DLID)."""
-    trace = _random_trace(topology, packets=4000, cycles=2000, sls=sls, seed=1)
+    trace = random_trace(topology, packets=4000, cycles=2000, sls=sls, seed=1)
     net = made(topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes)
 
     deliveries = replayed(net, 60_000)
@@ -232,7 +232,7 @@ def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_c
     deliveries = replayed(net, 20_000)
 
     assert len(deliveries) == 100
-    assert net.switches.drops.tolist() == [[100, 100], [0, 0]]
+    assert net.switches.inputs.drops.tolist() == [[100, 100], [0, 0]]
 
 
 def test_compiled_and_uncompiled_runs_agree() -> None:
