@@ -16,7 +16,7 @@ from vlane.golden.topology import Topology, dumbbell, irregular, read_edges, tor
 from vlane.sim_top.simulate import run_study
 from vlane.sim_top.world import make_world
 
-from tests.conftest import DATA, assert_refused, call
+from tests.conftest import DATA, assert_refused, call, call_apart
 from tests.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
 from vlane.study import read_study
@@ -60,7 +60,7 @@ def study(tmp_path: Path) -> Path:
 def test_runs_do_not_depend_on_jobs_and_are_resumed(study: Path, tmp_path: Path) -> None:
     """Same digests with one process and with two; a lost run is made again, the others are taken as they are."""
     one = call("simulate", study, "--out", tmp_path / "one", "--json")
-    two = call("simulate", study, "--out", tmp_path / "two", "--jobs", "2", "--json")
+    two = call_apart("simulate", study, "--out", tmp_path / "two", "--jobs", "2", "--json")
 
     runs = one.json()["runs"]
     assert one.status == two.status == 0, one.err + two.err
