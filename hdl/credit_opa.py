@@ -144,7 +144,10 @@ class CreditOPASender(wiring.Component):
                             m.d.sync += limits[vl].eq(self.program.units)
 
     def _change(self, m: Module) -> None:
-        """Change the limits in the order that never lets more out than the far buffer holds."""
+        """Change the limits in the order that never lets more out than the far buffer holds.
+
+        A lane that is not changing has its limits already, so raising writes what is there.
+        """
         drained = ~Cat(self.changing[vl] & self.excess[vl].any() for vl in range(self.vls)).any()
         with m.Switch(self.step):
             with m.Case(ResizeStep.IDLE), m.If(self.apply):
@@ -159,7 +162,7 @@ class CreditOPASender(wiring.Component):
                 m.d.sync += self.step.eq(ResizeStep.LOWER_DEDICATED)
             with m.Case(ResizeStep.LOWER_DEDICATED):
                 for vl in range(self.vls):
-                    with m.If(self.changing[vl] & (self.new_dedicated[vl] < self.dedicated[vl])):
+                    with m.If(self.new_dedicated[vl] < self.dedicated[vl]):
                         m.d.sync += self.dedicated[vl].eq(self.new_dedicated[vl])
                 with m.If(self.new_overall < self.overall):
                     m.d.sync += self.overall.eq(self.new_overall)
@@ -167,18 +170,13 @@ class CreditOPASender(wiring.Component):
             with m.Case(ResizeStep.DRAIN_DEDICATED), m.If(drained):
                 m.d.sync += self.step.eq(ResizeStep.RAISE_DEDICATED)
             with m.Case(ResizeStep.RAISE_DEDICATED):
-                self._raise(m, self.dedicated, self.new_dedicated)
+                m.d.sync += self.dedicated.eq(self.new_dedicated)
                 m.d.sync += self.step.eq(ResizeStep.RAISE_SHARED)
             with m.Case(ResizeStep.RAISE_SHARED):
-                self._raise(m, self.shared, self.new_shared)
+                m.d.sync += self.shared.eq(self.new_shared)
                 m.d.sync += self.step.eq(ResizeStep.RAISE_OVERALL)
             with m.Default():  # RAISE_OVERALL
                 m.d.sync += [self.overall.eq(self.new_overall), self.step.eq(ResizeStep.IDLE)]
-
-    def _raise(self, m: Module, limits: data.View, wanted: data.View) -> None:
-        for vl in range(self.vls):
-            with m.If(self.changing[vl]):
-                m.d.sync += limits[vl].eq(wanted[vl])
 
 
 class CreditOPA(wiring.Component):

@@ -185,11 +185,14 @@ def _anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bit
     if below(bits, 2):
         given.values[golden.UNITS] &= 255
     turn, since = (clock >> _TURN_BITS) & 3, clock & ((1 << _TURN_BITS) - 1)
+    favourite = (clock >> _TURN_BITS) // 4 % vls
     if turn < 2:
         given.values[golden.GRANT_VL] = below(bits, vls)
         given.values[golden.TO_VL] = below(bits, vls)
-        given.values[golden.FREED_VL] = (clock >> _TURN_BITS) // 4 % vls
+        given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = favourite, 3
     if turn == 0:
+        if (clock >> _TURN_BITS) // 4 // vls % 2 and below(bits, 16):
+            given.values[golden.GRANT_VL] = favourite
         given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 2), below(bits, 8) == 0
         given.flags[golden.APPLY] = since == _PROGRAMMING
         if since <= _PROGRAMMING:
