@@ -17,6 +17,10 @@ from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, serve
 
 __all__ = [
+    "OF_BUFFER",
+    "OF_FAR",
+    "SENT_FLITS",
+    "SENT_PACKETS",
     "Links",
     "flits_moved",
     "new_links",
@@ -62,8 +66,12 @@ class Links(NamedTuple):
         A block is 2 to this power flits.
     inner_flits : int
         Flits that cross a switch in a cycle, from one input.
-    sent : array of int64, (ports, 2)
+    sent : array of int64, (ports, lanes, 2)
         Packets and flits sent.
+    waited : array of int64, (ports, lanes)
+        Cycles in which the link was free and the lane's head found no room at the far end.
+    peak : array of int64, (ports, lanes, 2)
+        Most blocks ever taken of the output buffer, and of the far one.
     rules : array of int64
         Counters of the schedulers.
     """
@@ -79,10 +87,13 @@ class Links(NamedTuple):
     flit_shift: int
     inner_flits: int
     sent: NDArray[np.int64]
+    waited: NDArray[np.int64]
+    peak: NDArray[np.int64]
     rules: NDArray[np.int64]
 
 
 SENT_PACKETS, SENT_FLITS = range(2)
+OF_BUFFER, OF_FAR = range(2)
 
 
 def new_links(
@@ -94,8 +105,8 @@ def new_links(
     return Links(
         new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, bank,
         np.zeros((ports, _REGS), np.int32), np.zeros((ports, streams, _STREAM_FIELDS), np.int32),
-        np.array(largest, np.int64), flit_shift, inner_flits, np.zeros((ports, 2), np.int64),
-        np.zeros(SERVE_RULES, np.int64),
+        np.array(largest, np.int64), flit_shift, inner_flits, np.zeros((ports, lanes, 2), np.int64),
+        np.zeros((ports, lanes), np.int64), np.zeros((ports, lanes, 2), np.int64), np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
 
 
@@ -167,6 +178,7 @@ def room_for_largest(links: Links, port: int, lane: int, cycle: int) -> bool:
 def reserve(links: Links, port: int, lane: int, blocks: int) -> None:
     """Take room of the output buffer for a packet."""
     take(links.buffer, port, lane, blocks)
+    links.peak[port, lane, OF_BUFFER] = max(links.peak[port, lane, OF_BUFFER], links.buffer.used[port, lane])
 
 
 @inner
@@ -189,6 +201,8 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
             left &= left - 1
             if fits(links.far, port, lane, links.blocks[port, lane]):
                 can |= 1 << lane
+            else:
+                links.waited[port, lane] += 1
     if can == 0 and regs[port, SETTLED] != 0:
         return NOBODY  # another decision with nothing to send changes nothing
     regs[port, SETTLED] = can == 0
@@ -201,10 +215,11 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
     if following != NOBODY:
         links.blocks[port, lane] = packets.field[following, BLOCKS]
     take(links.far, port, lane, blocks)
+    links.peak[port, lane, OF_FAR] = max(links.peak[port, lane, OF_FAR], links.far.used[port, lane])
     _settle_buffer(links, port, cycle)
     flits = packets.field[packet, FLITS]
     regs[port, LANE_OUT], regs[port, SINCE], regs[port, FLITS_OUT] = lane, cycle, flits
     regs[port, BLOCKS_OUT], regs[port, GIVEN], regs[port, FREE_FROM] = blocks, 0, cycle + flits
-    links.sent[port, SENT_PACKETS] += 1
-    links.sent[port, SENT_FLITS] += flits
+    links.sent[port, lane, SENT_PACKETS] += 1
+    links.sent[port, lane, SENT_FLITS] += flits
     return packet

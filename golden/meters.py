@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,15 @@ from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
 
 from vlane.sc import SC_COUNT
 
-__all__ = ["BATCHES", "LEVELS", "Meters", "count_delivery", "latency_at", "new_meters"]
+__all__ = [
+    "BATCHES",
+    "LEVELS",
+    "Meters",
+    "count_delivery",
+    "count_generation",
+    "latency_at",
+    "new_meters",
+]
 
 LEVELS = SC_COUNT
 """Service levels that are told apart: Omni-Path's 32; InfiniBand has the first 16."""
@@ -46,6 +55,11 @@ class Meters(NamedTuple):
         Deliveries: source, target, DLID, SL, flits, generated, delivered, switches.
     traced : array of int64, (1,)
         Rows in use.
+    flow_level : array of int64, (32,)
+        Place of each SL in ``flow``; -1 for none.
+    flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
+        By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
+        generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
     """
 
     window: NDArray[np.int64]
@@ -55,14 +69,33 @@ class Meters(NamedTuple):
     digest: NDArray[np.int64]
     trace: NDArray[np.int64]
     traced: NDArray[np.int64]
+    flow_level: NDArray[np.int64]
+    flow: NDArray[np.int64]
 
 
-def new_meters(*, first: int, end: int, trace_rows: int = 0) -> Meters:
-    """Return zeroed meters for the cycles ``first`` to ``end`` - 1."""
+(FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
+
+
+def new_meters(
+    *, first: int, end: int, trace_rows: int = 0, flow_nics: int = 0, flow_levels: Sequence[int] = ()
+) -> Meters:
+    """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
+
+    Parameters
+    ----------
+    trace_rows : int
+        Deliveries that are kept; none if it is 0.
+    flow_nics : int
+        NICs whose flows are told apart; none if it is 0.
+    flow_levels : sequence of int
+        The SLs of those flows.
+    """
+    places = np.full(LEVELS, -1, np.int64)
+    places[sorted(flow_levels)] = np.arange(len(flow_levels))
     return Meters(
         np.array([first, end], np.int64), np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64),
         np.zeros((LEVELS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
-        np.zeros(1, np.int64),
+        np.zeros(1, np.int64), places, np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
     )  # fmt: skip
 
 
@@ -83,6 +116,25 @@ def latency_at(bin_number: int) -> int:
     """Return the least latency of a bin."""
     shift = max(0, (bin_number >> _FINE_BITS) - 1)
     return (bin_number - (shift << _FINE_BITS)) << shift
+
+
+@inner
+def _count_flow(meters: Meters, packet: NDArray[np.int32], flits: int, latency: int) -> None:
+    flow = meters.flow[packet[SOURCE], packet[TARGET], meters.flow_level[packet[SL]]]
+    flow[FLOW_PACKETS] += 1
+    flow[FLOW_FLITS] += flits
+    if latency >= 0:
+        flow[FLOW_TIMED] += 1
+        flow[FLOW_LATENCY] += latency
+        flow[FLOW_MOST] = max(flow[FLOW_MOST], latency)
+
+
+@inner
+def count_generation(meters: Meters, packet: NDArray[np.int32]) -> None:
+    """Count a packet that was generated."""
+    if meters.flow.size > 0 and meters.window[0] <= packet[BORN] < meters.window[1]:
+        level = meters.flow_level[packet[SL]]
+        meters.flow[packet[SOURCE], packet[TARGET], level, FLOW_OFFERED] += packet[FLITS]
 
 
 @inner
@@ -107,6 +159,8 @@ def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> Non
             meters.batch[sl, number, 0] += 1
             meters.batch[sl, number, 1] += latency
             meters.histogram[sl, _bin_of(latency)] += 1
+        if meters.flow.size > 0:
+            _count_flow(meters, packet, flits, cycle - born if born >= first else -1)
     if meters.traced[0] < len(meters.trace):
         row = meters.trace[meters.traced[0]]
         row[0], row[1], row[2], row[3] = packet[SOURCE], packet[TARGET], packet[DLID], sl

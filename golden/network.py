@@ -23,7 +23,7 @@ from vlane.golden.links import (
     room_for_largest,
     start_packet,
 )  # fmt: skip
-from vlane.golden.meters import Meters, count_delivery
+from vlane.golden.meters import Meters, count_delivery, count_generation
 from vlane.golden.packets import (
     ARRIVED,
     BLOCKS,
@@ -152,6 +152,7 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
     field[LANE], field[CHANNEL] = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
     field[BORN], field[HOPS] = sources.due[nic, number], 0
+    count_generation(net.meters, field)
     net.staged[nic, number] = packet
     return packet
 

@@ -97,7 +97,7 @@ class Sources(NamedTuple):
         SL of each path, for classes whose SL is ``PATH_SL``.
     trace : array of int64, (rows, 4)
         Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
-    place : array of int64, (NICs, 2)
+    place : array of int64, (classes, NICs, 2)
         Next row of each NIC, and the first behind its last.
     generated : array of int64, (32 SLs, 2)
         Packets and flits generated in the measured stretch.
@@ -153,19 +153,22 @@ def new_sources(
     path_sl : array of uint8, (NICs, NICs), optional
         SL of each path; needed if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
-        Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue.
+        Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
     """
-    classes = [*classes, TrafficClass(0, 0.0, 1, 1)] if trace is not None else classes
-    rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1]))]
-    ends = np.searchsorted(rows[:, 1], np.arange(nics + 1))
+    rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1], trace[:, 3]))]
+    levels, own = np.unique(rows[:, 3]), len(classes)
+    classes = [*classes, *(TrafficClass(int(sl), 0.0, 1, 1) for sl in levels)] or [TrafficClass(0, 0.0, 1, 1)]
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
+    place = np.zeros((count, nics, 2), np.int64)
+    for number, sl in enumerate(levels, start=own):
+        ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
+        place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
     sources = Sources(
         np.zeros((count, 8), np.int64), np.zeros((count, _TABLE), np.int64), np.full((count, nics), -1, np.int64),
         np.zeros((count, hosts), np.int64), np.full((nics, count), NEVER, np.int64), np.zeros((nics, count), np.int64),
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
-        np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
-        np.zeros((LEVELS, 2), np.int64), np.array(window, np.int64),
+        np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), place, np.zeros((LEVELS, 2), np.int64), np.array(window, np.int64),
     )  # fmt: skip
     for number, each in enumerate(classes):
         _set_class(sources, number, each, flit_bytes)
@@ -174,10 +177,10 @@ def new_sources(
             idle = each.load <= 0 or (sources.setting[number, KIND] == BY_TABLE and sources.target[number, nic] < 0)
             if not idle:
                 sources.due[nic, number] = first_due(sources, nic, number)
-    if trace is not None:
-        sources.setting[-1, KIND] = FROM_TRACE
-        has = sources.place[:, 0] < sources.place[:, 1]
-        sources.due[has, -1] = sources.trace[sources.place[has, 0], AT]
+    for number in range(own, own + len(levels)):
+        sources.setting[number, KIND] = FROM_TRACE
+        has = place[number, :, 0] < place[number, :, 1]
+        sources.due[has, number] = sources.trace[place[number, has, 0], AT]
     sources.earliest[:] = sources.due.min(axis=1)
     return sources
 
@@ -249,9 +252,9 @@ def advance(sources: Sources, nic: int, number: int) -> None:
     """Go on to the next packet of a class; ``due`` is its cycle of generation."""
     setting = sources.setting[number]
     if setting[KIND] == FROM_TRACE:
-        sources.place[nic, 0] += 1
-        more = sources.place[nic, 0] < sources.place[nic, 1]
-        sources.due[nic, number] = sources.trace[sources.place[nic, 0], AT] if more else NEVER
+        place = sources.place[number, nic]
+        place[0] += 1
+        sources.due[nic, number] = sources.trace[place[0], AT] if place[0] < place[1] else NEVER
     else:
         sources.left[nic, number] -= 1
         if sources.left[nic, number] == 0:
@@ -273,7 +276,7 @@ def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tup
     """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
     nics = sources.due.shape[0]
-    row = sources.place[nic, 0]
+    row = sources.place[number, nic, 0]
     if setting[KIND] == FROM_TRACE:
         to = sources.trace[row, TO]
     elif setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:

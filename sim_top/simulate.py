@@ -18,11 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.kernel import source_digest
-from vlane.golden.meters import BATCHES, Meters, latency_at
+from vlane.golden.links import SENT_FLITS
+from vlane.golden.meters import BATCHES, latency_at
 from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
+from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
 from vlane.sim_top.world import World, check_world, make_network, show_end
 
 from vlane.files import usable_folder, write_whole
@@ -32,7 +34,6 @@ __all__ = ["PerSL", "RunResult", "StuckError", "run_study", "simulate"]
 _STUDENT_95 = 2.093  # of 19 degrees of freedom: BATCHES - 1
 _SATURATED_SHARE = 0.02
 _TRACE_ROWS = 1 << 16
-_TRACE_COLUMNS = ("source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches")
 
 
 class StuckError(RuntimeError):
@@ -116,13 +117,13 @@ class RunResult:
     per_sl: list[PerSL]
 
 
-def simulate(world: World, *, load: float, seed: int, trace: Path | None = None) -> RunResult:
-    """Make one run.
+def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tuple[RunResult, dict[str, pl.DataFrame]]:
+    """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
 
     Parameters
     ----------
-    trace : Path, optional
-        Parquet file of every delivery.
+    trace : bool
+        Whether every delivery is kept.
 
     Raises
     ------
@@ -141,24 +142,20 @@ def simulate(world: World, *, load: float, seed: int, trace: Path | None = None)
             raise StuckError(_waiting_chain(world, net, packets))
         if reason == DONE:
             break
-        frames.append(_traced(net.meters))
+        frames.append(delivery_table(net.meters))
     seconds = time.thread_time() - start
-    if trace:
-        frames.append(_traced(net.meters))
-        _write_parquet(pl.concat(frames), trace)
-    return _result(world, net, packets, load=load, seed=seed, seconds=seconds)
+    result = _result(world, net, packets, load=load, seed=seed, seconds=seconds)
+    made = {
+        "links": lambda: link_table(world, net),
+        "flows": lambda: flow_table(net),
+        "trace": lambda: pl.concat([*frames, delivery_table(net.meters)]),
+    }
+    return result, {name: made[name]() for name in _tables_of(world, trace=trace)}
 
 
 def _warm_compile(net: Network, packets: Packets) -> None:
     """Compile before time is taken; no cycle is run."""
     run(net, packets, 0)
-
-
-def _traced(meters: Meters) -> pl.DataFrame:
-    rows = meters.trace[: meters.traced[0]]
-    frame = pl.DataFrame({name: rows[:, column].copy() for column, name in enumerate(_TRACE_COLUMNS)})
-    meters.traced[0] = 0
-    return frame
 
 
 def _result(world: World, net: Network, packets: Packets, *, load: float, seed: int, seconds: float) -> RunResult:
@@ -167,7 +164,7 @@ def _result(world: World, net: Network, packets: Packets, *, load: float, seed: 
     left = waiting_flits(net, packets)
     generated, received = net.sources.generated, net.meters.total
     used = [sl for sl in range(len(generated)) if generated[sl, 0] or received[sl, 0]]
-    inner = net.links.sent[net.wiring.far >= 0, 1][: -hosts or None] / study.run.cycles
+    inner = net.links.sent[net.wiring.far >= 0, :, SENT_FLITS].sum(axis=1)[:-hosts] / study.run.cycles
     flit_hops = int(net.meters.digest[1])
     whole = float(generated[:, 1].sum())
     return RunResult(
@@ -267,7 +264,7 @@ def run_study(
     done: dict[tuple[float, int], RunResult] = {}
     for load, seed in wanted if resume else []:
         kept = _kept(out, load, seed, key)
-        if kept and (not trace or _trace_file(out, load, seed).exists()):
+        if kept and all(_table_file(out, load, seed, name).exists() for name in _tables_of(world, trace=trace)):
             done[load, seed] = kept
             told(kept, len(done), len(wanted))
     missing = [each for each in wanted if each not in done]
@@ -294,7 +291,9 @@ def _made(one: Callable[[float, int], RunResult], missing: list[tuple[float, int
 
 
 def _one(world: World, out: Path, key: str, trace: bool, load: float, seed: int) -> RunResult:  # noqa: FBT001 - partial
-    result = simulate(world, load=load, seed=seed, trace=_trace_file(out, load, seed) if trace else None)
+    result, tables = simulate(world, load=load, seed=seed, trace=trace)
+    for name, table in tables.items():
+        _write_parquet(table, _table_file(out, load, seed, name))
     text = json.dumps({"key": key, "result": asdict(result)}, indent=1)
     write_whole(_run_file(out, load, seed), text + "\n", option="--out")
     return result
@@ -304,8 +303,13 @@ def _run_file(out: Path, load: float, seed: int) -> Path:
     return out / "runs" / f"load{load:g}-seed{seed}.json"
 
 
-def _trace_file(out: Path, load: float, seed: int) -> Path:
-    return out / "runs" / f"load{load:g}-seed{seed}.trace.parquet"
+def _table_file(out: Path, load: float, seed: int, name: str) -> Path:
+    return out / "runs" / f"load{load:g}-seed{seed}.{name}.parquet"
+
+
+def _tables_of(world: World, *, trace: bool) -> list[str]:
+    """Return the names of a run's tables."""
+    return ["links", *["flows"] * world.study.measure.flows, *["trace"] * trace]
 
 
 def _key(world: World) -> str:
@@ -313,7 +317,8 @@ def _key(world: World) -> str:
     study = world.study
     digest = hashlib.sha256(source_digest().encode())
     digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
-    for name in filter(None, (study.scheduler.table, getattr(study.network, "file", None))):
+    named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
+    for name in filter(None, named):
         digest.update((world.base / name).read_bytes())
     folder = getattr(study.network, "folder", None)
     for file in sorted((world.base / folder).rglob("*")) if folder else []:

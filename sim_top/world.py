@@ -25,6 +25,7 @@ from vlane.tb.stimulus_vlarb import writes_of
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
+from vlane.packet_trace import read_packet_trace
 from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
@@ -32,6 +33,10 @@ from vlane.tables import read_tables
 from vlane.units import blocks_of
 
 __all__ = ["World", "check_world", "make_network", "make_world", "show_end"]
+
+
+_MOST_FLOWS = 1 << 24
+"""Flows that are told apart, 48 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class World:
         Tables.
     path_sl : array of uint8
         SL of each path; empty if the traffic's classes say it.
+    replayed : array of int64, (packets, 5)
+        Cycle, source, destination, SL and bytes of what is replayed.
     data_vls : int
         Lanes of every port.
     buffers : Buffers
@@ -65,6 +72,7 @@ class World:
     topology: Topology
     routes: Routes | ChannelRoutes
     path_sl: NDArray[np.uint8]
+    replayed: NDArray[np.int64]
     data_vls: int
     buffers: Buffers
     central: Buffers | None
@@ -81,24 +89,37 @@ def make_world(study: Study, base: Path) -> World:
     """
     captured = None
     routes: Routes | ChannelRoutes
+    replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
+    levels = _levels(study, replayed)
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, routes, lanes = captured.topology, captured.routes, captured.data_vls
     else:
         topology = _topology(study.network, base)
-        lanes = study.link.data_vls or _named_lanes(study)
+        lanes = study.link.data_vls or _named_lanes(study, {sl for sl in levels if isinstance(sl, int)})
         routes = _routes(study, topology, lanes)
     if isinstance(routes, Routes) and study.switch.kind == "opa":
         routes = _channel_routes(study, topology, routes, lanes)
     _check_traffic(study, topology, captured)
-    largest = _largest(study, routes, lanes)
-    central = None
+    _check_replayed(study, replayed, topology)
+    largest = _largest(levels, routes, lanes)
+    sizes, central = _buffers(study, study.buffers.blocks, "buffers.", largest), None
     if study.switch.kind == "opa":
         central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
     return World(
-        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), lanes,
-        _buffers(study, study.buffers.blocks, "buffers.", largest), central, _settings(study, lanes, base, captured),
+        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), replayed, lanes,
+        sizes, central, _settings(study, lanes, base, captured),
     )  # fmt: skip
+
+
+def _levels(study: Study, replayed: NDArray[np.int64]) -> dict[int | str, int]:
+    """Return the bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths."""
+    levels: dict[int | str, int] = {}
+    for each in study.traffic:
+        levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
+    for sl in map(int, np.unique(replayed[:, 3])):
+        levels[sl] = max(levels.get(sl, 0), int(replayed[replayed[:, 3] == sl, 4].max()))
+    return levels
 
 
 def _topology(network: Any, base: Path) -> Topology:
@@ -115,11 +136,10 @@ def _topology(network: Any, base: Path) -> Topology:
     return topologies.read_edges(base / network.file)
 
 
-def _named_lanes(study: Study) -> int:
-    """Return as many lanes as the study's SLs take."""
-    sls = [each.sl for each in study.traffic if isinstance(each.sl, int)]
+def _named_lanes(study: Study, sls: set[int]) -> int:
+    """Return as many lanes as SLs take."""
     if getattr(study.network, "routing", "") == "dor":
-        return 2 * (max(sls) + 1)
+        return 2 * (max(sls, default=0) + 1)
     if study.switch.kind == "opa":
         channels, lanes = _channel_rows(study)
         vls = [lanes[channels[sl]] for sl in sls if channels[sl] != SC15]
@@ -168,12 +188,21 @@ def _check_traffic(study: Study, topology: Topology, captured: Captured | None) 
                 raise InputError(f"traffic.{number}.hot_hosts", f"0 to {len(topology.hosts) - 1}", host)
 
 
-def _largest(study: Study, routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
+def _check_replayed(study: Study, replayed: NDArray[np.int64], topology: Topology) -> None:
+    highest = (SC_COUNT if study.switch.kind == "opa" else SL_COUNT) - 1
+    for column, name, most in ((1, "source", len(topology.hosts) - 1), (2, "destination", len(topology.hosts) - 1),
+                               (3, "sl", highest)):  # fmt: skip
+        if len(replayed) and int(replayed[:, column].max()) > most:
+            got = int(replayed[:, column].max())
+            raise InputError(name, f"0 to {most}", got, source=study.trace.file if study.trace else "")
+
+
+def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
     """Return the blocks of the largest packet of each lane."""
     largest = [1] * lanes
-    for each in study.traffic:
-        for lane in _lanes_of(each.sl, routes, lanes):
-            largest[lane] = max(largest[lane], blocks_of(each.sizes[1]))
+    for sl, size in levels.items():
+        for lane in _lanes_of(sl, routes, lanes):
+            largest[lane] = max(largest[lane], blocks_of(size))
     return tuple(largest)
 
 
@@ -269,13 +298,35 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     ]  # fmt: skip
     sources = new_sources(
         classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids, window=window,
-        path_sl=world.path_sl,
+        path_sl=world.path_sl, trace=world.replayed if study.trace else None,
+    )  # fmt: skip
+    levels = _flow_levels(world) if study.measure.flows else []
+    meters = new_meters(
+        first=window[0], end=window[1], trace_rows=trace_rows, flow_nics=len(world.topology.hosts) if levels else 0,
+        flow_levels=levels,
     )  # fmt: skip
     return assemble(
-        world.topology, world.routes, world.buffers, world.settings, sources,
-        new_meters(first=window[0], end=window[1], trace_rows=trace_rows),
+        world.topology, world.routes, world.buffers, world.settings, sources, meters,
         central=world.central, flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
+
+
+def _flow_levels(world: World) -> list[int]:
+    """Return the SLs whose flows are told apart.
+
+    Raises
+    ------
+    InputError
+        If they would take too much memory.
+    """
+    named = _levels(world.study, world.replayed)
+    levels = {sl for sl in named if isinstance(sl, int)} | set(
+        map(int, np.unique(world.path_sl) if "path" in named else ())
+    )
+    flows = len(world.topology.hosts) ** 2 * len(levels)
+    if flows > _MOST_FLOWS:
+        raise InputError("measure.flows", f"left out beyond {_MOST_FLOWS} flows", f"true with {flows}")
+    return sorted(levels)
 
 
 def check_world(world: World) -> NDArray[np.int64]:
@@ -287,8 +338,9 @@ def check_world(world: World) -> NDArray[np.int64]:
         Naming a path that does not arrive, or the circle.
     """
     net = make_network(world, load=world.study.run.loads[0], seed=1)
-    sls = np.array(sorted({each.sl for each in world.study.traffic if isinstance(each.sl, int)}), np.int64)
-    path_sl = world.path_sl if any(each.sl == "path" for each in world.study.traffic) else world.path_sl[:0, :0]
+    levels = _levels(world.study, world.replayed)
+    sls = np.array(sorted(sl for sl in levels if isinstance(sl, int)), np.int64)
+    path_sl = world.path_sl if "path" in levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)
     if paths.lost[0]:
         first = f"from host {paths.lost[1]} to LID {paths.lost[2]}"

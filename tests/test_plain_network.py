@@ -72,6 +72,15 @@ def _trace(
     ]
 
 
+def _packets(trace: list[tuple[int, ...]], routes: Routes | ChannelRoutes, flit_bytes: int) -> list[Packet]:
+    """Return the packets of a trace, an application queue for each SL."""
+    queue = {sl: number for number, sl in enumerate(sorted({row[3] for row in trace}))}
+    return [
+        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born, queue[sl])
+        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
+    ]
+
+
 @pytest.mark.parametrize("world", _WORLDS)
 @pytest.mark.parametrize(
     ("scheduler", "flit_bytes", "flight", "load"),
@@ -106,10 +115,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     sizes = Sizes(blocks, (minimum,) * lanes, (most,) * lanes, (8,) * lanes, 64 // flit_bytes)
 
     got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
-    packets = [
-        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born)
-        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
-    ]
+    packets = _packets(trace, routes, flit_bytes)
     tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
     plain = PlainNetwork(
         topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight
@@ -177,10 +183,7 @@ def test_every_delivery_is_that_of_the_plain_hierarchy(
     )  # fmt: skip
 
     got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
-    packets = [
-        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born)
-        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
-    ]
+    packets = _packets(trace, routes, flit_bytes)
     sizes, of_centre = (
         Sizes(whole, (largest,) * lanes, (whole - largest * (lanes - 1),) * lanes, (largest,) * lanes, 64 // flit_bytes)
         for whole in (blocks, central)

@@ -156,10 +156,22 @@ class Traffic(_Section):
         return self
 
 
+class PacketTrace(_Section):
+    """Packets that are replayed, beside the traffic or instead of it."""
+
+    file: str
+
+
+class Measures(_Section):
+    """What is measured beyond service levels and links."""
+
+    flows: bool = False
+
+
 class Runs(_Section):
     """Which runs are made: every load with every seed."""
 
-    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)]
+    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [1.0]
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = [1]
     cycles: int = Field(50_000, ge=100, le=1 << 30)
     warm_up_cycles: int = Field(10_000, ge=0)
@@ -180,14 +192,22 @@ class Study(_Section):
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
     buffers: BufferSizes = Field(default_factory=lambda: BufferSizes.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
-    traffic: Annotated[list[Traffic], Field(min_length=1, max_length=32)]
+    traffic: Annotated[list[Traffic], Field(max_length=32)] = []
+    trace: PacketTrace | None = None
+    measure: Measures = Field(default_factory=Measures)
     run: Runs
 
     @model_validator(mode="after")
     def _check(self) -> Study:
         whole = sum(each.share for each in self.traffic)
-        if not 0.999 <= whole <= 1.001:
+        if self.traffic and not 0.999 <= whole <= 1.001:
             raise ValueError(f"shares of the traffic must be 1 in all, not {whole:g}")
+        if not self.traffic and self.trace is None:
+            raise ValueError("traffic must be given, or a trace, not missing")
+        has_loads = "loads" in self.run.model_fields_set
+        if has_loads != bool(self.traffic):
+            must = "given with traffic" if self.traffic else "left out without traffic"
+            raise ValueError(f"run.loads must be {must}, not {'given' if has_loads else 'missing'}")
         if self.switch.kind == "opa":
             self._check_opa()
         else:

@@ -1,0 +1,83 @@
+"""Tables of a run beyond its service levels: links and VLs, flows, every delivery."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from vlane.golden.links import OF_BUFFER, OF_FAR, SENT_FLITS, SENT_PACKETS
+from vlane.golden.meters import (
+    FLOW_FLITS,
+    FLOW_LATENCY,
+    FLOW_MOST,
+    FLOW_OFFERED,
+    FLOW_PACKETS,
+    FLOW_TIMED,
+    Meters,
+)
+from vlane.golden.network import NOWHERE, Network
+from vlane.sim_top.world import World, show_end
+
+__all__ = ["delivery_table", "flow_table", "link_table"]
+
+_DELIVERY = ("source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches")
+
+
+def delivery_table(meters: Meters) -> pl.DataFrame:
+    """Return the deliveries that were kept, and forget them."""
+    rows = meters.trace[: meters.traced[0]]
+    frame = pl.DataFrame({name: rows[:, column].copy() for column, name in enumerate(_DELIVERY)})
+    meters.traced[0] = 0
+    return frame
+
+
+def link_table(world: World, net: Network) -> pl.DataFrame:
+    """Return a row for each lane of each cabled sending end.
+
+    Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; cycles in which
+    the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer, and of
+    the far one as the sender counts them.
+    """
+    wiring, links = net.wiring, net.links
+    ends = np.flatnonzero(wiring.far != NOWHERE)
+    lanes = links.waited.shape[1]
+    names = [show_end(world.topology, int(end), net) for end in ends]
+    far = [_far_name(world, net, int(wiring.far[end])) for end in ends]
+    return pl.DataFrame(
+        {
+            "from": np.repeat(names, lanes),
+            "to": np.repeat(far, lanes),
+            "vl": np.tile(np.arange(lanes), len(ends)),
+            "packets": links.sent[ends, :, SENT_PACKETS].ravel(),
+            "flits": links.sent[ends, :, SENT_FLITS].ravel(),
+            "utilisation": (links.sent[ends, :, SENT_FLITS] / world.study.run.cycles).ravel(),
+            "waited_cycles": links.waited[ends].ravel(),
+            "peak_output_blocks": links.peak[ends, :, OF_BUFFER].ravel(),
+            "peak_far_blocks": links.peak[ends, :, OF_FAR].ravel(),
+        }
+    )
+
+
+def _far_name(world: World, net: Network, port: int) -> str:
+    """Return the name of a receiving end; a switch's ports send and receive."""
+    return show_end(world.topology, port, net) if port >= 0 else f"host {-1 - port}"
+
+
+def flow_table(net: Network) -> pl.DataFrame:
+    """Return a row for each source, destination and SL that had traffic in the measured stretch."""
+    meters = net.meters
+    source, target, level = np.nonzero(meters.flow.any(axis=3))
+    rows = meters.flow[source, target, level]
+    timed = rows[:, FLOW_TIMED]
+    mean = np.divide(rows[:, FLOW_LATENCY], timed, out=np.full(len(rows), np.nan), where=timed > 0)
+    return pl.DataFrame(
+        {
+            "source": source,
+            "destination": target,
+            "sl": np.flatnonzero(meters.flow_level >= 0)[level],
+            "offered_flits": rows[:, FLOW_OFFERED],
+            "packets": rows[:, FLOW_PACKETS],
+            "flits": rows[:, FLOW_FLITS],
+            "latency_mean_cycles": pl.Series(mean, nan_to_null=True),
+            "latency_max_cycles": rows[:, FLOW_MOST],
+        }
+    )

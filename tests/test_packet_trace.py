@@ -1,0 +1,160 @@
+"""Packets from a file, and what is told of them: links, flows, deliveries."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.conftest import assert_refused, call
+
+STUDY = """[network]
+topology = "tree"
+k = 2
+n = 2
+
+[buffers]
+blocks = 40
+
+[trace]
+file = "packets.csv"
+
+[measure]
+flows = true
+
+[run]
+cycles = 6000
+warm_up_cycles = 0
+"""
+HEADER = "cycle,source,destination,sl,bytes\n"
+
+
+def _packets() -> list[tuple[int, ...]]:
+    source = random.Random(5)  # noqa: S311 - a repeatable choice
+    return [
+        (
+            source.randrange(3000),
+            source.randrange(4),
+            source.choice((0, 0, 0, 1, 2, 3)),
+            source.randrange(3),
+            source.randrange(1, 513),
+        )
+        for _ in range(1500)
+    ]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a study that replays packets, host 0 a hot spot."""
+    (tmp_path / "packets.csv").write_text(HEADER + "".join(",".join(map(str, row)) + "\n" for row in _packets()))
+    file = tmp_path / "replayed.toml"
+    file.write_text(STUDY)
+    return file
+
+
+def _run(study: Path, *options: str) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    out = study.parent / "out"
+    called = call("simulate", study, "--out", out, "--json", *options)
+    assert called.status == 0, called.err
+    (run,) = called.json()["runs"]
+    names = [file.name.split(".")[-2] for file in (out / "runs").glob("*.parquet")]
+    return run, {name: pl.read_parquet(out / "runs" / f"load1-seed1.{name}.parquet") for name in names}
+
+
+@pytest.mark.slow
+def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: Path) -> None:
+    """What was sent, what flows say and what the last links carried are the same packets."""
+    run, tables = _run(study, "--trace")
+    rows = _packets()
+
+    delivered = tables["trace"].select("generated_cycle", "source", "target", "sl", "flits").rows()
+    assert Counter(delivered) == Counter((born, host, to, sl, -(-size // 64)) for born, host, to, sl, size in rows)
+    flows = {row[:3]: row[3:] for row in tables["flows"].rows()}
+    for (host, to, sl), (offered, packets, flits, mean, most) in flows.items():
+        mine = tables["trace"].filter(
+            (pl.col("source") == host) & (pl.col("target") == to) & (pl.col("sl") == sl)
+        )  # fmt: skip
+        latency = mine["delivered_cycle"] - mine["generated_cycle"]
+        assert (offered, packets, flits) == (mine["flits"].sum(), len(mine), mine["flits"].sum())
+        assert mean == pytest.approx(latency.mean())
+        assert most == latency.max()
+    links = tables["links"]
+    last = links.filter(pl.col("to").str.starts_with("host"))
+    assert (
+        last["flits"].sum() == tables["trace"]["flits"].sum() == sum(each["accepted"] for each in run["per_sl"]) * 24000
+    )
+    first = links.filter(pl.col("from").str.starts_with("host"))
+    assert first["packets"].sum() == len(rows)
+    assert links["utilisation"].to_list() == [flits / 6000 for flits in links["flits"]]
+
+
+@pytest.mark.slow
+def test_waiting_for_room_and_fill_of_buffers_are_counted(study: Path) -> None:
+    """Towards the hot host heads wait for room; nothing waits on the links of its own switch's idle neighbour."""
+    _, tables = _run(study)
+    links = tables["links"]
+
+    assert links.filter(pl.col("from") == "host 1")["waited_cycles"].sum() > 100
+    assert links.filter(pl.col("to").str.starts_with("host"))["waited_cycles"].sum() == 0
+    assert links["peak_far_blocks"].max() <= 24
+    assert 8 < links["peak_output_blocks"].max() <= 24
+    used = links["packets"] > 0
+    assert (links["peak_output_blocks"] > 0).to_list() == (links["peak_far_blocks"] > 0).to_list() == used.to_list()
+
+
+@pytest.mark.slow
+def test_parquet_and_csv_are_the_same_packets(study: Path) -> None:
+    """Same digest; a column more does not matter."""
+    one, _ = _run(study)
+    frame = pl.read_csv(study.parent / "packets.csv").with_columns(note=pl.lit("x"))
+    frame.write_parquet(study.parent / "packets.parquet")
+    study.write_text(STUDY.replace("packets.csv", "packets.parquet"))
+
+    other, _ = _run(study)
+
+    assert one["digest"] == other["digest"]
+
+
+@pytest.mark.parametrize(
+    ("packets", "words"),
+    [
+        ("cycle,source,sl,bytes\n1,0,0,64\n", ["columns", "destination", "cycle, source, sl, bytes"]),
+        (HEADER + "1,0,1,0,64\n2,0,1,0,0\n", ["packets.csv:3", "bytes", "1 to", "not 0"]),
+        (HEADER + "1,0,1,0,64\n2,0,1,0,1.5\n", ["packets.csv:3", "bytes", "whole number", "1.5"]),
+        (HEADER + "1,0,1,0,64\n2,x,1,0,64\n", ["packets.csv:3", "source", "whole number", "x"]),
+        (HEADER + "1,0,1,,64\n", ["packets.csv:2", "sl", "whole number"]),
+        (HEADER + "1,0,4,0,64\n", ["packets.csv", "destination", "0 to 3", "4"]),
+        (HEADER + "1,0,1,16,64\n", ["packets.csv", "sl", "0 to 15", "16"]),
+        (HEADER + "-1,0,1,0,64\n", ["packets.csv:2", "cycle", "-1"]),
+        (None, ["packets.csv", "readable"]),
+    ],
+)
+def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], study: Path) -> None:
+    """File, line, column, what it must be and what it was."""
+    file = study.parent / "packets.csv"
+    if packets is None:
+        file.unlink()
+    else:
+        file.write_text(packets)
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('[trace]\nfile = "packets.csv"\n', "", ["traffic", "given, or a trace", "missing"]),
+        ("[run]", "[run]\nloads = [0.5]", ["run.loads", "left out without traffic", "given"]),
+        ("[run]", "[[traffic]]\n[run]", ["run.loads", "given with traffic", "missing"]),
+        ("flows = true", 'flows = "yes"', ["measure.flows", "boolean"]),
+    ],
+)
+def test_bad_study_of_packets_is_refused(old: str, new: str, words: list[str], study: Path) -> None:
+    """Loads belong to traffic; something must be sent."""
+    study.write_text(STUDY.replace(old, new))
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)

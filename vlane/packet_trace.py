@@ -1,0 +1,62 @@
+"""Files of packets to be replayed through a network: CSV or Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vlane.errors import InputError
+from vlane.sc import SC_COUNT
+from vlane.units import MAX_PACKET_BYTES
+
+__all__ = ["TRACE_COLUMNS", "read_packet_trace"]
+
+_MOST_CYCLE = 1 << 30
+TRACE_COLUMNS = {
+    "cycle": (0, _MOST_CYCLE),
+    "source": (0, 1 << 16),
+    "destination": (0, 1 << 16),
+    "sl": (0, SC_COUNT - 1),
+    "bytes": (1, MAX_PACKET_BYTES),
+}
+"""Columns of a trace, with the least and the most of each; there may be others, which are not looked at."""
+
+
+def read_packet_trace(path: Path) -> NDArray[np.int64]:
+    """Return (cycle, source, destination, SL, bytes) of every packet, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing or holds anything but whole numbers in its range.
+    """
+    frame = _frame(path)
+    missing = [name for name in TRACE_COLUMNS if name not in frame.columns]
+    if missing:
+        raise InputError("columns", f"{', '.join(TRACE_COLUMNS)}", ", ".join(frame.columns), source=str(path))
+    rows = np.zeros((len(frame), len(TRACE_COLUMNS)), np.int64)
+    for place, (name, (least, most)) in enumerate(TRACE_COLUMNS.items()):
+        column = frame[name]
+        whole = column.cast(pl.Int64, strict=False)
+        is_wrong = whole.is_null() | (whole < least) | (whole > most)
+        if column.dtype.is_float():
+            is_wrong |= column != column.round()
+        wrong = np.flatnonzero(is_wrong.fill_null(value=True).to_numpy())
+        if len(wrong):
+            at = int(wrong[0])  # the first row of a CSV is its second line
+            raise InputError(name, f"a whole number, {least} to {most}", column[at], source=str(path), line=at + 2)
+        rows[:, place] = whole.to_numpy()
+    return rows
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        return pl.read_csv(path, infer_schema_length=None)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError("packet trace", "a readable CSV or Parquet file", first, source=str(path)) from None
