@@ -27,7 +27,7 @@ from vlane.files import usable_folder
 __all__ = ["register"]
 
 _DEFAULT_CYCLES = 1_000_000
-_FAULT_CYCLES = 400_000
+_FAULT_CYCLES = 2_000_000
 
 BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
