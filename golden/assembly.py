@@ -12,7 +12,7 @@ from vlane.golden.inputs import port_bits_for
 from vlane.golden.links import new_links
 from vlane.golden.meters import Meters
 from vlane.golden.network import NOWHERE, Network, Wiring
-from vlane.golden.opa_switch import INNER_FLITS, OPA_PORTS, OPASwitches, mports_of, new_opa_switches
+from vlane.golden.opa_switch import INNER_FLITS, OPA_PORTS, READERS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
 from vlane.golden.room import Rooms, new_rooms
 from vlane.golden.routing import ChannelRoutes, Routes
@@ -141,7 +141,7 @@ def assemble(
     return Network(
         _wiring(topology, routes, ends, flight), switches, links, sources, meters,
         np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
-        np.zeros((2 * topology.ports, 3), np.int64), np.zeros(2, np.int64),
+        np.zeros((topology.ports + READERS * mports_of(topology.ports), 3), np.int64), np.zeros(2, np.int64),
         flit_bytes, patience,
     )  # fmt: skip
 

@@ -13,7 +13,8 @@ from vlane.golden.inputs import (
     UNKNOWN_LID,
     Inputs,
     Route,
-    granted,
+    cross,
+    drop,
     local_port,
     new_inputs,
     output_of,
@@ -24,17 +25,17 @@ from vlane.golden.links import Links, reserve, room_for_largest
 from vlane.golden.packets import (
     BLOCKS,
     CROSSED,
-    FLITS,
     LANE,
-    NOBODY,
     OUTPUT,
     TO_OUTPUT,
-    TO_SINK,
     Packets,
     schedule,
 )  # fmt: skip
 
 __all__ = ["IBSwitches", "allocate", "new_ib_switches", "route"]
+
+_SPEED = 1
+"""Flits that cross in a cycle, from one input."""
 
 
 class IBSwitches(NamedTuple):
@@ -120,7 +121,7 @@ def allocate(
         Filled with (input port, packet, VL it arrived on) of each.
     """
     inputs, wanted = switches.inputs, switches.wanted
-    first, choice = switch << inputs.port_bits, inputs.choice
+    first = switch << inputs.port_bits
     left, outputs, count = inputs.waiting[switch], 0, 0
     while left != 0:
         port = lowest(left)
@@ -130,13 +131,10 @@ def allocate(
         lane = _chosen_lane(switches, links, packets, first + port, cycle)
         if lane < 0:
             continue
-        choice[port] = lane
+        inputs.choice[port] = lane
         output = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
         if output == DROPPED:
-            packet = granted(inputs, packets, first + port)
-            inputs.busy[first + port] = cycle + packets.field[packet, FLITS]
-            grants[count, 0], grants[count, 1], grants[count, 2] = first + port, packet, lane
-            schedule(packets, packet, cycle + CROSSED, TO_SINK, NOBODY)
+            drop(inputs, packets, first + port, cycle, _SPEED, grants, count)
             count += 1
             continue
         if not (outputs >> output) & 1:
@@ -149,11 +147,9 @@ def allocate(
         to = first + output
         port = next_of(wanted[output], switches.last_input[to])
         switches.last_input[to] = port
-        packet = granted(inputs, packets, first + port)
-        until = cycle + packets.field[packet, FLITS]
-        inputs.busy[first + port] = switches.busy_output[to] = until
+        switches.busy_output[to] = cross(inputs, packets, first + port, cycle, _SPEED, grants, count)
+        packet = grants[count, 1]
         reserve(links, to, packets.field[packet, LANE], packets.field[packet, BLOCKS])
-        grants[count, 0], grants[count, 1], grants[count, 2] = first + port, packet, choice[port]
         schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)
         count += 1
     return count

@@ -10,7 +10,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
-from vlane.golden.packets import ARRIVED, CHANNEL, HOPS, LANE, OUTPUT, Packets, Queues, new_queues, pop, push
+from vlane.golden.packets import (
+    ARRIVED,
+    CHANNEL,
+    CROSSED,
+    FLITS,
+    HOPS,
+    LANE,
+    NOBODY,
+    OUTPUT,
+    TO_SINK,
+    Packets,
+    Queues,
+    new_queues,
+    pop,
+    push,
+    schedule,
+)
 
 from vlane.lft import UNASSIGNED
 
@@ -21,7 +37,9 @@ __all__ = [
     "UNKNOWN_LID",
     "Inputs",
     "Route",
-    "granted",
+    "cross",
+    "crosses_until",
+    "drop",
     "local_port",
     "new_inputs",
     "output_of",
@@ -125,12 +143,43 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route
 
 
 @inner
-def granted(inputs: Inputs, packets: Packets, port: int) -> int:
-    """Take the packet that an input was granted out of the queue it chose."""
+def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
+    """Return the cycle in which the last flit crosses of a packet that is granted in a cycle (S5, O6).
+
+    Parameters
+    ----------
+    ahead : int
+        By how many flits those that are there exceed one for each cycle from the next one on.
+    speed : int
+        Flits that cross in a cycle, if they are there.
+    """
+    return max(cycle + (flits + speed - 1) // speed, cycle - ahead + flits)
+
+
+@inner
+def cross(
+    inputs: Inputs, packets: Packets, port: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
+) -> int:
+    """Let the packet that an input chose cross from the next cycle on; return when its last flit does.
+
+    ``grants[row]`` gets (input port, packet, VL it arrived on).
+    """
     local = local_port(inputs, port)
     lane = inputs.choice[local]
     packet = pop(packets, inputs.queues, port, lane)
     inputs.last_lane[port] = lane
     if inputs.queues.lanes[port] == 0:
         inputs.waiting[switch_of(inputs, port)] &= ~(1 << local)
-    return packet
+    field = packets.field[packet]
+    inputs.busy[port] = crosses_until(cycle, field[FLITS], cycle - field[ARRIVED], speed)
+    grants[row, 0], grants[row, 1], grants[row, 2] = port, packet, lane
+    return inputs.busy[port]
+
+
+@inner
+def drop(
+    inputs: Inputs, packets: Packets, port: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
+) -> None:
+    """Let the packet that an input chose cross to nowhere (S10, O8)."""
+    cross(inputs, packets, port, cycle, speed, grants, row)
+    schedule(packets, grants[row, 1], cycle + CROSSED, TO_SINK, NOBODY)

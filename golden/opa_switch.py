@@ -13,7 +13,9 @@ from vlane.golden.inputs import (
     UNKNOWN_LID,
     Inputs,
     Route,
-    granted,
+    cross,
+    crosses_until,
+    drop,
     local_port,
     new_inputs,
     output_of,
@@ -31,7 +33,6 @@ from vlane.golden.packets import (
     OUTPUT,
     TO_CENTRE,
     TO_OUTPUT,
-    TO_SINK,
     Packets,
     Queues,
     new_queues,
@@ -47,6 +48,7 @@ __all__ = [
     "INNER_FLITS",
     "MPORT",
     "OPA_PORTS",
+    "READERS",
     "Centre",
     "OPASwitches",
     "allocate",
@@ -66,7 +68,9 @@ MPORT = 4
 OPA_PORTS = 48
 """Most ports of a switch; above as many bits are its central buffers in ``waiting``."""
 
-_READERS = 2
+READERS = 2
+"""Read ports of a central buffer."""
+
 _STORED = 3
 """Cycles from a grant to the first allocation in the centre (stages X, CB)."""
 
@@ -152,8 +156,8 @@ def new_opa_switches(
     """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
     ports, (buffers, lanes) = sc2sc.shape[1], central.used.shape
     mports = mports_of(ports)
-    inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + _READERS * mports, lft=lft)
-    read = np.zeros((buffers, _READERS, 8), np.int64)
+    inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + READERS * mports, lft=lft)
+    read = np.zeros((buffers, READERS, 8), np.int64)
     read[:, :, LAST_LANE] = lanes - 1
     centre = Centre(
         central, new_queues(buffers, lanes), np.zeros((buffers, lanes), np.int64), np.zeros((buffers, 2), np.int64),
@@ -162,7 +166,7 @@ def new_opa_switches(
     total = len(inputs.busy)
     return OPASwitches(
         inputs, mports, centre, np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
-        np.full(total, MPORT + _READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
+        np.full(total, MPORT + READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
     )  # fmt: skip
 
 
@@ -197,18 +201,9 @@ def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> 
 
 
 @inner
-def _crosses_until(cycle: int, flits: int, ahead: int) -> int:
-    """Return the cycle in which a packet's last flit crosses that is granted in a cycle (O6).
-
-    ``ahead`` is by how many flits those that are there exceed one for each cycle since.
-    """
-    return max(cycle + (flits + INNER_FLITS - 1) // INNER_FLITS, cycle - ahead + flits)
-
-
-@inner
 def _central_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
     """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
-    for reader in range(_READERS):
+    for reader in range(READERS):
         regs = centre.read[buffer, reader]
         if regs[GIVEN] != regs[BLOCKS_READ]:
             moved = flits_moved(links, cycle - 1 - regs[SINCE], regs[AHEAD])
@@ -293,7 +288,7 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
     regs[LAST_LANE] = regs[LANE_READ] = lane
     regs[SINCE], regs[AHEAD], regs[GIVEN] = cycle, ahead, 0
     regs[FLITS_READ], regs[BLOCKS_READ] = field[FLITS], field[BLOCKS]
-    regs[FREE_FROM] = _crosses_until(cycle, field[FLITS], ahead)
+    regs[FREE_FROM] = crosses_until(cycle, field[FLITS], ahead, INNER_FLITS)
     return packet
 
 
@@ -323,8 +318,7 @@ def allocate(
         choice[port] = lane
         to = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
         if to == DROPPED:
-            _take_input(switches, packets, first + port, lane, cycle, grants, count)
-            schedule(packets, grants[count, 1], cycle + CROSSED, TO_SINK, NOBODY)
+            drop(inputs, packets, first + port, cycle, INNER_FLITS, grants, count)
             count += 1
             continue
         if to // MPORT != port // MPORT:
@@ -335,14 +329,14 @@ def allocate(
         mport = lowest(left)
         left &= left - 1
         buffer, taken = switch * mports + mport, -1
-        for reader in range(_READERS):
+        for reader in range(READERS):
             if centre.read[buffer, reader, FREE_FROM] > cycle:
                 continue
             lane = _reader_chooses(switches, links, packets, buffer, reader, taken, cycle)
             if lane < 0:
                 continue
             taken = lane
-            number = _READERS * mport + reader
+            number = READERS * mport + reader
             choice[OPA_PORTS + number] = lane
             to = packets.field[centre.queues.head[buffer, lane], OUTPUT]
             wishes = _wish(wanted, wishes, to, MPORT + number)
@@ -367,19 +361,6 @@ def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> in
 
 
 @inner
-def _take_input(
-    switches: OPASwitches, packets: Packets, port: int, lane: int, cycle: int, grants: NDArray[np.int64], count: int
-) -> int:
-    """Let an input's chosen packet cross from the next cycle on; return when its last flit does (O6)."""
-    packet = granted(switches.inputs, packets, port)
-    field = packets.field[packet]
-    until = _crosses_until(cycle, field[FLITS], cycle - field[ARRIVED])
-    switches.inputs.busy[port] = until
-    grants[count, 0], grants[count, 1], grants[count, 2] = port, packet, lane
-    return until
-
-
-@inner
 def _grant_output(
     switches: OPASwitches, links: Links, packets: Packets, to: int, cycle: int, grants: NDArray[np.int64], count: int
 ) -> None:
@@ -389,15 +370,15 @@ def _grant_output(
     switches.last_candidate[to] = candidate
     if candidate < MPORT:
         port = to - local % MPORT + candidate
-        until = _take_input(switches, packets, port, inputs.choice[local_port(inputs, port)], cycle, grants, count)
+        until = cross(inputs, packets, port, cycle, INNER_FLITS, grants, count)
         switches.door[to, LOCAL] = until
     else:
         number = candidate - MPORT
-        buffer = switch_of(inputs, to) * switches.mports + number // _READERS
+        buffer = switch_of(inputs, to) * switches.mports + number // READERS
         lane = inputs.choice[OPA_PORTS + number]
         grants[count, 0] = NOBODY
-        grants[count, 1] = _read(switches, packets, buffer, number % _READERS, lane, cycle)
-        until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % _READERS, FREE_FROM]
+        grants[count, 1] = _read(switches, packets, buffer, number % READERS, lane, cycle)
+        until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % READERS, FREE_FROM]
     packet = grants[count, 1]
     lane = packets.field[packet, LANE]
     switches.written[to, lane] = until
@@ -415,7 +396,7 @@ def _grant_centre(
     candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
     centre.last_input[buffer] = candidate
     port = (switch << inputs.port_bits) + MPORT * mport + candidate
-    until = _take_input(switches, packets, port, inputs.choice[MPORT * mport + candidate], cycle, grants, count)
+    until = cross(inputs, packets, port, cycle, INNER_FLITS, grants, count)
     packet = grants[count, 1]
     lane = packets.field[packet, LANE]
     link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
