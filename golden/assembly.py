@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from vlane.golden.fifo_switch import new_fifo_switches
 from vlane.golden.ib_switch import new_ib_switches
 from vlane.golden.inputs import port_bits_for
 from vlane.golden.links import new_links
@@ -100,6 +101,7 @@ def assemble(
     sources: Sources,
     meters: Meters,
     *,
+    allocation: str = "turns",
     central: Buffers | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
@@ -111,6 +113,8 @@ def assemble(
     ----------
     routes : Routes or ChannelRoutes
         Tables of InfiniBand or Omni-Path switches; they say which kind it is.
+    allocation : str
+        Of InfiniBand switches: ``turns`` (rules S2 to S4) or ``fifo`` (Q1 to Q3).
     central : Buffers
         Of the central buffers of Omni-Path switches; as all others if left out.
     flight : int
@@ -132,7 +136,7 @@ def assemble(
     for end, writes in own.items():
         state = new_scheduler(settings.scheduler, data_vls=lanes, writes=writes, **settings.parameters)
         install(bank, end, state)
-    switches = _switches(topology, routes, central or buffers)
+    switches = _switches(topology, routes, central or buffers, allocation)
     links = new_links(
         buffer=buffers.rooms(ends), far=buffers.rooms(ends), bank=bank, largest=buffers.largest, flight=flight,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
@@ -146,9 +150,12 @@ def assemble(
     )  # fmt: skip
 
 
-def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffers) -> Switches:
+def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffers, allocation: str) -> Switches:
     if isinstance(routes, Routes):
-        return new_ib_switches(lanes=len(central.largest), lft=routes.lft, vl=routes.vl, by_lane=routes.by_lane)
+        tables: dict[str, Any] = {"lft": routes.lft, "vl": routes.vl, "by_lane": routes.by_lane}
+        if allocation == "fifo":
+            return new_fifo_switches(lanes=len(central.largest), **tables)
+        return new_ib_switches(lanes=len(central.largest), **tables)
     if topology.ports > OPA_PORTS:
         raise InputError("ports", f"up to {OPA_PORTS} of an Omni-Path switch", topology.ports)
     rooms = central.rooms(topology.switches * mports_of(topology.ports))

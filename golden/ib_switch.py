@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,9 @@ from vlane.golden.packets import (
     schedule,
 )  # fmt: skip
 
-__all__ = ["IBSwitches", "allocate", "new_ib_switches", "route"]
+__all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches", "route"]
 
-_SPEED = 1
+SPEED = 1
 """Flits that cross in a cycle, from one input."""
 
 
@@ -75,8 +75,8 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], vl: NDArray[np.uint8]
 
 
 @inner
-def route(switches: IBSwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
-    """Look up a packet at an input that it reached on a VL (S10)."""
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
+    """Look up a packet at an input that it reached on a VL (S10); for all switches with VL tables."""
     inputs = switches.inputs
     output = output_of(inputs, port, dlid)
     if output >= switches.vl.shape[1]:
@@ -134,7 +134,7 @@ def allocate(
         inputs.choice[port] = lane
         output = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
         if output == DROPPED:
-            drop(inputs, packets, first + port, cycle, _SPEED, grants, count)
+            drop(inputs, packets, first + port, cycle, SPEED, grants, count)
             count += 1
             continue
         if not (outputs >> output) & 1:
@@ -147,7 +147,7 @@ def allocate(
         to = first + output
         port = next_of(wanted[output], switches.last_input[to])
         switches.last_input[to] = port
-        switches.busy_output[to] = cross(inputs, packets, first + port, cycle, _SPEED, grants, count)
+        switches.busy_output[to] = cross(inputs, packets, first + port, cycle, SPEED, grants, count)
         packet = grants[count, 1]
         reserve(links, to, packets.field[packet, LANE], packets.field[packet, BLOCKS])
         schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)

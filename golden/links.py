@@ -23,6 +23,7 @@ __all__ = [
     "SENT_PACKETS",
     "Links",
     "flits_moved",
+    "has_room",
     "new_links",
     "queue_packet",
     "reserve",
@@ -170,8 +171,14 @@ def returns_begin(
 @inner
 def room_for_largest(links: Links, port: int, lane: int, cycle: int) -> bool:
     """Tell whether the output buffer has room for the largest packet of a lane at the start of a cycle (S2)."""
+    return has_room(links, port, lane, links.largest[lane], cycle)
+
+
+@inner
+def has_room(links: Links, port: int, lane: int, blocks: int, cycle: int) -> bool:
+    """Tell whether the output buffer has room for so many blocks at the start of a cycle."""
     _settle_buffer(links, port, cycle)
-    return fits(links.buffer, port, lane, links.largest[lane])
+    return fits(links.buffer, port, lane, blocks)
 
 
 @inner

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
-from vlane.golden import ib_switch, opa_switch
+from vlane.golden import fifo_switch, ib_switch, opa_switch
+from vlane.golden.fifo_switch import FifoSwitches
 from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.inputs import Route, queue_routed
 from vlane.golden.kernel import inner
@@ -18,10 +19,18 @@ from vlane.golden.packets import CHANNEL, DLID, LANE, SL, Packets
 
 __all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "receive", "route", "store"]
 
-Switches = IBSwitches | OPASwitches
+Switches = IBSwitches | FifoSwitches | OPASwitches
 
-_ROUTES: dict[type, Callable[..., Route]] = {IBSwitches: ib_switch.route, OPASwitches: opa_switch.route}
-_ALLOCATES: dict[type, Callable[..., int]] = {IBSwitches: ib_switch.allocate, OPASwitches: opa_switch.allocate}
+_ROUTES: dict[type, Callable[..., Route]] = {
+    IBSwitches: ib_switch.route,
+    FifoSwitches: ib_switch.route,
+    OPASwitches: opa_switch.route,
+}
+_ALLOCATES: dict[type, Callable[..., int]] = {
+    IBSwitches: ib_switch.allocate,
+    FifoSwitches: fifo_switch.allocate,
+    OPASwitches: opa_switch.allocate,
+}
 
 
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:

@@ -307,7 +307,8 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,
-        central=world.central, flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
+        allocation=study.switch.allocation, central=world.central, flight=study.link.flight_cycles, flit_bytes=flit,
+        patience=study.run.stuck_cycles,
     )  # fmt: skip
 
 

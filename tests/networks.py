@@ -37,6 +37,7 @@ def made(
     blocks: int | None = None,
     minimum: int | None = None,
     settings: PortSettings | None = None,
+    allocation: str = "turns",
     central: int | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
@@ -57,7 +58,7 @@ def made(
         topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
         new_meters(first=warm_up, end=cycles, trace_rows=0 if rows is None else len(rows) + nics + 1),
-        central=_shared(central, least, lanes, largest) if central else None,
+        allocation=allocation, central=_shared(central, least, lanes, largest) if central else None,
         flight=flight, flit_bytes=flit_bytes, patience=patience,
     )  # fmt: skip
 

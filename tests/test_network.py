@@ -120,12 +120,16 @@ def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, see
     ],
     ids=["tree", "valiant", "torus", "irregular"],
 )
+@pytest.mark.parametrize("allocation", ["turns", "fifo"])
 def test_every_packet_arrives_once_and_in_order(
-    topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int
+    topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int, allocation: str
 ) -> None:
     """Overload, tight buffers: nothing is lost, doubled or overtaken within (source, destination, SL, DLID)."""
     trace = random_trace(topology, packets=4000, cycles=2000, sls=sls, seed=1)
-    net = made(topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes)
+    net = made(
+        topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes,
+        allocation=allocation,
+    )  # fmt: skip
 
     deliveries = replayed(net, 60_000)
 

@@ -146,6 +146,11 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ("[buffers]", '[scheduler]\nname = "drr"\ntable = "no.toml"\n[buffers]', ["no.toml", "readable"]),
         ("[network]", "[network", ["TOML"]),
         ("[buffers]", '[switch]\nkind = "opal"\n[buffers]', ["switch.kind", "'ib' or 'opa'", "opal"]),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\nallocation = "fifo"\n[buffers]',
+            ["switch.allocation", "turns", "fifo"],
+        ),
         ("[buffers]", "[switch]\ncentral_blocks = 9\n[buffers]", ["switch.central_blocks", "left out", "given"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 8\n[buffers]', ["switch.central", "at least 9", "8"]),
         (

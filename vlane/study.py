@@ -93,6 +93,7 @@ class SwitchKind(_Section):
     """Every switch."""
 
     kind: Literal["ib", "opa"] = "ib"
+    allocation: Literal["turns", "fifo"] = "turns"
     central_blocks: int | None = Field(None, ge=1, le=1 << 20)
 
 
@@ -227,6 +228,8 @@ class Study(_Section):
                 raise ValueError(f"traffic.{number}.sl must be 0 to 15 with switch.kind ib, not {each.sl}")
 
     def _check_opa(self) -> None:
+        if self.switch.allocation != "turns":
+            raise ValueError(f"switch.allocation must be turns with switch.kind opa, not {self.switch.allocation}")
         if self.link.vl_of_sl is not None:
             raise ValueError("link.vl_of_sl must be left out with switch.kind opa, not given")
         if self.network.topology == "fabric":

@@ -1,0 +1,155 @@
+"""InfiniBand switches whose outputs have queues of requests (``docs/ib_switch.md``, rules Q1 to Q3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.bits import lowest
+from vlane.golden.ib_switch import SPEED
+from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs
+from vlane.golden.kernel import inner
+from vlane.golden.links import Links, has_room, reserve
+from vlane.golden.packets import BLOCKS, CROSSED, LANE, NOBODY, OUTPUT, TO_OUTPUT, Packets, schedule
+
+__all__ = ["FifoSwitches", "allocate", "new_fifo_switches"]
+
+
+class FifoSwitches(NamedTuple):
+    """Inputs, VL tables and queues of requests.
+
+    A request is named by its (input port, VL): there is at most one of each.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    busy_output : array of int64, (all ports,)
+        First cycle in which an output takes part in allocation.
+    asked : array of int64, (all ports,)
+        VLs of an input whose first packet has its request in a queue, as bits.
+    asking : array of int64, (switches,)
+        Outputs with a request, as bits.
+    first, last : array of int64, (all ports,)
+        First and last request of an output's queue, port * lanes + VL; -1 if it is empty.
+    behind : array of int64, (all ports * lanes,)
+        The request behind one in its queue, -1 for none.
+    vl : array of uint8, (switches, inputs, outputs, 16)
+        Outgoing VL, 15 drops; by SL, or by incoming VL where ``by_lane``.
+    by_lane : bool
+        What the last index of ``vl`` is.
+    """
+
+    inputs: Inputs
+    busy_output: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    asking: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    behind: NDArray[np.int64]
+    vl: NDArray[np.uint8]
+    by_lane: bool
+
+
+def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], vl: NDArray[np.uint8], by_lane: bool) -> FifoSwitches:
+    """Return empty switches with these tables."""
+    ports = vl.shape[1]
+    inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
+    total = len(inputs.busy)
+    return FifoSwitches(
+        inputs, np.zeros(total, np.int64), np.zeros(total, np.int64), np.zeros(len(lft), np.int64),
+        np.full(total, NOBODY, np.int64), np.full(total, NOBODY, np.int64), np.full(total * lanes, NOBODY, np.int64),
+        vl, by_lane,
+    )  # fmt: skip
+
+
+@inner
+def _join(switches: FifoSwitches, switch: int, output: int, request: int) -> None:
+    """Put a request at the end of an output's queue."""
+    to = (switch << switches.inputs.port_bits) + output
+    switches.behind[request] = NOBODY
+    if switches.first[to] == NOBODY:
+        switches.first[to] = request
+        switches.asking[switch] |= 1 << output
+    else:
+        switches.behind[switches.last[to]] = request
+    switches.last[to] = request
+
+
+@inner
+def _leave(switches: FifoSwitches, switch: int, output: int, request: int, before: int) -> None:
+    """Take a request out of an output's queue; ``before`` is the one in front of it, -1 for none."""
+    to = (switch << switches.inputs.port_bits) + output
+    following = switches.behind[request]
+    if before == NOBODY:
+        switches.first[to] = following
+    else:
+        switches.behind[before] = following
+    if following == NOBODY:
+        switches.last[to] = before
+    if switches.first[to] == NOBODY:
+        switches.asking[switch] &= ~(1 << output)
+
+
+@inner
+def allocate(
+    switches: FifoSwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+) -> int:
+    """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : array of int64, (at least ports, 3)
+        Filled with (input port, packet, VL it arrived on) of each.
+    """
+    inputs, lanes = switches.inputs, switches.inputs.queues.head.shape[1]
+    first, left, count = switch << inputs.port_bits, inputs.waiting[switch], 0
+    while left != 0:
+        port = first + lowest(left)
+        left &= left - 1
+        new, drops = inputs.queues.lanes[port] & ~switches.asked[port], -1
+        while new != 0:
+            lane = lowest(new)
+            new &= new - 1
+            output = packets.field[inputs.queues.head[port, lane], OUTPUT]
+            if output != DROPPED:
+                switches.asked[port] |= 1 << lane
+                _join(switches, switch, output, port * lanes + lane)
+            elif drops < 0:
+                drops = lane
+        if drops >= 0 and inputs.busy[port] <= cycle:
+            inputs.choice[port - first] = drops
+            drop(inputs, packets, port, cycle, SPEED, grants, count)
+            count += 1
+    outputs = switches.asking[switch]
+    while outputs != 0:
+        output = lowest(outputs)
+        outputs &= outputs - 1
+        if switches.busy_output[first + output] > cycle:
+            continue
+        before, request = NOBODY, switches.first[first + output]
+        while request != NOBODY and not _may_cross(switches, links, packets, first + output, request, cycle):
+            before, request = request, switches.behind[request]
+        if request != NOBODY:
+            _leave(switches, switch, output, request, before)
+            port, lane = request // lanes, request % lanes
+            inputs.choice[port - first] = lane
+            switches.asked[port] &= ~(1 << lane)
+            switches.busy_output[first + output] = cross(inputs, packets, port, cycle, SPEED, grants, count)
+            packet = grants[count, 1]
+            reserve(links, first + output, packets.field[packet, LANE], packets.field[packet, BLOCKS])
+            schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, first + output)
+            count += 1
+    return count
+
+
+@inner
+def _may_cross(switches: FifoSwitches, links: Links, packets: Packets, to: int, request: int, cycle: int) -> bool:
+    """Tell whether a request's input is free and its packet fits into the output buffer."""
+    inputs, lanes = switches.inputs, switches.inputs.queues.head.shape[1]
+    port = request // lanes
+    if inputs.busy[port] > cycle:
+        return False
+    field = packets.field[inputs.queues.head[port, request % lanes]]
+    return has_room(links, to, field[LANE], field[BLOCKS], cycle)
