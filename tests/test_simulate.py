@@ -108,7 +108,7 @@ def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) ->
 def test_every_example_runs(name: str, tmp_path: Path) -> None:
     """Each documented study, shortened; what is offered is what was asked."""
     text = (CONFIGS / f"{name}.toml").read_text()
-    for file in (*CONFIGS.glob("*.toml"), *CONFIGS.glob("*.csv")):
+    for file in CONFIGS.iterdir():
         (tmp_path / file.name).write_text(file.read_text())
     lines = []
     for line in text.replace("../../tests/data", str(DATA)).splitlines():
