@@ -1,7 +1,7 @@
 """A network of input-buffered switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
 
-Written from ``docs/ib_switch.md`` (S1 to S10) and ``docs/network.md`` (N1 to N4) alone. In every cycle all decisions
-are made from the state at its start, then all of them are applied and every flit moves.
+Written from ``docs/ib_switch.md`` (S1 to S10, Q1 to Q3) and ``docs/network.md`` (N1 to N4) alone. In every cycle all
+decisions are made from the state at its start, then all of them are applied and every flit moves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Delivery", "Packet", "PlainNetwork", "Serve", "Sizes", "Tables"]
 
-NO_PORT, VL15 = 255, 15
+NO_PORT = 255
 Serve = Callable[[int, int, list[int]], int]
 """One cycle of an egress scheduler, its link free: (requests, fits, sizes of heads) to the lane that starts or -1."""
 
@@ -208,6 +208,9 @@ class Switch:
         self.last_input = [len(inputs) - 1] * len(outputs)
         self.output_free_from = [0] * len(outputs)
 
+    def join(self, now: int) -> None:
+        """Note who takes part from this cycle on: nothing to do where inputs and outputs choose in turns."""
+
     def decide(self, now: int) -> list[Grant]:
         """Return the packets granted in this cycle, at most one for each input and each output."""
         granted: list[Grant] = []
@@ -247,7 +250,7 @@ class Switch:
         if output != NO_PORT:
             index = lane if self.tables.by_lane else packet.sl
             out_lane = int(self.tables.vl[self.number, port, output, index])
-            if out_lane != VL15:
+            if out_lane < self.sizes.lanes:
                 return Grant(port, lane, packet, output, out_lane)
         return Grant(port, lane, packet, None, lane)
 
@@ -277,6 +280,86 @@ class Switch:
             self.last_input[grant.output] = grant.port
             self.output_free_from[grant.output] = now + packet.flits
             self.outputs[grant.output].room.change(grant.out_lane, packet.blocks)
+
+
+class Request(NamedTuple):
+    """A first packet that waits for its output: the cycle in which it joined, and what it would be granted."""
+
+    joined: int
+    wish: Grant
+
+
+class FifoSwitch(Switch):
+    """A switch with a queue of requests at every output (Q1 to Q3) instead of turns (S2 to S4)."""
+
+    def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
+        super().__init__(number, tables, sizes, inputs, outputs)
+        self.requests: list[list[Request]] = [[] for _ in outputs]
+        self.granted_in: dict[tuple[int, int], int] = {}
+
+    def join(self, now: int) -> None:
+        """Append the requests of this cycle: by input, then by incoming VL (Q1). A packet that drops has none."""
+        waiting = {(wish.port, wish.lane) for queue in self.requests for _, wish in queue}
+        for wish in self._firsts(now):
+            if wish.output is not None and (wish.port, wish.lane) not in waiting:
+                takes_part_from, _ = self.inputs[wish.port].heads[wish.lane][0]
+                after_the_one_before = self.granted_in.get((wish.port, wish.lane), -1) + 1
+                assert now == max(takes_part_from, after_the_one_before), "a request that joins late"
+                self.requests[wish.output].append(Request(now, wish))
+        self._check_requests(now)
+
+    def decide(self, now: int) -> list[Grant]:
+        """Return the packets granted in this cycle: those that drop, then output by output (Q2, Q3)."""
+        granted: dict[int, Grant] = {}
+        for wish in self._firsts(now):
+            if wish.output is None and self._is_free(now, wish.port):
+                granted.setdefault(wish.port, wish)
+        for output, queue in enumerate(self.requests):
+            if now < self.output_free_from[output]:
+                continue
+            for _, wish in queue:
+                if wish.port in granted or not self._is_free(now, wish.port):
+                    continue
+                if self.outputs[output].room.fits(wish.out_lane, wish.packet.blocks):
+                    granted[wish.port] = wish
+                    break
+        return list(granted.values())
+
+    def grant(self, now: int, grant: Grant) -> None:
+        """Begin to cross from the next cycle on; the request leaves its queue, the others keep their places."""
+        source = self.inputs[grant.port]
+        assert source.crossing is None, "an input that is granted while a packet crosses"
+        assert source.heads[grant.lane][0][1] is grant.packet, "a grant to another than the first packet"
+        if grant.output is not None:
+            assert now >= self.output_free_from[grant.output], "an output that is granted while it is busy"
+            queue = self.requests[grant.output]
+            queue.remove(next(request for request in queue if request.wish == grant))
+        self.granted_in[grant.port, grant.lane] = now
+        super().grant(now, grant)  # the turns that it keeps are of no use here
+
+    def _firsts(self, now: int) -> Iterator[Grant]:
+        """Yield the first packet of every VL's queue that takes part (S1), by input, then by incoming VL."""
+        for port, source in enumerate(self.inputs):
+            for lane, heads in enumerate(source.heads):
+                if heads and heads[0][0] <= now:
+                    yield self._route(port, lane, heads[0][1])
+
+    def _is_free(self, now: int, port: int) -> bool:
+        """Tell whether an input is not busy (S5)."""
+        return now >= self.inputs[port].free_from
+
+    def _check_requests(self, now: int) -> None:
+        """Check that every first packet with an output waits there, once, and nothing else; in the order of Q1."""
+        for output, queue in enumerate(self.requests):
+            assert all(wish.output == output for _, wish in queue), "a request for another output"
+            places = [(joined, wish.port, wish.lane) for joined, wish in queue]
+            assert places == sorted(places), "requests out of order"
+            assert all(joined <= now for joined, _, _ in places), "a request from the future"
+        waiting = [(wish.port, wish.lane) for queue in self.requests for _, wish in queue]
+        assert len(waiting) == len(set(waiting)), "two requests of one VL of an input"
+        wishes = {wish for queue in self.requests for _, wish in queue}
+        firsts = {wish for wish in self._firsts(now) if wish.output is not None}
+        assert wishes == firsts, "requests that are not those of the first packets"
 
 
 class Nic:
@@ -318,7 +401,10 @@ class Nic:
 
 
 class PlainNetwork:
-    """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends."""
+    """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends.
+
+    The ``allocation`` of the switches is by ``turns`` (S2 to S4) or from queues of requests, ``fifo`` (Q1 to Q3).
+    """
 
     def __init__(
         self,
@@ -329,7 +415,9 @@ class PlainNetwork:
         packets: Iterable[Packet],
         new_serve: Callable[[], Serve],
         flight: int = 1,
+        allocation: str = "turns",
     ) -> None:
+        new_switch = {"turns": Switch, "fifo": FifoSwitch}[allocation]
         switches, ports = tables.vl.shape[0], tables.vl.shape[2]
         ends = [(switch, port) for switch in range(switches) for port in range(ports)]
         output = {end: Egress(sizes, flight, new_serve()) for end in ends}
@@ -338,7 +426,7 @@ class PlainNetwork:
         source = {end: Input(sizes, feeder.get(end)) for end in ends}
         self.now = 0
         self.switches = [
-            Switch(
+            new_switch(
                 number,
                 tables,
                 sizes,
@@ -364,6 +452,8 @@ class PlainNetwork:
         now = self.now
         for egress in self.egresses:
             egress.count_returns(now)
+        for switch in self.switches:
+            switch.join(now)
         starts = [(egress, egress.decide()) for egress in self.egresses]
         grants = [(switch, switch.decide(now)) for switch in self.switches]
         taken = [(nic, nic.decide(now)) for nic in self.nics]

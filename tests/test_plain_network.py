@@ -83,17 +83,20 @@ def _packets(trace: list[tuple[int, ...]], routes: Routes | ChannelRoutes, flit_
 
 @pytest.mark.parametrize("world", _WORLDS)
 @pytest.mark.parametrize(
-    ("scheduler", "flit_bytes", "flight", "load"),
+    ("allocation", "scheduler", "flit_bytes", "flight", "load"),
     [
-        ("rr", 64, 1, 0.6),
-        ("rr", 16, 5, 0.3),
-        pytest.param("drr", 64, 2, 0.9, marks=pytest.mark.slow),
-        pytest.param("dtable", 64, 1, 1.2, marks=pytest.mark.slow),
-        pytest.param("dtable", 8, 3, 0.2, marks=pytest.mark.slow),
+        ("turns", "rr", 64, 1, 0.6),
+        ("turns", "rr", 16, 5, 0.3),
+        ("fifo", "rr", 64, 1, 0.6),
+        ("fifo", "rr", 16, 5, 0.3),
+        pytest.param("turns", "drr", 64, 2, 0.9, marks=pytest.mark.slow),
+        pytest.param("turns", "dtable", 64, 1, 1.2, marks=pytest.mark.slow),
+        pytest.param("turns", "dtable", 8, 3, 0.2, marks=pytest.mark.slow),
+        pytest.param("fifo", "dtable", 64, 2, 1.2, marks=pytest.mark.slow),
     ],
 )
 def test_every_delivery_is_that_of_the_plain_network(
-    world: str, scheduler: str, flit_bytes: int, flight: int, load: float
+    world: str, allocation: str, scheduler: str, flit_bytes: int, flight: int, load: float
 ) -> None:
     """Random packets, overload, buffers from tight to roomy, some destinations and levels that drop."""
     topology, route, lanes = _WORLDS[world]
@@ -109,7 +112,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     trace = _trace(topology, sls, source, load)
     net = made(
         topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=8, blocks=blocks, minimum=minimum,
-        settings=settings, flight=flight, flit_bytes=flit_bytes,
+        settings=settings, flight=flight, flit_bytes=flit_bytes, allocation=allocation,
     )  # fmt: skip
     most = blocks - minimum * (lanes - 1)
     sizes = Sizes(blocks, (minimum,) * lanes, (most,) * lanes, (8,) * lanes, 64 // flit_bytes)
@@ -118,7 +121,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     packets = _packets(trace, routes, flit_bytes)
     tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
     plain = PlainNetwork(
-        topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight
+        topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight, allocation
     )
 
     assert len(got) > 200
