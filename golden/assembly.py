@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from vlane.golden.central import INNER_FLITS, READERS
 from vlane.golden.fifo_switch import new_fifo_switches
 from vlane.golden.ib_switch import new_ib_switches
 from vlane.golden.inputs import port_bits_for
 from vlane.golden.links import new_links
 from vlane.golden.meters import Meters
 from vlane.golden.network import NOWHERE, Network, Wiring
-from vlane.golden.opa_switch import INNER_FLITS, OPA_PORTS, READERS, OPASwitches, mports_of, new_opa_switches
+from vlane.golden.opa_switch import OPA_PORTS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
 from vlane.golden.room import Rooms, new_rooms
 from vlane.golden.routing import ChannelRoutes, Routes

@@ -7,6 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest, next_of
+from vlane.golden.central import (
+    FREE_FROM,
+    INNER_FLITS,
+    LANE_READ,
+    LAST_LANE,
+    READERS,
+    Centre,
+    centre_takes,
+    new_centre,
+    start_reading,
+    start_writing,
+)  # fmt: skip
 from vlane.golden.inputs import (
     DROPPED,
     MAPPED_AWAY,
@@ -14,7 +26,6 @@ from vlane.golden.inputs import (
     Inputs,
     Route,
     cross,
-    crosses_until,
     drop,
     local_port,
     new_inputs,
@@ -22,7 +33,7 @@ from vlane.golden.inputs import (
     switch_of,
 )  # fmt: skip
 from vlane.golden.kernel import inner
-from vlane.golden.links import Links, flits_moved, reserve, room_for_largest, whole_blocks
+from vlane.golden.links import Links, reserve, room_for_largest
 from vlane.golden.packets import (
     ARRIVED,
     BLOCKS,
@@ -34,22 +45,17 @@ from vlane.golden.packets import (
     TO_CENTRE,
     TO_OUTPUT,
     Packets,
-    Queues,
-    new_queues,
     pop,
     push,
     schedule,
 )  # fmt: skip
-from vlane.golden.room import Rooms, fits, give_back, take
+from vlane.golden.room import Rooms
 
 from vlane.sc import SC15
 
 __all__ = [
-    "INNER_FLITS",
     "MPORT",
     "OPA_PORTS",
-    "READERS",
-    "Centre",
     "OPASwitches",
     "allocate",
     "buffer_between",
@@ -59,51 +65,14 @@ __all__ = [
     "store",
 ]
 
-INNER_FLITS = 3
-"""Flits that a link inside the switch carries in a cycle."""
-
 MPORT = 4
 """Ports of an MPort."""
 
 OPA_PORTS = 48
 """Most ports of a switch; above as many bits are its central buffers in ``waiting``."""
 
-READERS = 2
-"""Read ports of a central buffer."""
-
 _STORED = 3
 """Cycles from a grant to the first allocation in the centre (stages X, CB)."""
-
-(FREE_FROM, LAST_LANE, LANE_READ, SINCE, AHEAD, FLITS_READ, BLOCKS_READ, GIVEN) = range(8)
-"""Per read port: first cycle in which it takes part; VL granted last; the packet that it reads: its VL, cycle of the
-grant, flits that were there beyond those that may cross, flits, blocks, blocks whose room was given back."""
-
-
-class Centre(NamedTuple):
-    """Central buffers, one for each MPort, with their links and read ports.
-
-    Parameters
-    ----------
-    rooms : Rooms
-        Of the buffers.
-    queues : Queues
-        Packets by buffer and outgoing VL, in stage VA-SA.
-    written : array of int64, (buffers, lanes)
-        First cycle in which a VL may be written by another packet.
-    link_busy : array of int64, (buffers, 2)
-        First cycle in which a central link is free.
-    last_input : array of int64, (buffers,)
-        Input of the MPort that was granted last.
-    read : array of int64, (buffers, 2, 8)
-        See ``FREE_FROM`` and those after it.
-    """
-
-    rooms: Rooms
-    queues: Queues
-    written: NDArray[np.int64]
-    link_busy: NDArray[np.int64]
-    last_input: NDArray[np.int64]
-    read: NDArray[np.int64]
 
 
 class OPASwitches(NamedTuple):
@@ -154,18 +123,12 @@ def new_opa_switches(
     *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
     """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
-    ports, (buffers, lanes) = sc2sc.shape[1], central.used.shape
+    ports, lanes = sc2sc.shape[1], central.used.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + READERS * mports, lft=lft)
-    read = np.zeros((buffers, READERS, 8), np.int64)
-    read[:, :, LAST_LANE] = lanes - 1
-    centre = Centre(
-        central, new_queues(buffers, lanes), np.zeros((buffers, lanes), np.int64), np.zeros((buffers, 2), np.int64),
-        np.full(buffers, MPORT - 1, np.int64), read,
-    )  # fmt: skip
     total = len(inputs.busy)
     return OPASwitches(
-        inputs, mports, centre, np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
+        inputs, mports, new_centre(central), np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
         np.full(total, MPORT + READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
     )  # fmt: skip
 
@@ -201,30 +164,10 @@ def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> 
 
 
 @inner
-def _central_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
-    """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
-    for reader in range(READERS):
-        regs = centre.read[buffer, reader]
-        if regs[GIVEN] != regs[BLOCKS_READ]:
-            moved = flits_moved(links, cycle - 1 - regs[SINCE], regs[AHEAD])
-            gone = whole_blocks(moved, regs[FLITS_READ], regs[BLOCKS_READ], links.flit_shift)
-            give_back(centre.rooms, buffer, regs[LANE_READ], gone - regs[GIVEN])
-            regs[GIVEN] = gone
-    return fits(centre.rooms, buffer, lane, links.largest[lane])
-
-
-@inner
 def _output_takes(switches: OPASwitches, links: Links, to: int, lane: int, door: int, cycle: int) -> bool:
     """Tell whether an output buffer takes a packet of a VL through one of its doors (O1, O2)."""
     is_free = switches.door[to, door] <= cycle and switches.written[to, lane] <= cycle
     return is_free and room_for_largest(links, to, lane, cycle)
-
-
-@inner
-def _centre_takes(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) -> bool:
-    """Tell whether a central buffer takes a packet of a VL (O1)."""
-    is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
-    return is_free and centre.written[buffer, lane] <= cycle and _central_room(centre, links, buffer, lane, cycle)
 
 
 @inner
@@ -243,7 +186,7 @@ def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: 
             to = (switch << inputs.port_bits) + output
             takes = _output_takes(switches, links, to, following, LOCAL, cycle)
         else:
-            takes = _centre_takes(switches.centre, links, switch * switches.mports + mport, following, cycle)
+            takes = centre_takes(switches.centre, links, switch * switches.mports + mport, following, cycle)
         if takes:
             return lane
         left &= ~(1 << lane)
@@ -277,18 +220,13 @@ def _reader_chooses(
 @inner
 def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
     """Let a read port read a packet from the next cycle on; return it."""
-    centre, regs = switches.centre, switches.centre.read[buffer, reader]
+    centre = switches.centre
     packet = pop(packets, centre.queues, buffer, lane)
     if centre.queues.lanes[buffer] == 0:
         switch = buffer // switches.mports
         switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
     field = packets.field[packet]
-    give_back(centre.rooms, buffer, regs[LANE_READ], regs[BLOCKS_READ] - regs[GIVEN])  # the last flits cross now
-    ahead = cycle - 1 - field[ARRIVED]
-    regs[LAST_LANE] = regs[LANE_READ] = lane
-    regs[SINCE], regs[AHEAD], regs[GIVEN] = cycle, ahead, 0
-    regs[FLITS_READ], regs[BLOCKS_READ] = field[FLITS], field[BLOCKS]
-    regs[FREE_FROM] = crosses_until(cycle, field[FLITS], ahead, INNER_FLITS)
+    start_reading(centre, buffer, reader, lane, field[FLITS], field[BLOCKS], cycle, cycle - 1 - field[ARRIVED])
     return packet
 
 
@@ -399,7 +337,5 @@ def _grant_centre(
     until = cross(inputs, packets, port, cycle, INNER_FLITS, grants, count)
     packet = grants[count, 1]
     lane = packets.field[packet, LANE]
-    link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
-    centre.link_busy[buffer, link] = centre.written[buffer, lane] = until
-    take(centre.rooms, buffer, lane, packets.field[packet, BLOCKS])
+    start_writing(centre, buffer, lane, packets.field[packet, BLOCKS], cycle, until)
     schedule(packets, packet, cycle + _STORED, TO_CENTRE, buffer)

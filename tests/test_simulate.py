@@ -74,7 +74,7 @@ def test_runs_do_not_depend_on_jobs_and_are_resumed(study: Path, tmp_path: Path)
 
     assert [run["digest"] for run in again.json()["runs"]] == [run["digest"] for run in runs]
     fresh = {file.name for file in (tmp_path / "one" / "runs").iterdir() if file.stat().st_mtime_ns != kept[file.name]}
-    assert fresh == {"load0.5-seed1.json"}
+    assert fresh == {"load0.5-seed1.json", "load0.5-seed1.links.parquet"}
 
 
 @pytest.mark.slow
