@@ -29,12 +29,13 @@ CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
     "tree43_8flit": (TREE, 7, 0.7, 512, 30_000),
     "torus88_1flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.3, 64, 30_000),
     "torus88_8flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.5, 512, 30_000),
+    "tree43_8flit_opa": (TREE, 7, 0.7, 512, 30_000),
     "tree242_8flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.5, 512, 4000),
     "torus888_8flit": (
         {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 512, 3000,
     ),
 }  # fmt: skip
-"""Network, service levels, load, bytes of a packet, cycles."""
+"""Network, service levels, load, bytes of a packet, cycles; names that end in ``_opa`` have Omni-Path's switches."""
 
 
 def study_of(name: str) -> Study:
@@ -43,6 +44,7 @@ def study_of(name: str) -> Study:
     return Study.model_validate(
         {
             "network": network,
+            "switch": {"kind": "opa" if name.endswith("_opa") else "ib"},
             "buffers": {"blocks": 256},
             "traffic": [{"sl": sl, "share": 1 / levels, "bytes": size} for sl in range(levels)],
             "run": {"loads": [load], "cycles": cycles, "warm_up_cycles": cycles // 4},

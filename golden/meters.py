@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
-from vlane.golden.packets import BORN, DLID, FLITS, HOPS, SL, SOURCE, TARGET
+from vlane.golden.packets import BORN, BYTES, CHANNEL, DLID, FLITS, HOPS, LANE, SL, SOURCE, TARGET
 
 from vlane.sc import SC_COUNT
 
@@ -31,7 +31,7 @@ BATCHES = 20
 _FINE_BITS = 5
 _BINS = 40 << _FINE_BITS
 (PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
-_TRACE_FIELDS = 8
+_TRACE_FIELDS = 11
 _PRIME, _FACTOR, _MASK = (1 << 31) - 1, 48271, (1 << 62) - 1
 
 
@@ -51,8 +51,8 @@ class Meters(NamedTuple):
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
         Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
-    trace : array of int64, (rows, 8)
-        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches.
+    trace : array of int64, (rows, 11)
+        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel.
     traced : array of int64, (1,)
         Rows in use.
     flow_level : array of int64, (32,)
@@ -165,4 +165,5 @@ def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> Non
         row = meters.trace[meters.traced[0]]
         row[0], row[1], row[2], row[3] = packet[SOURCE], packet[TARGET], packet[DLID], sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
+        row[8], row[9], row[10] = packet[BYTES], packet[LANE], packet[CHANNEL]
         meters.traced[0] += 1

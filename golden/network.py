@@ -28,6 +28,7 @@ from vlane.golden.packets import (
     ARRIVED,
     BLOCKS,
     BORN,
+    BYTES,
     CHANNEL,
     DLID,
     EVENT,
@@ -148,7 +149,7 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     to, dlid, sl, size = draw_packet(sources, nic, number, net.flit_bytes)
     packet = spare(packets)
     field = packets.field[packet]
-    field[BLOCKS], field[FLITS] = -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
+    field[BYTES], field[BLOCKS], field[FLITS] = size, -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
     field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
     field[LANE], field[CHANNEL] = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
     field[BORN], field[HOPS] = sources.due[nic, number], 0

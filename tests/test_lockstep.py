@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from vlane.hdl.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.mutation import mutation_run
 from vlane.tb.lockstep import BATCH, run_lockstep
-from vlane.tb.model import CompiledModel, Port, compile_model, component_ports, row_layout, row_words
+from vlane.tb.model import (
+    CompiledModel,
+    Port,
+    compile_model,
+    compile_verilog,
+    component_ports,
+    row_layout,
+    row_words,
+    to_verilog,
+)
 from vlane.tb.mutate import is_equivalent, list_mutants
 from vlane.tb.prove import prove
 from vlane.tb.prove_vlarb import VLArbProperties
@@ -74,6 +87,19 @@ def test_restart_is_power_on() -> None:
         again = model.run(rows)
 
     assert np.array_equal(first, again)
+
+
+@pytest.mark.slow
+def test_models_compile_where_python_is_not_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may have python3 only; the makefiles get the interpreter that runs."""
+    useless = tmp_path / "python"
+    useless.write_text("#!/bin/sh\nexit 1\n")
+    useless.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    text = to_verilog(VLArb(**SHAPE), "vlarb") + f"// {tmp_path}\n"
+
+    with compile_verilog(text, component_ports(VLArb(**SHAPE)), "vlarb") as model:
+        shutil.rmtree(model.library.parent)
 
 
 def test_ports_follow_the_signature() -> None:

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from tests.conftest import assert_refused, call
+from vlane.errors import InputError
+from vlane.lrh import LocalRouteHeader
 
 STUDY = """[network]
 topology = "tree"
@@ -73,6 +75,11 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
 
     delivered = tables["trace"].select("generated_cycle", "source", "target", "sl", "flits").rows()
     assert Counter(delivered) == Counter((born, host, to, sl, -(-size // 64)) for born, host, to, sl, size in rows)
+    for row in tables["trace"].sample(50, seed=1).rows(named=True):
+        header = LocalRouteHeader.unpack(row["lrh"])
+        assert header[:5] == (row["sl"], 0, row["sl"], 0, 2)  # a VL of its own for each SL, IBA transport
+        assert (header.dlid, header.slid) == (row["dlid"], row["source"] + 1)
+        assert header.pktlen == max(0, (row["bytes"] - 2) // 4)
     flows = {row[:3]: row[3:] for row in tables["flows"].rows()}
     for (host, to, sl), (offered, packets, flits, mean, most) in flows.items():
         mine = tables["trace"].filter(
@@ -158,3 +165,27 @@ def test_bad_study_of_packets_is_refused(old: str, new: str, words: list[str], s
     study.write_text(STUDY.replace(old, new))
 
     assert_refused(call("simulate", study, "--out", study.parent / "out"), *words)
+
+
+def test_header_is_laid_out_bit_for_bit() -> None:
+    """Written by hand; every field comes back; one that does not fit is refused."""
+    header = LocalRouteHeader(vl=15, lver=0, sl=1, reserved=2, lnh=3, dlid=0xABCD, pktlen=0x7FF, slid=1)
+
+    assert header.pack() == 0xF01B_ABCD_07FF_0001
+    assert LocalRouteHeader.unpack(0xF01B_ABCD_07FF_0001) == header
+    with pytest.raises(InputError, match="pktlen must be 0 to 2047"):
+        header._replace(pktlen=2048).pack()
+
+
+@pytest.mark.slow
+def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
+    """SL 20 on channel 20: low bits in their fields, the top ones in the reserved bits."""
+    (study.parent / "packets.csv").write_text(HEADER + "5,1,3,20,640\n")
+    study.write_text(
+        STUDY.replace("[buffers]", '[switch]\nkind = "opa"\n[buffers]').replace("blocks = 40", "blocks = 64")
+    )
+
+    _, tables = _run(study, "--trace")
+
+    (row,) = tables["trace"].rows(named=True)
+    assert LocalRouteHeader.unpack(row["lrh"]) == (4, 0, 4, 3, 2, 4, 159, 2)
