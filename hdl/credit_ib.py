@@ -353,12 +353,12 @@ class CreditIB(wiring.Component):
         pending, advanced = Signal(self.data_vls), Signal(self.data_vls)
         last = Signal(range(max(2, self.data_vls)), init=self.data_vls - 1)
         limits = [Value.cast(self.receiver.limit[vl]) for vl in range(self.data_vls)]
-        # A limit that falls, or jumps, does so by an FCP that makes this lane's due: freed blocks alone advance it.
         for vl in range(self.data_vls):
-            ahead = Signal(range(self.buffer_blocks + 1), name=f"ahead_{vl}")
-            m.d.comb += ahead.eq(limits[vl] - said[vl])
-            in_range = 1 if self.buffer_blocks <= CREDIT_CAP else ahead <= CREDIT_CAP
-            m.d.comb += advanced[vl].eq((ahead >= self.fcp_blocks) & in_range)
+            ahead = Signal(_COUNTER_BITS, name=f"ahead_{vl}")
+            m.d.comb += [
+                ahead.eq(limits[vl] - said[vl]),
+                advanced[vl].eq((ahead >= self.fcp_blocks) & (ahead <= CREDIT_CAP)),
+            ]
         packet = Signal(FCP_LAYOUT)
         m.d.comb += [
             self.search.eligible.eq(pending | advanced),
