@@ -132,7 +132,7 @@ def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> Non
 
 @pytest.mark.slow
 def test_limit_may_run_far_ahead_of_what_was_said() -> None:
-    """No FCP is taken while blocks come and go: the lane stays due until its limit is 2048 ahead, modulo 4096 behind."""
+    """No FCP is taken while blocks come and go: the lane stays due until its limit is more than 2048 ahead."""
     shape = {"data_vls": 1, "buffer_blocks": 200, "fcp_blocks": 21, "fcp_period": 5000}
     passing = {"arrived": 1, "arrived_blocks": 1, "freed": 1}
     due = [1] * 1849 + [0] * 50
