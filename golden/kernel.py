@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numba
+from numba.extending import register_jitable
+
 from vlane.paths import build_dir
 
 __all__ = ["inner", "kernel", "source_digest"]
@@ -30,10 +33,7 @@ def source_digest() -> str:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", source_digest())))
-
-import numba  # noqa: E402 - it reads the folder's name when it is imported
-from numba.extending import register_jitable  # noqa: E402
-
+numba.config.reload_config()  # type: ignore[no-untyped-call]  # it may be imported already, and have read no name
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}  # not in the stubs
 
 

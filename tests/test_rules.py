@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -200,3 +201,18 @@ def test_versions_agree() -> None:
     """One version, said twice."""
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == vlane.__version__
     assert list(pkgutil.iter_modules(vlane.__path__))
+
+
+@pytest.mark.parametrize("first", ["numba", "vlane.golden.bits", "vlane.golden.network", "vlane.golden.kernel"])
+def test_compiled_code_is_kept_under_a_digest_of_its_sources(first: str) -> None:
+    """Whatever is imported first: else a kernel would run the old code of a function it calls."""
+    code = (
+        f"import {first}, vlane.golden.rr, numba\n"
+        "from vlane.golden.kernel import source_digest\n"
+        "print(numba.config.CACHE_DIR.endswith(source_digest()))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True\n"
