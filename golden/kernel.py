@@ -6,18 +6,19 @@ So the cache folder is named by the content of all golden and bench sources: a c
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from vlane.paths import build_dir
 
-__all__ = ["inner", "kernel", "source_digest"]
+__all__ = ["by_type", "inner", "kernel", "source_digest"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -34,7 +35,9 @@ def source_digest() -> str:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(build_dir("numba", source_digest())))
 numba.config.reload_config()  # type: ignore[no-untyped-call]  # it may be imported already, and have read no name
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}  # not in the stubs
+_INNER: Any = {"forceinline": True, "no_cpython_wrapper": True, **_OPTIONS}
 
 
 def kernel(function: F) -> F:
@@ -51,4 +54,27 @@ def inner(function: F) -> F:
 
     Python calls the function as it is written.
     """
-    return register_jitable(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+    return register_jitable(**_INNER)(function)
+
+
+def by_type(choices: Mapping[type, Callable[..., Any]]) -> Callable[[F], F]:
+    """Let a function be, for kernels and for Python, the one of its first argument's type; all are ``inner``.
+
+    Parameters
+    ----------
+    choices : mapping of type to function
+        Functions of the same arguments; the decorated one gives only its name and its contract.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def dispatch(first: Any, *rest: Any) -> Any:
+            return choices[type(first)](first, *rest)
+
+        @overload(dispatch, strict=False, jit_options=_INNER)
+        def compiled(first: Any, *_: Any) -> Callable[..., Any]:
+            return choices[first.instance_class]
+
+        return cast("F", dispatch)
+
+    return decorate

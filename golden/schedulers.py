@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 from vlane.golden import drr, dtable, rr, scfq, vlarb
 from vlane.golden.deficit import Turns
-from vlane.golden.kernel import inner
+from vlane.golden.kernel import by_type, inner
 from vlane.golden.lanes import Lanes
 from vlane.golden.vlarb_rules import RULES as VLARB_RULES
 
@@ -217,16 +216,18 @@ def _serve_rr(
     return rr.step(rr_at(bank, port), request, fits, _READY, _NO_HOLD, NO_WRITE, rules)[0]
 
 
-_SERVES: dict[type, Callable[..., int]] = {
-    VLArbPorts: _serve_vlarb,
-    dtable.DTableState: _serve_dtable,
-    drr.DRRState: _serve_drr,
-    scfq.SCFQState: _serve_scfq,
-    rr.RRState: _serve_rr,
-}
-
-
-def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
+@by_type(
+    {
+        VLArbPorts: _serve_vlarb,
+        dtable.DTableState: _serve_dtable,
+        drr.DRRState: _serve_drr,
+        scfq.SCFQState: _serve_scfq,
+        rr.RRState: _serve_rr,
+    }
+)
+def serve(  # type: ignore[empty-body]
+    bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
+) -> int:
     """Run one cycle of a port's scheduler with the link ready; return the lane that sends, -1 if none does.
 
     Parameters
@@ -242,14 +243,3 @@ def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int
     rules : array of int64
         Counters that the step raises.
     """
-    return _SERVES[type(bank)](bank, port, request, fits, blocks, rules)
-
-
-@overload(serve, jit_options={"forceinline": True})
-def _serve(bank, port, request, fits, blocks, rules):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    chosen = _SERVES[bank.instance_class]
-
-    def step(bank, port, request, fits, blocks, rules):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return chosen(bank, port, request, fits, blocks, rules)
-
-    return step

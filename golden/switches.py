@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 from vlane.golden import fifo_switch, ib_switch, opa_switch
 from vlane.golden.fifo_switch import FifoSwitches
 from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.inputs import Route, queue_routed
-from vlane.golden.kernel import inner
+from vlane.golden.kernel import by_type, inner
 from vlane.golden.links import Links
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import CHANNEL, DLID, LANE, SL, Packets
@@ -21,34 +19,16 @@ __all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "receive
 
 Switches = IBSwitches | FifoSwitches | OPASwitches
 
-_ROUTES: dict[type, Callable[..., Route]] = {
-    IBSwitches: ib_switch.route,
-    FifoSwitches: ib_switch.route,
-    OPASwitches: opa_switch.route,
-}
-_ALLOCATES: dict[type, Callable[..., int]] = {
-    IBSwitches: ib_switch.allocate,
-    FifoSwitches: fifo_switch.allocate,
-    OPASwitches: opa_switch.allocate,
-}
 
-
-def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
+@by_type({IBSwitches: ib_switch.route, FifoSwitches: ib_switch.route, OPASwitches: opa_switch.route})
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # type: ignore[empty-body]
     """Look up a packet at an input that it reached on a lane."""
-    return _ROUTES[type(switches)](switches, port, dlid, sl, lane, channel)
 
 
-@overload(route, jit_options={"forceinline": True})
-def _route(switches, port, dlid, sl, lane, channel):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    chosen = _ROUTES[switches.instance_class]
-
-    def look_up(switches, port, dlid, sl, lane, channel):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return chosen(switches, port, dlid, sl, lane, channel)
-
-    return look_up
-
-
-def allocate(switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]) -> int:
+@by_type({IBSwitches: ib_switch.allocate, FifoSwitches: fifo_switch.allocate, OPASwitches: opa_switch.allocate})
+def allocate(  # type: ignore[empty-body]
+    switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+) -> int:
     """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
 
     Parameters
@@ -56,35 +36,16 @@ def allocate(switches: Any, links: Links, packets: Packets, switch: int, cycle: 
     grants : array of int64, (rows, 3)
         Filled with (input port, packet, VL it arrived on) of each; input port -1 if it comes from inside.
     """
-    return _ALLOCATES[type(switches)](switches, links, packets, switch, cycle, grants)
 
 
-@overload(allocate, jit_options={"forceinline": True})
-def _allocate(switches, links, packets, switch, cycle, grants):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    chosen = _ALLOCATES[switches.instance_class]
-
-    def run(switches, links, packets, switch, cycle, grants):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return chosen(switches, links, packets, switch, cycle, grants)
-
-    return run
+@inner
+def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
+    """No packet of a switch without a centre comes here."""
 
 
+@by_type({IBSwitches: _no_centre, FifoSwitches: _no_centre, OPASwitches: opa_switch.store})
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Let a packet wait in a central buffer, of switches that have any."""
-    opa_switch.store(switches, packets, buffer, packet)
-
-
-@overload(store, jit_options={"forceinline": True})
-def _store(switches, packets, buffer, packet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    chosen = opa_switch.store
-
-    def through(switches, packets, buffer, packet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        chosen(switches, packets, buffer, packet)
-
-    def nowhere(switches, packets, buffer, packet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-        return  # no switch without a centre sends there
-
-    return through if switches.instance_class is OPASwitches else nowhere
 
 
 def central_buffers(switches: Switches) -> int:
@@ -92,22 +53,14 @@ def central_buffers(switches: Switches) -> int:
     return switches.mports if isinstance(switches, OPASwitches) else 0
 
 
-def buffer_between(switches: Any, port: int, output: int) -> int:
+@inner
+def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG001 - as Omni-Path's
+    return -1
+
+
+@by_type({IBSwitches: _never_between, FifoSwitches: _never_between, OPASwitches: opa_switch.buffer_between})
+def buffer_between(switches: Any, port: int, output: int) -> int:  # type: ignore[empty-body]
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
-    return opa_switch.buffer_between(switches, port, output) if isinstance(switches, OPASwitches) else -1
-
-
-@overload(buffer_between, jit_options={"forceinline": True})
-def _buffer_between(switches, port, output):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    chosen = opa_switch.buffer_between
-
-    def between(switches, port, output):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return chosen(switches, port, output)
-
-    def no_centre(switches, port, output):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-        return -1
-
-    return between if switches.instance_class is OPASwitches else no_centre
 
 
 @inner
