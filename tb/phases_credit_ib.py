@@ -41,6 +41,9 @@ class LinkPhase:
         At its end every buffer must be empty and every block of credit at its sender.
     wild : bool
         Every input at random, also what the contract forbids.
+    hold : bool
+        FCPs are taken only just after a period; until the next one a block of one lane comes and goes in every cycle,
+        so that its limit runs ahead of what was said.
     name : str
         For reports.
     """
@@ -56,6 +59,7 @@ class LinkPhase:
     most_blocks: int = 66
     audit: bool = False
     wild: bool = False
+    hold: bool = False
     name: str = ""
 
 
@@ -66,7 +70,7 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
     # answers to them, and the flight of both.
     quiet = 66 + FLIGHT + lanes * parameters["buffer_blocks"] + period + 2 * lanes + 2 * FLIGHT
     rates = (0, 65, 655, 3277, 6554)  # 0, 0.1, 1, 5, 10 %
-    busy = max(500, cycles // (2 * len(rates) + 2))
+    busy = max(500, cycles // (2 * len(rates) + 3))
     phases = [LinkPhase(2 * period + 100, send=0, initializing=CERTAIN, name="set-up")]
     sizes = ((1, 1), (1, 66), (1, min(66, parameters["buffer_blocks"])), (30, 66), (1, 4))
     loads = ((CERTAIN, CERTAIN), (CERTAIN, 20_000), (9000, CERTAIN), (CERTAIN, 50_000), (30_000, 30_000))
@@ -81,6 +85,7 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
             LinkPhase(busy, loss=3277, corrupt=3277, reset=40, initializing=600, name="resets"),
             LinkPhase(busy, wild=True, name="anything"),
             LinkPhase(busy, wild=True, loss=CERTAIN, name="anything, few FCPs"),
+            LinkPhase(busy, wild=True, hold=True, name="limits run ahead"),
             LinkPhase(1, reset=CERTAIN, send=0, name="reset"),
             LinkPhase(2 * period + 100, send=0, name="set-up again"),
         ]

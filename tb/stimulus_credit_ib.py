@@ -25,7 +25,8 @@ from vlane.fcp import CREDIT_CAP, FCP_BITS
 __all__ = ["CreditIBLink", "qualified"]
 
 _NOTHING, _PACKET, _FCP = range(3)
-(C_LOSS, C_CORRUPT, C_SEND, C_FREE, C_RESET, C_INIT, C_LEAST, C_MOST) = range(8)
+(C_LOSS, C_CORRUPT, C_SEND, C_FREE, C_RESET, C_INIT, C_LEAST, C_MOST, C_HOLD) = range(9)
+_TAKEN_AFTER_PERIOD = 32
 (L_BUSY, L_FLYING, L_SENT, L_LOST) = range(4)
 
 
@@ -160,6 +161,20 @@ def _anything(
     given.values[golden.FCP_IN] = (body << 16) | check
 
 
+@inner
+def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
+    """Let a block of one lane come and go, and take FCPs only just after a period."""
+    given.flags[:] = 0
+    given.blocks[:] = 1
+    since = state.regs[golden.PERIOD]
+    if since == 0:
+        given.values[golden.FREED_VL] = below(bits, state.data_vls)
+    given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
+    given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
+    given.values[golden.ARRIVED_VL] = given.values[golden.FREED_VL]
+    given.values[golden.ARRIVED_BLOCKS] = 1
+
+
 @kernel
 def _show(
     state: golden.CreditIBState,
@@ -223,7 +238,9 @@ def _fill(
         slot = clock[0] % FLIGHT
         clock[0] += 1
         resets = below(bits, CERTAIN) < chances[C_RESET]
-        if wild:
+        if chances[C_HOLD] != 0:
+            _run_ahead(port, at_port, bits)
+        elif wild:
             _anything(at_port, bits, chances[C_LOSS] != 0)
             resets = below(bits, 2048) == 0
         else:
@@ -314,7 +331,7 @@ class CreditIBLink(Stimulus):
         phase: LinkPhase = self.phases[index]
         chances = np.array(
             [phase.loss, phase.corrupt, phase.send, phase.free, phase.reset, phase.initializing, phase.least_blocks,
-             phase.most_blocks], np.int64,
+             phase.most_blocks, phase.hold], np.int64,
         )  # fmt: skip
         before = self._discards()
         _fill(
