@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from vlane.golden.central import INNER_FLITS, READERS
+from vlane.golden.far_room import FarRoom
 from vlane.golden.fifo_switch import new_fifo_switches
 from vlane.golden.ib_switch import new_ib_switches
 from vlane.golden.inputs import port_bits_for
+from vlane.golden.limits import new_limits
 from vlane.golden.links import new_links
 from vlane.golden.meters import Meters
 from vlane.golden.network import NOWHERE, Network, Wiring
 from vlane.golden.opa_switch import OPA_PORTS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
+from vlane.golden.per_vl_switch import new_per_vl_switches
+from vlane.golden.returns import new_returns
 from vlane.golden.room import Rooms, new_rooms
 from vlane.golden.routing import ChannelRoutes, Routes
 from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
 from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
 from vlane.golden.switches import Switches
 from vlane.golden.topology import Topology
+from vlane.golden.vl_tables import VLTables
 
 from vlane.errors import InputError
+from vlane.fcp import CREDIT_CAP
 from vlane.lft import UNASSIGNED
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["Buffers", "PortSettings", "assemble"]
+__all__ = ["Buffers", "Credits", "PortSettings", "assemble"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,25 @@ class Buffers:
 
 
 @dataclass(frozen=True)
+class Credits:
+    """How senders hear of room at the far ends.
+
+    Parameters
+    ----------
+    scheme : str
+        ``returns`` (rule S8), or flow-control packets: ``fcp`` on the link, ``sideband`` beside it (C1 to C5).
+    fcp_blocks : int or None
+        Blocks by which a limit grows before an FCP is due; None is a quarter of the lane's part.
+    fcp_period : int
+        Cycles after which an FCP of every lane is due.
+    """
+
+    scheme: str = "returns"
+    fcp_blocks: int | None = None
+    fcp_period: int = 1024
+
+
+@dataclass(frozen=True)
 class PortSettings:
     """The egress scheduler of every port.
 
@@ -103,6 +128,8 @@ def assemble(
     meters: Meters,
     *,
     allocation: str = "turns",
+    crossbar: str = "multiplexed",
+    credit: Credits | None = None,
     central: Buffers | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
@@ -116,6 +143,10 @@ def assemble(
         Tables of InfiniBand or Omni-Path switches; they say which kind it is.
     allocation : str
         Of InfiniBand switches: ``turns`` (rules S2 to S4) or ``fifo`` (Q1 to Q3).
+    crossbar : str
+        Of InfiniBand switches: ``multiplexed``, or ``per_vl`` (P1 to P4), which needs buffers in parts.
+    credit : Credits
+        How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
     central : Buffers
         Of the central buffers of Omni-Path switches; as all others if left out.
     flight : int
@@ -137,46 +168,84 @@ def assemble(
     for end, writes in own.items():
         state = new_scheduler(settings.scheduler, data_vls=lanes, writes=writes, **settings.parameters)
         install(bank, end, state)
-    switches = _switches(topology, routes, central or buffers, allocation)
-    links = new_links(
-        buffer=buffers.rooms(ends), far=buffers.rooms(ends), bank=bank, largest=buffers.largest, flight=flight,
+    kind = allocation if crossbar == "multiplexed" else crossbar
+    switches = _switches(topology, routes, central or buffers, kind)
+    credit = credit or Credits()
+    _check_credits(buffers, kind, credit)
+    returns = new_returns(
+        ends=ends, rows=lanes if kind == "per_vl" else 1, flight=flight,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
-        inner_flits=INNER_FLITS if isinstance(switches, OPASwitches) else 1,
+        speed=INNER_FLITS if isinstance(switches, OPASwitches) else 1,
     )  # fmt: skip
+    links = new_links(
+        buffer=buffers.rooms(ends), far=_far_room(buffers, credit, ends, flight), returns=returns, bank=bank,
+        largest=buffers.largest,
+    )  # fmt: skip
+    most_grants = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     return Network(
-        _wiring(topology, routes, ends, flight), switches, links, sources, meters,
+        _wiring(topology, routes, ends, flight, by_fcps=credit.scheme != "returns"), switches, links, sources, meters,
         np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
-        np.zeros((topology.ports + READERS * mports_of(topology.ports), 3), np.int64), np.zeros(2, np.int64),
-        flit_bytes, patience,
+        np.zeros((most_grants, 3), np.int64), np.zeros(2, np.int64), flit_bytes, patience,
     )  # fmt: skip
 
 
-def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffers, allocation: str) -> Switches:
+def _check_credits(buffers: Buffers, kind: str, credit: Credits) -> None:
+    """Refuse shared buffers where each lane must have its part, and a period that starves the link."""
+    if kind != "per_vl" and credit.scheme == "returns":
+        return
+    lanes = len(buffers.minimum)
+    if credit.scheme == "fcp" and credit.fcp_period <= lanes:
+        raise InputError(
+            "fcp_period_cycles", f"more than {lanes}, its VLs, or the link carries nothing else", credit.fcp_period
+        )
+    for lane, (least, most) in enumerate(zip(buffers.minimum, buffers.maximum, strict=True)):
+        why = "crossbar per_vl" if kind == "per_vl" else f"credits {credit.scheme}"
+        if least != most:
+            raise InputError(f"maximum_blocks of VL {lane}", f"its minimum, {least}, with {why}", most)
+        if credit.scheme != "returns" and least > CREDIT_CAP:
+            raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
+
+
+def _far_room(buffers: Buffers, credit: Credits, ends: int, flight: int) -> FarRoom:
+    if credit.scheme == "returns":
+        return buffers.rooms(ends)
+    return new_limits(
+        ends=ends, whole=buffers.minimum, fcp_blocks=credit.fcp_blocks, period=credit.fcp_period,
+        beside=credit.scheme == "sideband", flight=flight,
+    )  # fmt: skip
+
+
+def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffers, kind: str) -> Switches:
     if isinstance(routes, Routes):
-        tables: dict[str, Any] = {"lft": routes.lft, "vl": routes.vl, "by_lane": routes.by_lane}
-        if allocation == "fifo":
-            return new_fifo_switches(lanes=len(central.largest), **tables)
-        return new_ib_switches(lanes=len(central.largest), **tables)
+        makers: dict[str, Callable[..., Switches]] = {
+            "turns": new_ib_switches,
+            "fifo": new_fifo_switches,
+            "per_vl": new_per_vl_switches,
+        }
+        return makers[kind](lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane))
     if topology.ports > OPA_PORTS:
         raise InputError("ports", f"up to {OPA_PORTS} of an Omni-Path switch", topology.ports)
     rooms = central.rooms(topology.switches * mports_of(topology.ports))
     return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
 
-def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int) -> Wiring:
-    bits, hosts = port_bits_for(topology.ports), len(topology.hosts)
+def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:
+    bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
-    far, sender = np.full(ends, NOWHERE, np.int64), np.full(inputs, NOWHERE, np.int64)
-    feeder = np.zeros(hosts, np.int64)
+    far, told = np.full(ends, NOWHERE, np.int64), np.full(ends, NOWHERE, np.int64)
     for (switch, port), (other, other_port) in topology.far_ends().items():
         far[(switch << bits) + port] = (other << bits) + other_port
-        sender[(other << bits) + other_port] = (switch << bits) + port
+        told[(other << bits) + other_port] = (switch << bits) + port
     for host, (switch, port) in enumerate(topology.hosts):
         at = (switch << bits) + port
         far[at], far[inputs + host] = -1 - host, at
-        sender[at], feeder[host] = inputs + host, at
+        told[at], told[inputs + host] = inputs + host, at
+    flights = np.full(ends, flight, np.int64)
+    telling = flights
+    if by_fcps:
+        told, telling = np.arange(ends, dtype=np.int64), np.zeros(ends, np.int64)
     channel = routes.nic_channel if isinstance(routes, ChannelRoutes) else np.zeros_like(routes.nic_vl)
-    return Wiring(far, sender, feeder, np.full(ends, flight, np.int64), routes.nic_vl, channel)
+    return Wiring(far, flights, told, telling, routes.nic_vl, channel)
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import crosses_until
 from vlane.golden.kernel import inner
-from vlane.golden.links import Links, flits_moved, whole_blocks
+from vlane.golden.links import Links
 from vlane.golden.packets import Queues, new_queues
+from vlane.golden.returns import flits_moved, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
 
 __all__ = [
@@ -83,8 +84,8 @@ def _has_room(centre: Centre, links: Links, buffer: int, lane: int, cycle: int) 
     for reader in range(READERS):
         regs = centre.read[buffer, reader]
         if regs[GIVEN] != regs[BLOCKS_READ]:
-            moved = flits_moved(links, cycle - 1 - regs[SINCE], regs[AHEAD])
-            gone = whole_blocks(moved, regs[FLITS_READ], regs[BLOCKS_READ], links.flit_shift)
+            moved = flits_moved(links.returns, cycle - 1 - regs[SINCE], regs[AHEAD])
+            gone = whole_blocks(moved, regs[FLITS_READ], regs[BLOCKS_READ], links.returns.flit_shift)
             give_back(centre.rooms, buffer, regs[LANE_READ], gone - regs[GIVEN])
             regs[GIVEN] = gone
     return fits(centre.rooms, buffer, lane, links.largest[lane])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import DROPPED, switch_of
 from vlane.golden.kernel import inner, kernel
-from vlane.golden.network import Network
+from vlane.golden.network import Network, nic_end
 from vlane.golden.switches import buffer_between, central_buffers, route
 
 __all__ = ["Paths", "find_cycle", "follow_paths"]
@@ -38,7 +38,7 @@ class Paths(NamedTuple):
 
 def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
     """Follow every LID from every NIC, on each SL given, or on the path's own if there are any of those."""
-    inputs, nics, mports = net.switches.inputs, len(net.wiring.feeder), central_buffers(net.switches)
+    inputs, nics, mports = net.switches.inputs, len(net.staged), central_buffers(net.switches)
     lanes = inputs.queues.head.shape[1]
     channels = (len(net.wiring.far) + mports * len(inputs.waiting)) * lanes
     paths = Paths(
@@ -51,10 +51,10 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8
 
 @kernel
 def _follow(net: Network, paths: Paths, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> None:
-    for to in range(len(net.wiring.feeder)):
+    for to in range(len(net.staged)):
         for copy in range(net.sources.lids[to, 1]):
             dlid = net.sources.lids[to, 0] + copy
-            for source in range(len(net.wiring.feeder)):
+            for source in range(len(net.staged)):
                 if path_sl.size != 0:
                     _follow_one(net, paths, source, to, dlid, int(path_sl[source, to]), copy == 0)
                 else:
@@ -76,7 +76,7 @@ def _follow_one(
     lanes, slots, ends = inputs.queues.head.shape[1], 1 << inputs.port_bits, len(wiring.far)
     mports = paths.waits.shape[1] // lanes - slots
     end, lane, channel = (
-        len(wiring.sender) + source,
+        nic_end(net, source),
         int(wiring.nic_vl[source, sl]),
         int(wiring.nic_channel[source, sl]),
     )

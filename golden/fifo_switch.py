@@ -10,8 +10,9 @@ from vlane.golden.bits import lowest
 from vlane.golden.ib_switch import SPEED
 from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs
 from vlane.golden.kernel import inner
-from vlane.golden.links import Links, has_room, reserve
-from vlane.golden.packets import BLOCKS, CROSSED, LANE, NOBODY, OUTPUT, TO_OUTPUT, Packets, schedule
+from vlane.golden.links import Links, has_room, take_in
+from vlane.golden.packets import BLOCKS, CROSSED, LANE, NOBODY, OUTPUT, Packets
+from vlane.golden.vl_tables import VLTables
 
 __all__ = ["FifoSwitches", "allocate", "new_fifo_switches"]
 
@@ -25,6 +26,8 @@ class FifoSwitches(NamedTuple):
     ----------
     inputs : Inputs
         Input sides.
+    tables : VLTables
+        Outgoing VLs.
     busy_output : array of int64, (all ports,)
         First cycle in which an output takes part in allocation.
     asked : array of int64, (all ports,)
@@ -35,32 +38,26 @@ class FifoSwitches(NamedTuple):
         First and last request of an output's queue, port * lanes + VL; -1 if it is empty.
     behind : array of int64, (all ports * lanes,)
         The request behind one in its queue, -1 for none.
-    vl : array of uint8, (switches, inputs, outputs, 16)
-        Outgoing VL, 15 drops; by SL, or by incoming VL where ``by_lane``.
-    by_lane : bool
-        What the last index of ``vl`` is.
     """
 
     inputs: Inputs
+    tables: VLTables
     busy_output: NDArray[np.int64]
     asked: NDArray[np.int64]
     asking: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     behind: NDArray[np.int64]
-    vl: NDArray[np.uint8]
-    by_lane: bool
 
 
-def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], vl: NDArray[np.uint8], by_lane: bool) -> FifoSwitches:
+def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FifoSwitches:
     """Return empty switches with these tables."""
-    ports = vl.shape[1]
+    ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
     total = len(inputs.busy)
     return FifoSwitches(
-        inputs, np.zeros(total, np.int64), np.zeros(total, np.int64), np.zeros(len(lft), np.int64),
+        inputs, tables, np.zeros(total, np.int64), np.zeros(total, np.int64), np.zeros(len(lft), np.int64),
         np.full(total, NOBODY, np.int64), np.full(total, NOBODY, np.int64), np.full(total * lanes, NOBODY, np.int64),
-        vl, by_lane,
     )  # fmt: skip
 
 
@@ -119,8 +116,7 @@ def allocate(
             elif drops < 0:
                 drops = lane
         if drops >= 0 and inputs.busy[port] <= cycle:
-            inputs.choice[port - first] = drops
-            drop(inputs, packets, port, cycle, SPEED, grants, count)
+            drop(inputs, packets, port, drops, cycle, SPEED, grants, count)
             count += 1
     outputs = switches.asking[switch]
     while outputs != 0:
@@ -134,12 +130,9 @@ def allocate(
         if request != NOBODY:
             _leave(switches, switch, output, request, before)
             port, lane = request // lanes, request % lanes
-            inputs.choice[port - first] = lane
             switches.asked[port] &= ~(1 << lane)
-            switches.busy_output[first + output] = cross(inputs, packets, port, cycle, SPEED, grants, count)
-            packet = grants[count, 1]
-            reserve(links, first + output, packets.field[packet, LANE], packets.field[packet, BLOCKS])
-            schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, first + output)
+            switches.busy_output[first + output] = cross(inputs, packets, port, lane, cycle, SPEED, grants, count)
+            take_in(links, packets, first + output, grants[count, 1], cycle + CROSSED)
             count += 1
     return count
 

@@ -1,38 +1,19 @@
-"""InfiniBand switches: look-up and two-stage allocation (``docs/ib_switch.md``, rules S1 to S5)."""
+"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules S1 to S5)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest, next_of
-from vlane.golden.inputs import (
-    DROPPED,
-    MAPPED_AWAY,
-    UNKNOWN_LID,
-    Inputs,
-    Route,
-    cross,
-    drop,
-    local_port,
-    new_inputs,
-    output_of,
-    switch_of,
-)  # fmt: skip
+from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs, switch_of
 from vlane.golden.kernel import inner
-from vlane.golden.links import Links, reserve, room_for_largest
-from vlane.golden.packets import (
-    BLOCKS,
-    CROSSED,
-    LANE,
-    OUTPUT,
-    TO_OUTPUT,
-    Packets,
-    schedule,
-)  # fmt: skip
+from vlane.golden.links import Links, room_for_largest, take_in
+from vlane.golden.packets import CROSSED, LANE, OUTPUT, Packets
+from vlane.golden.vl_tables import VLTables
 
-__all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches", "route"]
+__all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches"]
 
 SPEED = 1
 """Flits that cross in a cycle, from one input."""
@@ -45,47 +26,30 @@ class IBSwitches(NamedTuple):
     ----------
     inputs : Inputs
         Input sides.
+    tables : VLTables
+        Outgoing VLs.
     busy_output : array of int64, (all ports,)
         First cycle in which an output takes part in allocation.
     last_input : array of int64, (all ports,)
         Input an output granted last.
     wanted : array of int64, (ports,)
         Within a cycle: inputs that want each output, as bits.
-    vl : array of uint8, (switches, inputs, outputs, 16)
-        Outgoing VL, 15 drops; by SL, or by incoming VL where ``by_lane``.
-    by_lane : bool
-        What the last index of ``vl`` is.
     """
 
     inputs: Inputs
+    tables: VLTables
     busy_output: NDArray[np.int64]
     last_input: NDArray[np.int64]
     wanted: NDArray[np.int64]
-    vl: NDArray[np.uint8]
-    by_lane: bool
 
 
-def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], vl: NDArray[np.uint8], by_lane: bool) -> IBSwitches:
+def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
     """Return empty switches with these tables."""
-    ports = vl.shape[1]
+    ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
     return IBSwitches(
-        inputs, np.zeros_like(inputs.busy), np.full_like(inputs.busy, ports - 1), np.zeros(ports, np.int64), vl, by_lane
+        inputs, tables, np.zeros_like(inputs.busy), np.full_like(inputs.busy, ports - 1), np.zeros(ports, np.int64)
     )
-
-
-@inner
-def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
-    """Look up a packet at an input that it reached on a VL (S10); for all switches with VL tables."""
-    inputs = switches.inputs
-    output = output_of(inputs, port, dlid)
-    if output >= switches.vl.shape[1]:
-        return DROPPED, UNKNOWN_LID, channel
-    index = lane if switches.by_lane else sl
-    following = int(switches.vl[switch_of(inputs, port), local_port(inputs, port), output, index])
-    if following >= inputs.queues.head.shape[1]:
-        return DROPPED, MAPPED_AWAY, channel
-    return output, following, channel
 
 
 @inner
@@ -134,7 +98,7 @@ def allocate(
         inputs.choice[port] = lane
         output = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
         if output == DROPPED:
-            drop(inputs, packets, first + port, cycle, SPEED, grants, count)
+            drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
             count += 1
             continue
         if not (outputs >> output) & 1:
@@ -147,9 +111,8 @@ def allocate(
         to = first + output
         port = next_of(wanted[output], switches.last_input[to])
         switches.last_input[to] = port
-        switches.busy_output[to] = cross(inputs, packets, first + port, cycle, SPEED, grants, count)
-        packet = grants[count, 1]
-        reserve(links, to, packets.field[packet, LANE], packets.field[packet, BLOCKS])
-        schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)
+        lane = inputs.choice[port]
+        switches.busy_output[to] = cross(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+        take_in(links, packets, to, grants[count, 1], cycle + CROSSED)
         count += 1
     return count

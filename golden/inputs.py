@@ -158,18 +158,16 @@ def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
 
 @inner
 def cross(
-    inputs: Inputs, packets: Packets, port: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
+    inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
 ) -> int:
-    """Let the packet that an input chose cross from the next cycle on; return when its last flit does.
+    """Let an input's first packet of a VL cross from the next cycle on; return when its last flit does.
 
     ``grants[row]`` gets (input port, packet, VL it arrived on).
     """
-    local = local_port(inputs, port)
-    lane = inputs.choice[local]
     packet = pop(packets, inputs.queues, port, lane)
     inputs.last_lane[port] = lane
     if inputs.queues.lanes[port] == 0:
-        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local)
+        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
     field = packets.field[packet]
     inputs.busy[port] = crosses_until(cycle, field[FLITS], cycle - field[ARRIVED], speed)
     grants[row, 0], grants[row, 1], grants[row, 2] = port, packet, lane
@@ -178,8 +176,9 @@ def cross(
 
 @inner
 def drop(
-    inputs: Inputs, packets: Packets, port: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
-) -> None:
-    """Let the packet that an input chose cross to nowhere (S10, O8)."""
-    cross(inputs, packets, port, cycle, speed, grants, row)
+    inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: NDArray[np.int64], row: int
+) -> int:
+    """Let an input's first packet of a VL cross to nowhere; return when its last flit does (S10, O8)."""
+    until = cross(inputs, packets, port, lane, cycle, speed, grants, row)
     schedule(packets, grants[row, 1], cycle + CROSSED, TO_SINK, NOBODY)
+    return until

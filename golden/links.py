@@ -1,7 +1,6 @@
 """Sending ends of links: a queue per lane, the output buffer, the far buffer's room, an egress scheduler.
 
-What leaves or comes back flit by flit is counted when somebody asks, not in every cycle (rules S7 to S9 of
-``docs/ib_switch.md``).
+What leaves flit by flit is counted when somebody asks, not in every cycle (rules S7 and S9 of ``docs/ib_switch.md``).
 """
 
 from __future__ import annotations
@@ -11,8 +10,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
+from vlane.golden.far_room import FarRoom, fcp_due, fcp_period, goes_beside, hear, say, still_fits, taken
+from vlane.golden.far_room import take as take_far
 from vlane.golden.kernel import inner
-from vlane.golden.packets import BLOCKS, FLITS, NEXT, NOBODY, Packets, Queues, new_queues, pop, push
+from vlane.golden.packets import (
+    BLOCKS,
+    FLITS,
+    LANE,
+    NEXT,
+    NOBODY,
+    TO_OUTPUT,
+    Packets,
+    Queues,
+    new_queues,
+    pop,
+    push,
+    schedule,
+)
+from vlane.golden.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, serve
 
@@ -22,23 +37,20 @@ __all__ = [
     "SENT_FLITS",
     "SENT_PACKETS",
     "Links",
-    "flits_moved",
     "has_room",
+    "may_say",
     "new_links",
     "queue_packet",
-    "reserve",
-    "returns_begin",
     "room_for_largest",
+    "say_limits",
     "start_packet",
-    "whole_blocks",
+    "take_in",
 ]
 
-(FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, SETTLED, OLDEST, STREAMS) = range(9)
+(FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, SETTLED) = range(7)
 """Per port: first cycle in which the link is free; the packet being sent: lane, first cycle, flits, blocks, blocks
-whose room was given back; whether a decision with nothing to send was made; oldest return stream, and how many."""
-_REGS = 16
-(FROM, LANE_BACK, FLITS_BACK, BLOCKS_BACK, GIVEN_BACK, AHEAD_BACK) = range(6)
-_STREAM_FIELDS = 8
+whose room was given back; whether a decision with nothing to send was made."""
+_REGS = 8
 
 
 class Links(NamedTuple):
@@ -52,21 +64,16 @@ class Links(NamedTuple):
         Sizes of the heads.
     buffer : Rooms
         Output buffers.
-    far : Rooms
+    far : Rooms or Limits
         What the sender knows of the buffers at the far ends.
+    returns : Returns
+        Room that is coming free: at the far ends, or, told by flow-control packets, at the own input.
     bank : Bank
         Egress schedulers.
-    regs : array of int32, (ports, 16)
+    regs : array of int32, (ports, 8)
         See ``FREE_FROM`` and those after it.
-    stream : array of int32, (ports, streams, 8)
-        Returns under way: the cycle from which the first flit counts, lane, flits, blocks, blocks counted already,
-        flits that were there beyond those that may cross.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
-    flit_shift : int
-        A block is 2 to this power flits.
-    inner_flits : int
-        Flits that cross a switch in a cycle, from one input.
     sent : array of int64, (ports, lanes, 2)
         Packets and flits sent.
     waited : array of int64, (ports, lanes)
@@ -80,13 +87,11 @@ class Links(NamedTuple):
     queues: Queues
     blocks: NDArray[np.int64]
     buffer: Rooms
-    far: Rooms
+    far: FarRoom
+    returns: Returns
     bank: Bank
     regs: NDArray[np.int32]
-    stream: NDArray[np.int32]
     largest: NDArray[np.int64]
-    flit_shift: int
-    inner_flits: int
     sent: NDArray[np.int64]
     waited: NDArray[np.int64]
     peak: NDArray[np.int64]
@@ -97,30 +102,14 @@ SENT_PACKETS, SENT_FLITS = range(2)
 OF_BUFFER, OF_FAR = range(2)
 
 
-def new_links(
-    *, buffer: Rooms, far: Rooms, bank: Bank, largest: tuple[int, ...], flight: int, flit_shift: int, inner_flits: int
-) -> Links:
-    """Return idle links; ``flight`` is the longest flight time in cycles."""
+def new_links(*, buffer: Rooms, far: FarRoom, returns: Returns, bank: Bank, largest: tuple[int, ...]) -> Links:
+    """Return idle links."""
     ports, lanes = buffer.used.shape
-    streams = 1 << (flight + 4).bit_length()
     return Links(
-        new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, bank,
-        np.zeros((ports, _REGS), np.int32), np.zeros((ports, streams, _STREAM_FIELDS), np.int32),
-        np.array(largest, np.int64), flit_shift, inner_flits, np.zeros((ports, lanes, 2), np.int64),
+        new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, returns, bank,
+        np.zeros((ports, _REGS), np.int32), np.array(largest, np.int64), np.zeros((ports, lanes, 2), np.int64),
         np.zeros((ports, lanes), np.int64), np.zeros((ports, lanes, 2), np.int64), np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
-
-
-@inner
-def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
-    """Return the blocks whose last flit is among the first ``flits`` of a packet's."""
-    return blocks if flits >= of_flits else flits >> flit_shift
-
-
-@inner
-def flits_moved(links: Links, cycles: int, ahead: int) -> int:
-    """Return the flits that crossed in so many cycles, of a packet without end that streams in (O6)."""
-    return min(links.inner_flits * cycles, cycles + ahead)
 
 
 @inner
@@ -129,43 +118,9 @@ def _settle_buffer(links: Links, port: int, cycle: int) -> None:
     regs = links.regs
     if regs[port, GIVEN] != regs[port, BLOCKS_OUT]:
         elapsed = cycle - regs[port, SINCE]
-        gone = whole_blocks(elapsed, regs[port, FLITS_OUT], regs[port, BLOCKS_OUT], links.flit_shift)
+        gone = whole_blocks(elapsed, regs[port, FLITS_OUT], regs[port, BLOCKS_OUT], links.returns.flit_shift)
         give_back(links.buffer, port, regs[port, LANE_OUT], gone - regs[port, GIVEN])
         regs[port, GIVEN] = gone
-
-
-@inner
-def _settle_far(links: Links, port: int, cycle: int) -> None:
-    """Count the returns that arrived before a cycle."""
-    regs, stream = links.regs, links.stream
-    while regs[port, STREAMS] > 0:
-        at = regs[port, OLDEST]
-        elapsed = cycle - stream[port, at, FROM] + 1
-        if elapsed <= 0:
-            return
-        flits, blocks = stream[port, at, FLITS_BACK], stream[port, at, BLOCKS_BACK]
-        moved = flits_moved(links, elapsed, stream[port, at, AHEAD_BACK])
-        back = whole_blocks(moved, flits, blocks, links.flit_shift)
-        give_back(links.far, port, stream[port, at, LANE_BACK], back - stream[port, at, GIVEN_BACK])
-        stream[port, at, GIVEN_BACK] = back
-        if moved < flits:
-            return
-        regs[port, OLDEST] = (at + 1) & (stream.shape[1] - 1)
-        regs[port, STREAMS] -= 1
-
-
-@inner
-def returns_begin(
-    links: Links, port: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
-) -> None:
-    """Let a packet's room come back to a sender as its flits move, the first counting from cycle ``since`` on."""
-    _settle_far(links, port, cycle)
-    regs, stream = links.regs, links.stream
-    at = (regs[port, OLDEST] + regs[port, STREAMS]) & (stream.shape[1] - 1)
-    regs[port, STREAMS] += 1
-    stream[port, at, FROM], stream[port, at, LANE_BACK] = since, lane
-    stream[port, at, FLITS_BACK], stream[port, at, BLOCKS_BACK], stream[port, at, GIVEN_BACK] = flits, blocks, 0
-    stream[port, at, AHEAD_BACK] = ahead
 
 
 @inner
@@ -182,10 +137,13 @@ def has_room(links: Links, port: int, lane: int, blocks: int, cycle: int) -> boo
 
 
 @inner
-def reserve(links: Links, port: int, lane: int, blocks: int) -> None:
-    """Take room of the output buffer for a packet."""
-    take(links.buffer, port, lane, blocks)
+def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) -> None:
+    """Take room of the output buffer for a packet that may ask for the link from a cycle on."""
+    field = packets.field[packet]
+    lane = field[LANE]
+    take(links.buffer, port, lane, field[BLOCKS])
     links.peak[port, lane, OF_BUFFER] = max(links.peak[port, lane, OF_BUFFER], links.buffer.used[port, lane])
+    schedule(packets, packet, since, TO_OUTPUT, port)
 
 
 @inner
@@ -196,17 +154,40 @@ def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: i
 
 
 @inner
+def say_limits(links: Links, port: int, to: int, cycle: int, flight: int) -> bool:
+    """Send a flow-control packet if one is due and may be sent; tell whether it took the link (C3, C4)."""
+    is_free = links.regs[port, FREE_FROM] <= cycle
+    beside = goes_beside(links.far)
+    if not (is_free or beside):
+        return False
+    settle(links.returns, links.far, port, cycle)
+    if not fcp_due(links.far, port, cycle):
+        return False
+    say(links.far, port, to, cycle, flight)
+    return is_free and not beside
+
+
+@inner
+def may_say(links: Links, port: int, cycle: int) -> bool:
+    """Tell whether a flow-control packet may come to be due before the next period."""
+    if fcp_period(links.far) == 0:
+        return False
+    return are_under_way(links.returns, port) or fcp_due(links.far, port, cycle)
+
+
+@inner
 def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
     """Run one cycle of a free link; return the packet that starts, its lane in ``regs``, or -1 (S6, S7)."""
     regs, request = links.regs, links.queues.lanes[port]
     can = 0
     if request != 0:
-        _settle_far(links, port, cycle)
+        settle(links.returns, links.far, port, cycle)
+        hear(links.far, port, cycle)
         left = request
         while left != 0:
             lane = lowest(left)
             left &= left - 1
-            if fits(links.far, port, lane, links.blocks[port, lane]):
+            if still_fits(links.far, port, lane, links.blocks[port, lane]):
                 can |= 1 << lane
             else:
                 links.waited[port, lane] += 1
@@ -221,8 +202,8 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
     blocks = packets.field[packet, BLOCKS]
     if following != NOBODY:
         links.blocks[port, lane] = packets.field[following, BLOCKS]
-    take(links.far, port, lane, blocks)
-    links.peak[port, lane, OF_FAR] = max(links.peak[port, lane, OF_FAR], links.far.used[port, lane])
+    take_far(links.far, port, lane, blocks)
+    links.peak[port, lane, OF_FAR] = max(links.peak[port, lane, OF_FAR], taken(links.far, port, lane))
     _settle_buffer(links, port, cycle)
     flits = packets.field[packet, FLITS]
     regs[port, LANE_OUT], regs[port, SINCE], regs[port, FLITS_OUT] = lane, cycle, flits

@@ -28,8 +28,11 @@ LEVELS = SC_COUNT
 BATCHES = 20
 """Batches of the measured stretch, for the confidence of a mean."""
 
-_FINE_BITS = 5
-_BINS = 40 << _FINE_BITS
+FINE_BITS, FLOW_FINE_BITS = 5, 3
+"""Bins per power of two, as a power of two, of a service level's latencies and of a flow's."""
+
+_BINS = 40 << FINE_BITS
+_FLOW_BINS = 16 << FLOW_FINE_BITS
 (PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
 _TRACE_FIELDS = 11
 _PRIME, _FACTOR, _MASK = (1 << 31) - 1, 48271, (1 << 62) - 1
@@ -60,6 +63,8 @@ class Meters(NamedTuple):
     flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
         By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
         generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
+    flow_histogram : array of int32, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
+        Latencies of each flow: exact below 8, then 8 bins per power of two; the last holds all from 245,760 on.
     """
 
     window: NDArray[np.int64]
@@ -71,6 +76,7 @@ class Meters(NamedTuple):
     traced: NDArray[np.int64]
     flow_level: NDArray[np.int64]
     flow: NDArray[np.int64]
+    flow_histogram: NDArray[np.int32]
 
 
 (FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
@@ -96,15 +102,16 @@ def new_meters(
         np.array([first, end], np.int64), np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64),
         np.zeros((LEVELS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
         np.zeros(1, np.int64), places, np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
+        np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
     )  # fmt: skip
 
 
 @inner
-def _bin_of(latency: int) -> int:
+def _bin_of(latency: int, fine_bits: int) -> int:
     shift = 0
-    while latency >> shift >= 2 << _FINE_BITS:
+    while latency >> shift >= 2 << fine_bits:
         shift += 1
-    return (shift << _FINE_BITS) + (latency >> shift)
+    return (shift << fine_bits) + (latency >> shift)
 
 
 @inner
@@ -112,21 +119,24 @@ def _mixed(digest: int, part: int) -> int:
     return (digest * _FACTOR + int(part)) % _PRIME
 
 
-def latency_at(bin_number: int) -> int:
+def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
     """Return the least latency of a bin."""
-    shift = max(0, (bin_number >> _FINE_BITS) - 1)
-    return (bin_number - (shift << _FINE_BITS)) << shift
+    shift = max(0, (bin_number >> fine_bits) - 1)
+    return (bin_number - (shift << fine_bits)) << shift
 
 
 @inner
 def _count_flow(meters: Meters, packet: NDArray[np.int32], flits: int, latency: int) -> None:
-    flow = meters.flow[packet[SOURCE], packet[TARGET], meters.flow_level[packet[SL]]]
+    source, target, level = packet[SOURCE], packet[TARGET], meters.flow_level[packet[SL]]
+    flow = meters.flow[source, target, level]
     flow[FLOW_PACKETS] += 1
     flow[FLOW_FLITS] += flits
     if latency >= 0:
         flow[FLOW_TIMED] += 1
         flow[FLOW_LATENCY] += latency
         flow[FLOW_MOST] = max(flow[FLOW_MOST], latency)
+        place = min(_bin_of(latency, FLOW_FINE_BITS), meters.flow_histogram.shape[3] - 1)
+        meters.flow_histogram[source, target, level, place] += 1
 
 
 @inner
@@ -158,7 +168,7 @@ def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> Non
             number = (cycle - first) * BATCHES // (end - first)
             meters.batch[sl, number, 0] += 1
             meters.batch[sl, number, 1] += latency
-            meters.histogram[sl, _bin_of(latency)] += 1
+            meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1
         if meters.flow.size > 0:
             _count_flow(meters, packet, flits, cycle - born if born >= first else -1)
     if meters.traced[0] < len(meters.trace):

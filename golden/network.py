@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import lowest
+from vlane.golden.far_room import fcp_period
 from vlane.golden.inputs import ROUTED, local_port, switch_of
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import (
@@ -17,11 +18,12 @@ from vlane.golden.links import (
     LANE_OUT,
     SETTLED,
     Links,
+    may_say,
     queue_packet,
-    reserve,
-    returns_begin,
     room_for_largest,
+    say_limits,
     start_packet,
+    take_in,
 )  # fmt: skip
 from vlane.golden.meters import Meters, count_delivery, count_generation
 from vlane.golden.packets import (
@@ -52,12 +54,24 @@ from vlane.golden.packets import (
     schedule,
     spare,
 )  # fmt: skip
+from vlane.golden.returns import begin
 from vlane.golden.sources import Sources, advance, draw_packet
 from vlane.golden.switches import Switches, allocate, receive, store
 
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["DONE", "POOL_EMPTY", "STUCK", "TRACE_FULL", "Network", "Wiring", "run", "run_to", "waiting_flits"]
+__all__ = [
+    "DONE",
+    "POOL_EMPTY",
+    "STUCK",
+    "TRACE_FULL",
+    "Network",
+    "Wiring",
+    "nic_end",
+    "run",
+    "run_to",
+    "waiting_flits",
+]
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
@@ -70,20 +84,19 @@ class Wiring(NamedTuple):
     ----------
     far : array of int64, (sending ends,)
         Input port at the far end; -1 - n for NIC n; ``NOWHERE`` if there is no cable.
-    sender : array of int64, (switch ports,)
-        Sending end that an input hears.
-    feeder : array of int64, (NICs,)
-        Sending end that a NIC hears.
     flight : array of int64, (sending ends,)
         Cycles from one end to the other.
+    told, telling : array of int64, (receiving ends,)
+        Sending end that keeps count of a receiving end's room, and cycles until it hears of room that comes free:
+        the one at the far end, or, with flow-control packets, the one beside it, at once.
     nic_vl, nic_channel : array of uint8, (NICs, SLs)
         VL and channel of each SL at the NICs; channels are Omni-Path's.
     """
 
     far: NDArray[np.int64]
-    sender: NDArray[np.int64]
-    feeder: NDArray[np.int64]
     flight: NDArray[np.int64]
+    told: NDArray[np.int64]
+    telling: NDArray[np.int64]
     nic_vl: NDArray[np.uint8]
     nic_channel: NDArray[np.uint8]
 
@@ -143,6 +156,24 @@ def _wake(net: Network, port: int) -> None:
 
 
 @inner
+def nic_end(net: Network, nic: int) -> int:
+    """Return the number of a NIC's end."""
+    return len(net.switches.inputs.busy) + nic
+
+
+@inner
+def _come_free(
+    net: Network, packet: NDArray[np.int32], end: int, lane: int, cycle: int, since: int, ahead: int
+) -> None:
+    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
+    told = net.wiring.told[end]
+    since += net.wiring.telling[end]
+    begin(net.links.returns, net.links.far, told, cycle, since, lane, packet[FLITS], packet[BLOCKS], ahead)
+    if told == end:
+        _wake(net, told)
+
+
+@inner
 def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     """Make the packet that a class has due; it is the head of its application queue."""
     sources = net.sources
@@ -162,7 +193,7 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
 def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
     """Let a NIC take one packet, round robin over the classes, into its output buffer."""
     sources, links = net.sources, net.links
-    port = len(net.wiring.sender) + nic
+    port = nic_end(net, nic)
     classes = sources.due.shape[1]
     number = sources.last_class[nic]
     for _ in range(classes):
@@ -177,8 +208,7 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
             sources.last_class[nic] = number
             net.staged[nic, number] = NOBODY
             advance(sources, nic, number)
-            reserve(links, port, lane, packets.field[packet, BLOCKS])
-            schedule(packets, packet, cycle + 1, TO_OUTPUT, port)
+            take_in(links, packets, port, packet, cycle + 1)
             return
 
 
@@ -218,9 +248,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
         else:
             field = packets.field[packet]
             if place >= 0:
-                port = net.wiring.feeder[place]
-                since = cycle + net.wiring.flight[port] + 1
-                returns_begin(net.links, port, cycle, since, field[LANE], field[FLITS], field[BLOCKS], 0)
+                _come_free(net, field, nic_end(net, place), field[LANE], cycle, cycle + 1, 0)
                 count_delivery(net.meters, field, cycle + field[FLITS] - 1)
             free(packets, packet)
         packet = following
@@ -234,9 +262,7 @@ def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
         port, packet, lane = net.grants[index, 0], net.grants[index, 1], net.grants[index, 2]
         if port >= 0:
             field = packets.field[packet]
-            sender = net.wiring.sender[port]
-            since, ahead = cycle + 2 + net.wiring.flight[sender], cycle - field[ARRIVED]
-            returns_begin(net.links, sender, cycle, since, lane, field[FLITS], field[BLOCKS], ahead)
+            _come_free(net, field, port, lane, cycle, cycle + 2, cycle - field[ARRIVED])
     if count:
         net.clock[MOVED] = cycle
 
@@ -250,32 +276,43 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         member = lowest(left)
         left &= left - 1
         port = (group << net.switches.inputs.port_bits) + member
-        if links.regs[port, FREE_FROM] > cycle:
+        far = wiring.far[port]
+        to = far if far >= 0 else nic_end(net, -1 - far)
+        if say_limits(links, port, to, cycle, wiring.flight[port]) or links.regs[port, FREE_FROM] > cycle:
             continue
         packet = start_packet(links, packets, port, cycle)
         if packet == NOBODY:
-            if links.queues.lanes[port] == 0 and links.regs[port, SETTLED] != 0:
+            if links.queues.lanes[port] == 0 and links.regs[port, SETTLED] != 0 and not may_say(links, port, cycle):
                 net.awake[group] &= ~(1 << member)
             continue
         net.clock[MOVED] = cycle
         packets.field[packet, LANE] = links.regs[port, LANE_OUT]
-        far = wiring.far[port]
         if far >= 0:
             schedule(packets, packet, cycle + wiring.flight[port] + ROUTED, TO_INPUT, far)
         else:
             schedule(packets, packet, cycle + wiring.flight[port], TO_SINK, -1 - far)
 
 
+@inner
+def _wake_all(net: Network) -> None:
+    """Let every cabled end look whether it has anything to do."""
+    for end in range(len(net.wiring.far)):
+        if net.wiring.far[end] != NOWHERE:
+            _wake(net, end)
+
+
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
     """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
-    nics, switches = len(net.wiring.feeder), len(net.switches.inputs.waiting)
+    nics, switches, period = len(net.staged), len(net.switches.inputs.waiting), fcp_period(net.links.far)
     while net.clock[NOW] < end:
         cycle = net.clock[NOW]
         if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
             return POOL_EMPTY
         if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < nics:
             return TRACE_FULL
+        if period != 0 and cycle % period == 0:
+            _wake_all(net)
         _events(net, packets, cycle)
         for switch in range(switches):
             if net.switches.inputs.waiting[switch] != 0:

@@ -33,7 +33,7 @@ from vlane.golden.inputs import (
     switch_of,
 )  # fmt: skip
 from vlane.golden.kernel import inner
-from vlane.golden.links import Links, reserve, room_for_largest
+from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import (
     ARRIVED,
     BLOCKS,
@@ -43,7 +43,6 @@ from vlane.golden.packets import (
     NOBODY,
     OUTPUT,
     TO_CENTRE,
-    TO_OUTPUT,
     Packets,
     pop,
     push,
@@ -256,7 +255,7 @@ def allocate(
         choice[port] = lane
         to = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
         if to == DROPPED:
-            drop(inputs, packets, first + port, cycle, INNER_FLITS, grants, count)
+            drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
             count += 1
             continue
         if to // MPORT != port // MPORT:
@@ -308,7 +307,8 @@ def _grant_output(
     switches.last_candidate[to] = candidate
     if candidate < MPORT:
         port = to - local % MPORT + candidate
-        until = cross(inputs, packets, port, cycle, INNER_FLITS, grants, count)
+        lane = inputs.choice[local - local % MPORT + candidate]
+        until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
         switches.door[to, LOCAL] = until
     else:
         number = candidate - MPORT
@@ -318,10 +318,8 @@ def _grant_output(
         grants[count, 1] = _read(switches, packets, buffer, number % READERS, lane, cycle)
         until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % READERS, FREE_FROM]
     packet = grants[count, 1]
-    lane = packets.field[packet, LANE]
-    switches.written[to, lane] = until
-    reserve(links, to, lane, packets.field[packet, BLOCKS])
-    schedule(packets, packet, cycle + CROSSED, TO_OUTPUT, to)
+    switches.written[to, packets.field[packet, LANE]] = until
+    take_in(links, packets, to, packet, cycle + CROSSED)
 
 
 @inner
@@ -333,8 +331,9 @@ def _grant_centre(
     buffer = switch * switches.mports + mport
     candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
     centre.last_input[buffer] = candidate
-    port = (switch << inputs.port_bits) + MPORT * mport + candidate
-    until = cross(inputs, packets, port, cycle, INNER_FLITS, grants, count)
+    local = MPORT * mport + candidate
+    port, lane = (switch << inputs.port_bits) + local, inputs.choice[local]
+    until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
     packet = grants[count, 1]
     lane = packets.field[packet, LANE]
     start_writing(centre, buffer, lane, packets.field[packet, BLOCKS], cycle, until)

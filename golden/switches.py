@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden import fifo_switch, ib_switch, opa_switch
+from vlane.golden import fifo_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
 from vlane.golden.fifo_switch import FifoSwitches
 from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.inputs import Route, queue_routed
@@ -14,18 +14,27 @@ from vlane.golden.kernel import by_type, inner
 from vlane.golden.links import Links
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import CHANNEL, DLID, LANE, SL, Packets
+from vlane.golden.per_vl_switch import PerVLSwitches
 
 __all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "receive", "route", "store"]
 
-Switches = IBSwitches | FifoSwitches | OPASwitches
+Switches = IBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
+_INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
 
 
-@by_type({IBSwitches: ib_switch.route, FifoSwitches: ib_switch.route, OPASwitches: opa_switch.route})
+@by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # type: ignore[empty-body]
     """Look up a packet at an input that it reached on a lane."""
 
 
-@by_type({IBSwitches: ib_switch.allocate, FifoSwitches: fifo_switch.allocate, OPASwitches: opa_switch.allocate})
+@by_type(
+    {
+        IBSwitches: ib_switch.allocate,
+        FifoSwitches: fifo_switch.allocate,
+        PerVLSwitches: per_vl_switch.allocate,
+        OPASwitches: opa_switch.allocate,
+    }
+)
 def allocate(  # type: ignore[empty-body]
     switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
 ) -> int:
@@ -43,7 +52,7 @@ def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> Non
     """No packet of a switch without a centre comes here."""
 
 
-@by_type({IBSwitches: _no_centre, FifoSwitches: _no_centre, OPASwitches: opa_switch.store})
+@by_type({**dict.fromkeys(_INFINIBAND, _no_centre), OPASwitches: opa_switch.store})
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Let a packet wait in a central buffer, of switches that have any."""
 
@@ -58,7 +67,7 @@ def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG00
     return -1
 
 
-@by_type({IBSwitches: _never_between, FifoSwitches: _never_between, OPASwitches: opa_switch.buffer_between})
+@by_type({**dict.fromkeys(_INFINIBAND, _never_between), OPASwitches: opa_switch.buffer_between})
 def buffer_between(switches: Any, port: int, output: int) -> int:  # type: ignore[empty-body]
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from vlane.golden.limits import Limits
 from vlane.golden.links import OF_BUFFER, OF_FAR, SENT_FLITS, SENT_PACKETS
 from vlane.golden.meters import (
+    FLOW_FINE_BITS,
     FLOW_FLITS,
     FLOW_LATENCY,
     FLOW_MOST,
@@ -13,6 +16,7 @@ from vlane.golden.meters import (
     FLOW_PACKETS,
     FLOW_TIMED,
     Meters,
+    latency_at,
 )
 from vlane.golden.network import NOWHERE, Network
 from vlane.golden.routing import ChannelRoutes
@@ -50,11 +54,12 @@ def link_table(world: World, net: Network) -> pl.DataFrame:
 
     Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; cycles in which
     the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer, and of
-    the far one as the sender counts them.
+    the far one as the sender counts them; flow-control packets sent.
     """
     wiring, links = net.wiring, net.links
     ends = np.flatnonzero(wiring.far != NOWHERE)
     lanes = links.waited.shape[1]
+    fcps = links.far.fcps[ends] if isinstance(links.far, Limits) else np.zeros((len(ends), lanes), np.int64)
     names = [show_end(world.topology, int(end), net) for end in ends]
     far = [_far_name(world, net, int(wiring.far[end])) for end in ends]
     return pl.DataFrame(
@@ -68,6 +73,7 @@ def link_table(world: World, net: Network) -> pl.DataFrame:
             "waited_cycles": links.waited[ends].ravel(),
             "peak_output_blocks": links.peak[ends, :, OF_BUFFER].ravel(),
             "peak_far_blocks": links.peak[ends, :, OF_FAR].ravel(),
+            "fcps": fcps.ravel(),
         }
     )
 
@@ -84,6 +90,7 @@ def flow_table(net: Network) -> pl.DataFrame:
     rows = meters.flow[source, target, level]
     timed = rows[:, FLOW_TIMED]
     mean = np.divide(rows[:, FLOW_LATENCY], timed, out=np.full(len(rows), np.nan), where=timed > 0)
+    histogram = meters.flow_histogram[source, target, level]
     return pl.DataFrame(
         {
             "source": source,
@@ -93,6 +100,18 @@ def flow_table(net: Network) -> pl.DataFrame:
             "packets": rows[:, FLOW_PACKETS],
             "flits": rows[:, FLOW_FLITS],
             "latency_mean_cycles": pl.Series(mean, nan_to_null=True),
+            "latency_p50_cycles": _percentiles(histogram, 0.5),
+            "latency_p99_cycles": _percentiles(histogram, 0.99),
             "latency_max_cycles": rows[:, FLOW_MOST],
         }
+    )
+
+
+def _percentiles(histogram: NDArray[np.int32], share: float) -> pl.Series:
+    """Return for each row the latency that so large a share stays below, to a bin; null where there is none."""
+    counted = histogram.cumsum(axis=1)
+    bins = (counted >= share * counted[:, -1:]).argmax(axis=1)
+    latencies = [latency_at(int(number), FLOW_FINE_BITS) for number in bins]
+    return pl.Series(
+        [at if whole else None for at, whole in zip(latencies, counted[:, -1], strict=True)], dtype=pl.Int64
     )

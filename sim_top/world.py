@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import topology as topologies
-from vlane.golden.assembly import Buffers, PortSettings, assemble
+from vlane.golden.assembly import Buffers, Credits, PortSettings, assemble
 from vlane.golden.captured import Captured, from_fabric
 from vlane.golden.dependencies import find_cycle, follow_paths
 from vlane.golden.meters import new_meters
@@ -35,8 +35,8 @@ from vlane.units import blocks_of
 __all__ = ["World", "check_world", "make_network", "make_world", "show_end"]
 
 
-_MOST_FLOWS = 1 << 24
-"""Flows that are told apart, 48 bytes each."""
+_MOST_FLOWS = 1 << 22
+"""Flows that are told apart, 560 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class World:
         SL of each path; empty if the traffic's classes say it.
     replayed : array of int64, (packets, 5)
         Cycle, source, destination, SL and bytes of what is replayed.
+    levels : dict
+        Bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths.
     data_vls : int
         Lanes of every port.
     buffers : Buffers
@@ -73,6 +75,7 @@ class World:
     routes: Routes | ChannelRoutes
     path_sl: NDArray[np.uint8]
     replayed: NDArray[np.int64]
+    levels: dict[int | str, int]
     data_vls: int
     buffers: Buffers
     central: Buffers | None
@@ -107,8 +110,8 @@ def make_world(study: Study, base: Path) -> World:
     if study.switch.kind == "opa":
         central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
     return World(
-        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), replayed, lanes,
-        sizes, central, _settings(study, lanes, base, captured),
+        study, base, topology, routes, captured.path_sl if captured else np.zeros((0, 0), np.uint8), replayed, levels,
+        lanes, sizes, central, _settings(study, lanes, base, captured),
     )  # fmt: skip
 
 
@@ -207,10 +210,12 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
 
 
 def _buffers(study: Study, blocks: int, section: str, largest: tuple[int, ...]) -> Buffers:
-    lanes, room = len(largest), study.buffers
-    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, largest)
-    spare = blocks - sum(least)
-    most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(max(spare, 0) + each for each in least))
+    lanes, room, spare = len(largest), study.buffers, 0
+    parts = tuple(max(blocks // lanes, each) for each in largest)
+    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, parts if study.in_parts else largest)
+    if not study.in_parts:
+        spare = max(0, blocks - sum(least))
+    most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(spare + each for each in least))
     try:
         return Buffers(blocks, least, most, largest)
     except InputError as error:
@@ -307,8 +312,9 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,
-        allocation=study.switch.allocation, central=world.central, flight=study.link.flight_cycles, flit_bytes=flit,
-        patience=study.run.stuck_cycles,
+        allocation=study.switch.allocation, crossbar=study.switch.crossbar, central=world.central,
+        credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
+        flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
 
 
@@ -320,9 +326,8 @@ def _flow_levels(world: World) -> list[int]:
     InputError
         If they would take too much memory.
     """
-    named = _levels(world.study, world.replayed)
-    levels = {sl for sl in named if isinstance(sl, int)} | set(
-        map(int, np.unique(world.path_sl) if "path" in named else ())
+    levels = {sl for sl in world.levels if isinstance(sl, int)} | set(
+        map(int, np.unique(world.path_sl) if "path" in world.levels else ())
     )
     flows = len(world.topology.hosts) ** 2 * len(levels)
     if flows > _MOST_FLOWS:
@@ -339,9 +344,8 @@ def check_world(world: World) -> NDArray[np.int64]:
         Naming a path that does not arrive, or the circle.
     """
     net = make_network(world, load=world.study.run.loads[0], seed=1)
-    levels = _levels(world.study, world.replayed)
-    sls = np.array(sorted(sl for sl in levels if isinstance(sl, int)), np.int64)
-    path_sl = world.path_sl if "path" in levels else world.path_sl[:0, :0]
+    sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
+    path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)
     if paths.lost[0]:
         first = f"from host {paths.lost[1]} to LID {paths.lost[2]}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import network
-from vlane.golden.assembly import Buffers, PortSettings, assemble
+from vlane.golden.assembly import Buffers, Credits, PortSettings, assemble
 from vlane.golden.meters import new_meters
 from vlane.golden.network import Network
 from vlane.golden.packets import new_packets
@@ -38,6 +38,10 @@ def made(
     minimum: int | None = None,
     settings: PortSettings | None = None,
     allocation: str = "turns",
+    crossbar: str = "multiplexed",
+    credit: str = "returns",
+    fcp_blocks: int | None = None,
+    fcp_period: int = 1024,
     central: int | None = None,
     flight: int = 1,
     flit_bytes: int = 64,
@@ -58,7 +62,8 @@ def made(
         topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
         new_meters(first=warm_up, end=cycles, trace_rows=0 if rows is None else len(rows) + nics + 1),
-        allocation=allocation, central=_shared(central, least, lanes, largest) if central else None,
+        allocation=allocation, crossbar=crossbar, credit=Credits(credit, fcp_blocks, fcp_period),
+        central=_shared(central, least, lanes, largest) if central else None,
         flight=flight, flit_bytes=flit_bytes, patience=patience,
     )  # fmt: skip
 

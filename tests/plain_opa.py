@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.plain_network import Delivery, Egress, Flit, Input, Packet, PlainNetwork, Room, Serve, Sizes, Tables
+from tests.plain_link import Egress, Flit, Packet, Room, Serve, Sizes
+from tests.plain_network import Input, PlainNetwork, Tables
 
-__all__ = ["ChannelTables", "Delivery", "Packet", "PlainOPANetwork", "Serve", "Sizes"]
+__all__ = ["ChannelTables", "PlainOPANetwork"]
 
 MPORT, LINKS, READ_PORTS, WIDTH = 4, 2, 2, 3
 NO_PORT, SC15, CHANNELS = 255, 15, 32
@@ -237,8 +238,7 @@ class OPASwitch:
             room = wish.reader.central.room
             room.change(wish.lane, -room.sizes.freed_by(flit))
         else:
-            assert wish.reader.feeder is not None
-            wish.reader.feeder.give_back(now, wish.lane, flit)
+            wish.reader.give_back(now, wish.lane, flit)
         if wish.target is None:
             return
         queue = wish.target.buffer[wish.out_lane]
@@ -268,7 +268,8 @@ class OPASwitch:
 
     def _check_bounds(self) -> None:
         """Check that every buffer holds no more than its room counts, and every room no more than there is."""
-        stores = [(it.feeder.far_room, it.buffer) for it in self.inputs if it.feeder is not None]
+        stores = [(it.room, it.buffer) for it in self.inputs]
+        stores += [(it.egress.peer.far_room, it.buffer) for it in self.inputs if it.egress.peer is not None]
         stores += [(it.room, it.buffer) for it in self.outputs]
         stores += [(it.room, it.buffer) for it in self.centrals]
         for room, buffer in stores:

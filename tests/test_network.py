@@ -120,16 +120,23 @@ def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, see
     ],
     ids=["tree", "valiant", "torus", "irregular"],
 )
-@pytest.mark.parametrize("allocation", ["turns", "fifo"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"allocation": "turns"},
+        {"allocation": "fifo"},
+        {"crossbar": "per_vl", "minimum": 12},
+        {"credit": "fcp", "fcp_period": 100, "minimum": 12},
+        {"crossbar": "per_vl", "credit": "sideband", "minimum": 12},
+    ],
+    ids=["turns", "fifo", "per_vl", "fcp", "per_vl_sideband"],
+)
 def test_every_packet_arrives_once_and_in_order(
-    topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int, allocation: str
+    topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int, how: dict[str, Any]
 ) -> None:
     """Overload, tight buffers: nothing is lost, doubled or overtaken within (source, destination, SL, DLID)."""
     trace = random_trace(topology, packets=4000, cycles=2000, sls=sls, seed=1)
-    net = made(
-        topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes,
-        allocation=allocation,
-    )  # fmt: skip
+    net = made(topology, route(topology), lanes=lanes, trace=trace, cycles=60_000, largest=8, blocks=12 * lanes, **how)
 
     deliveries = replayed(net, 60_000)
 
@@ -260,7 +267,12 @@ def small_digest() -> int:
     classes = [TrafficClass(sl, 0.25, 64, 300, burst=1 + sl) for sl in range(2)]
     net = made(topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=400, largest=5, blocks=30)
     assert run_to(net, 400)[0] == DONE
-    return int(net.meters.digest[0])
+    apart = made(
+        topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=400, largest=5, blocks=32, minimum=8,
+        crossbar="per_vl", credit="fcp", fcp_period=50,
+    )  # fmt: skip
+    assert run_to(apart, 400)[0] == DONE
+    return int(net.meters.digest[0] ^ apart.meters.digest[0] << 1)
 
 
 _STEPS: dict[str, tuple[dict[str, Any], list[tuple[int, int, int, int]]]] = {

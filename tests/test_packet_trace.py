@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from pathlib import Path
@@ -81,13 +82,16 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
         assert (header.dlid, header.slid) == (row["dlid"], row["source"] + 1)
         assert header.pktlen == max(0, (row["bytes"] - 2) // 4)
     flows = {row[:3]: row[3:] for row in tables["flows"].rows()}
-    for (host, to, sl), (offered, packets, flits, mean, most) in flows.items():
+    for (host, to, sl), (offered, packets, flits, mean, p50, p99, most) in flows.items():
         mine = tables["trace"].filter(
             (pl.col("source") == host) & (pl.col("target") == to) & (pl.col("sl") == sl)
         )  # fmt: skip
         latency = mine["delivered_cycle"] - mine["generated_cycle"]
         assert (offered, packets, flits) == (mine["flits"].sum(), len(mine), mine["flits"].sum())
         assert mean == pytest.approx(latency.mean())
+        for share, told in ((0.5, p50), (0.99, p99)):
+            exact = latency.sort()[math.ceil(share * len(mine)) - 1]
+            assert told <= exact < told + max(1, told / 8), (share, told, exact)
         assert most == latency.max()
     links = tables["links"]
     last = links.filter(pl.col("to").str.starts_with("host"))

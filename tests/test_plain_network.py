@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,8 +15,12 @@ from vlane.golden.schedulers import new_scheduler
 from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed
-from tests.plain_network import Packet, PlainNetwork, Serve, Sizes, Tables
+from tests.plain_credits import Credits
+from tests.plain_fifo import FifoSwitch
+from tests.plain_link import Packet, Serve, Sizes
+from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
+from tests.plain_per_vl import PerVLSwitch
 from vlane.lft import UNASSIGNED
 
 _WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
@@ -26,6 +31,44 @@ _WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
     "irregular": (irregular(5, ports=5, hosts=2, seed=4), lambda topology: up_down(topology, IDENTITY), 1),
 }
 _CYCLES = 2500
+
+
+class How(NamedTuple):
+    """How switches allocate and credits return, as ``made`` is told."""
+
+    allocation: str = "turns"
+    crossbar: str = "multiplexed"
+    credit: str = "returns"
+    fcp_blocks: int | None = None
+    fcp_period: int = 1024
+
+    def __str__(self) -> str:
+        """Return what is not the default, the name of a scenario."""
+        return "+".join(f"{name}={value}" for name, value in self.chosen.items()) or "turns"
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What is not the default."""
+        return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
+
+    @property
+    def needs_partitions(self) -> bool:
+        """Whether buffers must be static partitions."""
+        return self.crossbar == "per_vl" or self.credit != "returns"
+
+    @property
+    def switch(self) -> type[Switch]:
+        """The plain switch."""
+        if self.crossbar == "per_vl":
+            return PerVLSwitch
+        return FifoSwitch if self.allocation == "fifo" else Switch
+
+    @property
+    def plain_credits(self) -> Credits | None:
+        """The plain network's credits."""
+        if self.credit == "returns":
+            return None
+        return Credits(self.credit == "sideband", self.fcp_blocks or 0, self.fcp_period)
 
 
 def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
@@ -81,38 +124,59 @@ def _packets(trace: list[tuple[int, ...]], routes: Routes | ChannelRoutes, flit_
     ]
 
 
+_QUICK: list[tuple[How, str, int, int, float]] = [
+    (How(), "rr", 64, 1, 0.6),
+    (How(), "rr", 16, 5, 0.3),
+    (How("fifo"), "rr", 64, 1, 0.6),
+    (How("fifo"), "rr", 16, 5, 0.3),
+    (How(crossbar="per_vl"), "rr", 64, 1, 0.6),
+    (How(crossbar="per_vl"), "rr", 16, 5, 0.3),
+    (How(credit="fcp", fcp_blocks=1, fcp_period=50), "rr", 64, 2, 0.6),
+    (How(credit="fcp", fcp_period=7), "rr", 16, 1, 0.3),
+    (How(credit="sideband", fcp_period=3), "rr", 64, 1, 0.6),
+    (How(crossbar="per_vl", credit="fcp", fcp_blocks=3, fcp_period=50), "rr", 16, 7, 0.3),
+]
+_SLOW: list[tuple[How, str, int, int, float]] = [
+    (How(), "drr", 64, 2, 0.9),
+    (How(), "dtable", 64, 1, 1.2),
+    (How(), "dtable", 8, 3, 0.2),
+    (How("fifo"), "dtable", 64, 2, 1.2),
+    (How(crossbar="per_vl"), "dtable", 64, 2, 0.9),
+    (How(crossbar="per_vl"), "dtable", 64, 1, 1.2),
+    (How(crossbar="per_vl"), "dtable", 8, 3, 0.2),
+    (How(credit="fcp", fcp_blocks=1), "rr", 64, 4, 0.9),
+    (How(credit="fcp", fcp_blocks=1, fcp_period=5), "rr", 8, 7, 0.2),
+    (How("fifo", credit="fcp", fcp_period=50), "rr", 64, 2, 1.2),
+    (How("fifo", credit="sideband", fcp_blocks=2, fcp_period=7), "rr", 16, 6, 0.3),
+    (How(crossbar="per_vl", credit="fcp", fcp_period=7), "rr", 64, 1, 1.2),
+    (How(crossbar="per_vl", credit="sideband", fcp_blocks=1), "rr", 8, 3, 0.2),
+]
+
+
 @pytest.mark.parametrize("world", _WORLDS)
 @pytest.mark.parametrize(
-    ("allocation", "scheduler", "flit_bytes", "flight", "load"),
-    [
-        ("turns", "rr", 64, 1, 0.6),
-        ("turns", "rr", 16, 5, 0.3),
-        ("fifo", "rr", 64, 1, 0.6),
-        ("fifo", "rr", 16, 5, 0.3),
-        pytest.param("turns", "drr", 64, 2, 0.9, marks=pytest.mark.slow),
-        pytest.param("turns", "dtable", 64, 1, 1.2, marks=pytest.mark.slow),
-        pytest.param("turns", "dtable", 8, 3, 0.2, marks=pytest.mark.slow),
-        pytest.param("fifo", "dtable", 64, 2, 1.2, marks=pytest.mark.slow),
-    ],
+    ("how", "scheduler", "flit_bytes", "flight", "load"),
+    [*_QUICK, *(pytest.param(*scenario, marks=pytest.mark.slow) for scenario in _SLOW)],
+    ids=str,
 )
 def test_every_delivery_is_that_of_the_plain_network(
-    world: str, allocation: str, scheduler: str, flit_bytes: int, flight: int, load: float
+    world: str, how: How, scheduler: str, flit_bytes: int, flight: int, load: float
 ) -> None:
     """Random packets, overload, buffers from tight to roomy, some destinations and levels that drop."""
     topology, route, lanes = _WORLDS[world]
-    seed = sum(map(ord, f"{world}{scheduler}{flit_bytes}"))
+    seed = sum(map(ord, f"{world}{scheduler}{flit_bytes}{how if how.needs_partitions else ''}"))
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
     routes = route(topology)
     if source.random() < 0.5:
         routes.lft[source.randrange(topology.switches), source.randrange(1, routes.lft.shape[1])] = UNASSIGNED
     settings = _settings(scheduler, lanes, source)
-    minimum = source.choice((8, 8, 14))
-    blocks = minimum * lanes + source.choice((0, 5, 40))
+    minimum = source.choice((8, 8, 13, 24, 40) if how.needs_partitions else (8, 8, 14))
+    blocks = minimum * lanes + (0 if how.needs_partitions else source.choice((0, 5, 40)))
     sls = range(lanes // 2) if routes.by_lane else range(lanes)
     trace = _trace(topology, sls, source, load)
     net = made(
         topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=8, blocks=blocks, minimum=minimum,
-        settings=settings, flight=flight, flit_bytes=flit_bytes, allocation=allocation,
+        settings=settings, flight=flight, flit_bytes=flit_bytes, **how.chosen,
     )  # fmt: skip
     most = blocks - minimum * (lanes - 1)
     sizes = Sizes(blocks, (minimum,) * lanes, (most,) * lanes, (8,) * lanes, 64 // flit_bytes)
@@ -121,10 +185,11 @@ def test_every_delivery_is_that_of_the_plain_network(
     packets = _packets(trace, routes, flit_bytes)
     tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
     plain = PlainNetwork(
-        topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight, allocation
-    )
+        topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight,
+        how.switch, how.plain_credits,
+    )  # fmt: skip
 
-    assert len(got) > 200
+    assert len(got) > 150
     assert got == plain.run(_CYCLES)
 
 

@@ -151,6 +151,38 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             '[switch]\nkind = "opa"\nallocation = "fifo"\n[buffers]',
             ["switch.allocation", "turns", "fifo"],
         ),
+        (
+            "[buffers]",
+            '[switch]\nallocation = "fifo"\ncrossbar = "per_vl"\n[buffers]',
+            ["switch.allocation", "turns with switch.crossbar per_vl", "fifo"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\ncrossbar = "per_vl"\n[buffers]',
+            ["switch.crossbar", "multiplexed", "per_vl"],
+        ),
+        ("[buffers]", "[link]\nfcp_blocks = 2\n[buffers]", ["link.fcp_blocks", "left out", "given"]),
+        (
+            "[buffers]",
+            '[link]\ncredits = "fcp"\nfcp_period_cycles = 2\n[buffers]',
+            ["fcp_period_cycles", "more than 2", "not 2"],
+        ),
+        ("[buffers]", '[link]\ncredits = "absolute"\n[buffers]', ["link.credits", "'returns', 'fcp' or", "absolute"]),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\n[link]\ncredits = "fcp"\n[buffers]',
+            ["link.credits", "left out with switch.kind opa", "given"],
+        ),
+        (
+            "[buffers]\nblocks = 64",
+            '[link]\ncredits = "fcp"\n[buffers]\nblocks = 5000',
+            ["minimum_blocks of VL 0", "at most 2048", "2500"],
+        ),
+        (
+            "[buffers]\nblocks = 64",
+            '[link]\ncredits = "fcp"\n[buffers]\nblocks = 64\nminimum_blocks = 20\nmaximum_blocks = 30',
+            ["maximum_blocks of VL 0", "its minimum, 20", "30"],
+        ),
         ("[buffers]", "[switch]\ncentral_blocks = 9\n[buffers]", ["switch.central_blocks", "left out", "given"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 8\n[buffers]', ["switch.central", "at least 9", "8"]),
         (

@@ -12,10 +12,10 @@ from vlane.errors import InputError
 from vlane.sc import SC_COUNT
 from vlane.units import MAX_PACKET_BYTES
 
-__all__ = ["TRACE_COLUMNS", "read_packet_trace"]
+__all__ = ["read_packet_trace"]
 
 _MOST_CYCLE = 1 << 30
-TRACE_COLUMNS = {
+_COLUMNS = {
     "cycle": (0, _MOST_CYCLE),
     "source": (0, 1 << 16),
     "destination": (0, 1 << 16),
@@ -34,11 +34,11 @@ def read_packet_trace(path: Path) -> NDArray[np.int64]:
         If the file cannot be read, a column is missing or holds anything but whole numbers in its range.
     """
     frame = _frame(path)
-    missing = [name for name in TRACE_COLUMNS if name not in frame.columns]
+    missing = [name for name in _COLUMNS if name not in frame.columns]
     if missing:
-        raise InputError("columns", f"{', '.join(TRACE_COLUMNS)}", ", ".join(frame.columns), source=str(path))
-    rows = np.zeros((len(frame), len(TRACE_COLUMNS)), np.int64)
-    for place, (name, (least, most)) in enumerate(TRACE_COLUMNS.items()):
+        raise InputError("columns", f"{', '.join(_COLUMNS)}", ", ".join(frame.columns), source=str(path))
+    rows = np.zeros((len(frame), len(_COLUMNS)), np.int64)
+    for place, (name, (least, most)) in enumerate(_COLUMNS.items()):
         column = frame[name]
         whole = column.cast(pl.Int64, strict=False)
         is_wrong = whole.is_null() | (whole < least) | (whole > most)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
+from vlane.fcp import CREDIT_CAP
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.textfile import toml_document
@@ -94,6 +95,7 @@ class SwitchKind(_Section):
 
     kind: Literal["ib", "opa"] = "ib"
     allocation: Literal["turns", "fifo"] = "turns"
+    crossbar: Literal["multiplexed", "per_vl"] = "multiplexed"
     central_blocks: int | None = Field(None, ge=1, le=1 << 20)
 
 
@@ -106,6 +108,9 @@ class Link(_Section):
     vl_of_sl: _Row16 | None = None
     sc_of_sl: _Row32 | None = None
     vl_of_sc: _Row32 | None = None
+    credits: Literal["returns", "fcp", "sideband"] = "returns"
+    fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
+    fcp_period_cycles: int = Field(1024, ge=2, le=1 << 24)
     bytes_per_second: float = Field(12.5e9, gt=0)
 
     @property
@@ -215,12 +220,24 @@ class Study(_Section):
             self._check_ib()
         return self
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether each VL must have its own part of a buffer."""
+        return self.switch.crossbar == "per_vl" or self.link.credits != "returns"
+
     def _check_ib(self) -> None:
         for field in ("sc_of_sl", "vl_of_sc"):
             if getattr(self.link, field) is not None:
                 raise ValueError(f"link.{field} must be left out with switch.kind ib, not given")
         if self.switch.central_blocks is not None:
             raise ValueError("switch.central_blocks must be left out with switch.kind ib, not given")
+        if self.switch.crossbar == "per_vl" and self.switch.allocation != "turns":
+            raise ValueError(
+                f"switch.allocation must be turns with switch.crossbar per_vl, not {self.switch.allocation}"
+            )
+        for field in ("fcp_blocks", "fcp_period_cycles"):
+            if field in self.link.model_fields_set and self.link.credits == "returns":
+                raise ValueError(f"link.{field} must be left out with link.credits returns, not given")
         if self.link.data_vls is not None and self.link.data_vls > MAX_DATA_VLS:
             raise ValueError(f"link.data_vls must be 1 to {MAX_DATA_VLS} with switch.kind ib, not {self.link.data_vls}")
         for number, each in enumerate(self.traffic):
@@ -230,6 +247,11 @@ class Study(_Section):
     def _check_opa(self) -> None:
         if self.switch.allocation != "turns":
             raise ValueError(f"switch.allocation must be turns with switch.kind opa, not {self.switch.allocation}")
+        if self.switch.crossbar != "multiplexed":
+            raise ValueError(f"switch.crossbar must be multiplexed with switch.kind opa, not {self.switch.crossbar}")
+        for field in ("credits", "fcp_blocks", "fcp_period_cycles"):
+            if field in self.link.model_fields_set:
+                raise ValueError(f"link.{field} must be left out with switch.kind opa, not given")
         if self.link.vl_of_sl is not None:
             raise ValueError("link.vl_of_sl must be left out with switch.kind opa, not given")
         if self.network.topology == "fabric":

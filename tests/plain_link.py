@@ -1,0 +1,174 @@
+"""What plain switches and NICs are joined by: packets and flits, rooms, egresses and their links, room that returns.
+
+Written from ``docs/ib_switch.md`` (Room, S6 to S9) alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Egress", "Flit", "Packet", "Room", "Serve", "Sizes", "round_robin"]
+
+Serve = Callable[[int, int, list[int]], int]
+"""One cycle of an egress scheduler, its link free: (requests, fits, sizes of heads) to the lane that starts or -1."""
+
+
+@dataclass(eq=False)
+class Packet:
+    """A packet; ``queue`` is the application queue (traffic class) that it waits in at its source."""
+
+    source: int
+    target: int
+    dlid: int
+    sl: int
+    blocks: int
+    flits: int
+    generated: int
+    queue: int = 0
+    switches: int = 0
+
+
+class Flit(NamedTuple):
+    """One flit of a packet."""
+
+    packet: Packet
+    place: int
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the packet ends with it."""
+        return self.place == self.packet.flits - 1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of every buffer: blocks, minimum and maximum per lane; the largest packet per lane; flits of a block."""
+
+    blocks: int
+    minimum: tuple[int, ...]
+    maximum: tuple[int, ...]
+    largest: tuple[int, ...]
+    flits_per_block: int = 1
+
+    @property
+    def lanes(self) -> int:
+        """How many there are."""
+        return len(self.largest)
+
+    @property
+    def are_static(self) -> bool:
+        """Whether every lane has a partition of its own, and nothing is shared."""
+        return self.minimum == self.maximum
+
+    def taken_by(self, flit: Flit) -> int:
+        """Return the blocks that are taken when this flit has come: one with the first flit of a block."""
+        return int(flit.place % self.flits_per_block == 0)
+
+    def freed_by(self, flit: Flit) -> int:
+        """Return the blocks that are free when this flit has left: one with the last flit of a block."""
+        return int(flit.is_last or (flit.place + 1) % self.flits_per_block == 0)
+
+
+def round_robin(last: int, count: int) -> Iterator[int]:
+    """Yield so many numbers in round-robin order, ``last`` as the last."""
+    return ((last + 1 + step) % count for step in range(count))
+
+
+class Room:
+    """Blocks taken of one buffer, by lane: a guaranteed minimum each, beyond it what the minima leave, to a maximum."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.used = [0] * sizes.lanes
+
+    def fits(self, lane: int, blocks: int) -> bool:
+        """Tell whether so many more blocks fit."""
+        after = self.used.copy()
+        after[lane] += blocks
+        beyond = sum(max(0, used - least) for used, least in zip(after, self.sizes.minimum, strict=True))
+        return after[lane] <= self.sizes.maximum[lane] and beyond <= self.sizes.blocks - sum(self.sizes.minimum)
+
+    def change(self, lane: int, blocks: int) -> None:
+        """Take blocks, or give them back if negative."""
+        self.used[lane] += blocks
+        assert 0 <= self.used[lane] <= self.sizes.maximum[lane], "a room beyond its bounds"
+
+
+class Egress:
+    """The sending side of a port, of a switch or a NIC: output buffer, scheduler and link (S6, S7, S9).
+
+    ``peer`` is the one at the other end of the cable, if there is a cable; ``receive`` is where flits arrive there.
+    """
+
+    def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:
+        self.sizes, self.flight, self.serve = sizes, flight, serve
+        self.room, self.far_room = Room(sizes), Room(sizes)
+        self.buffer: list[deque[Flit]] = [deque() for _ in range(sizes.lanes)]
+        self.sending: int | None = None
+        self.link: deque[tuple[int, int, Flit]] = deque()
+        self.returns: deque[tuple[int, int, int]] = deque()
+        self.peer: Egress | None = None
+        self.receive: Callable[[int, int, Flit], None] | None = None
+
+    def join(self, peer: Egress, receive: Callable[[int, int, Flit], None]) -> None:
+        """Lead the cable to another one, and its flits to what is beside that."""
+        self.peer, self.receive = peer, receive
+
+    def write(self, lane: int, flit: Flit) -> None:
+        """Write a flit to the output buffer, behind the one before it of its packet."""
+        queue = self.buffer[lane]
+        if queue:
+            before = queue[-1]
+            assert before.is_last if flit.place == 0 else before == Flit(flit.packet, flit.place - 1), "flits mixed"
+        queue.append(flit)
+
+    def begin(self, now: int) -> None:
+        """Begin a cycle: count the room that has come back on the reverse lane."""
+        while self.returns and self.returns[0][0] <= now:
+            _, lane, blocks = self.returns.popleft()
+            self.far_room.change(lane, -blocks)
+
+    def give_back(self, now: int, lane: int, flit: Flit) -> None:
+        """Send the room of a flit that left the input buffer of this port to the other end (S8, N3)."""
+        assert self.peer is not None
+        self.peer.returns.append((now + self.flight + 1, lane, self.sizes.freed_by(flit)))
+
+    def fits(self, lane: int, blocks: int) -> bool:
+        """Tell whether the next node has room for a packet (S6)."""
+        return self.far_room.fits(lane, blocks)
+
+    def decide(self) -> int | None:
+        """Return the lane whose packet starts, stepping the scheduler if the link is free."""
+        if self.sending is not None or self.peer is None:
+            return None
+        request, fits, blocks = 0, 0, [0] * self.sizes.lanes
+        for lane, flits in enumerate(self.buffer):
+            if flits:
+                head = flits[0]
+                assert head.place == 0, "a free link and a packet that was begun"
+                blocks[lane] = head.packet.blocks
+                request |= 1 << lane
+                fits |= self.fits(lane, head.packet.blocks) << lane
+        lane = self.serve(request, fits, blocks)
+        return lane if lane >= 0 else None
+
+    def start(self, lane: int) -> None:
+        """Let the packet at the head of a lane hold the link; its room at the next node is taken."""
+        self.sending = lane
+        self.far_room.change(lane, self.buffer[lane][0].packet.blocks)
+
+    def move(self, now: int) -> None:
+        """Send one flit and deliver the flit that arrives."""
+        if self.sending is not None:
+            lane = self.sending
+            flit = self.buffer[lane].popleft()
+            self.link.append((now + self.flight, lane, flit))
+            self.room.change(lane, -self.sizes.freed_by(flit))
+            self.sending = None if flit.is_last else lane
+        if self.link and self.link[0][0] == now:
+            _, lane, flit = self.link.popleft()
+            assert self.receive is not None
+            self.receive(now, lane, flit)
