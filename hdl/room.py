@@ -1,0 +1,92 @@
+"""Room of a buffer that lanes share, as whoever sends to it keeps count."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.egress import BLOCKS_SHAPE
+from vlane.hdl.parameters import check_range
+
+__all__ = ["Room"]
+
+_MAX_VLS = 32
+_MAX_BLOCKS = 2048
+
+
+class Room(wiring.Component):
+    """Blocks taken of a far buffer: a minimum and a maximum per lane (``docs/ib_switch.md``, Room).
+
+    Latency 0 for ``fits``; what is taken or given back counts from the next cycle on. Reset: nothing is taken.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes, 1 to 32.
+    blocks : int
+        Of the buffer, 1 to 2048.
+    minimum, maximum : int
+        Blocks that each lane is guaranteed, and the most it may take.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(7, vls))
+        Sizes of the head packets.
+    fits : Out(vls)
+        There is room for all of it.
+    take : In(vls)
+        Lane whose packet starts, one bit. Only one that fits may.
+    take_blocks : In(7)
+        Its size.
+    give : In(vls)
+        Lane of which a block comes back, one bit; a lane that has taken none gets none.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    latency = 0
+
+    def __init__(self, *, vls: int, blocks: int, minimum: int, maximum: int) -> None:
+        check_range("vls", vls, 1, _MAX_VLS)
+        check_range("blocks", blocks, 1, _MAX_BLOCKS)
+        check_range("minimum", minimum, 0, blocks // vls)
+        check_range("maximum", maximum, max(1, minimum), blocks - (vls - 1) * minimum)
+        self.vls, self.whole, self.minimum, self.maximum = vls, blocks, minimum, maximum
+        super().__init__(
+            {
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, vls)),
+                "fits": Out(vls),
+                "take": In(vls),
+                "take_blocks": In(BLOCKS_SHAPE),
+                "give": In(vls),
+            }
+        )
+        self.used = [Signal(range(blocks + 1), name=f"used_{vl}") for vl in range(vls)]
+        self.beyond = Signal(range(blocks + 1))
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        pool = self.whole - self.vls * self.minimum
+        changes = []
+        for vl, used in enumerate(self.used):
+            after = Signal(range(self.whole + 128), name=f"after_{vl}")
+            grown = Signal(range(self.whole + 128), name=f"grown_{vl}")
+            following = Signal(range(self.whole + 1), name=f"following_{vl}")
+            m.d.comb += [
+                after.eq(used + self.blocks[vl]),
+                grown.eq(self._beyond(after) - self._beyond(used)),
+                self.fits[vl].eq((after <= self.maximum) & (self.beyond + grown <= pool)),
+                following.eq(used + Mux(self.take[vl], self.take_blocks, 0) - (self.give[vl] & used.any())),
+            ]
+            m.d.sync += used.eq(following)
+            changes.append(self._beyond(following))
+        m.d.sync += self.beyond.eq(sum(changes))
+        return m
+
+    def _beyond(self, blocks: Signal) -> Signal:
+        return Mux(blocks > self.minimum, blocks - self.minimum, 0)

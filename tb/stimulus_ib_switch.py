@@ -1,0 +1,203 @@
+"""Stimulus of the InfiniBand switch: tables and schedulers, phase by phase, from reset."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from vlane.golden.ib_switch import new_ib_switches
+from vlane.golden.links import new_links
+from vlane.golden.packets import new_packets
+from vlane.golden.random_bits import seeded
+from vlane.golden.returns import new_returns
+from vlane.golden.room import Rooms, new_rooms
+from vlane.golden.schedulers import Write, new_bank, new_scheduler
+from vlane.golden.vl_tables import VLTables
+from vlane.tb.model import Words
+from vlane.tb.packing import elements
+from vlane.tb.phases_ib_switch import SwitchPhase, switch_phases
+from vlane.tb.rows_ib_switch import CLOCK, RING, RULES, STARTS, Surroundings, apply_write, fill_rows
+from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
+
+from vlane.lft import UNASSIGNED
+from vlane.sl2vl import SL_COUNT
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["SwitchTraffic", "qualified"]
+
+_WORD_BITS = 64
+_SENDING, _SHOWN, _WRITTEN = 5, 5, 4
+_TURNS = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
+_GOLDEN: dict[str, dict[str, Any]] = {
+    "rr": {"requesters": 0},
+    "drr": _TURNS,
+    "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
+    "dtable": {**_TURNS, "form": "free"},
+    "vlarb": {},
+}
+"""Parameters of golden's schedulers that the switch does not choose."""
+
+
+def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
+    """Return a table in which every lane is served."""
+    if name == "rr":
+        return []
+    if name == "vlarb":
+        low = [(1, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
+        high = [(0, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(entries // 2)]
+        return [*low, *high, (2, 0, 0, source.choice((0, 1, 3, 255)))]
+    if name == "dtable":
+        return [(0, entry, entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
+    return [(0, lane, 0, source.randrange(1, 60)) for lane in range(lanes)]
+
+
+class SwitchTraffic(Stimulus):
+    """Golden's switch and its neighbours.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SwitchPhase
+        Run in order, each from reset.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SwitchPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, RULES)
+        self._parameters, self._inputs = dict(parameters), inputs
+        self._bits, self._source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+        ports = parameters["ports"]
+        self._words = parameters["data_bits"] // _WORD_BITS
+        flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", self._words)]
+        returns = ("valid", "vl")
+        self._ins = elements(
+            inputs,
+            [("rst", 1)]
+            + [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+            + [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
+            + [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
+            + [(f"sl2vl__{name}", 1) for name in ("enable", "every_input", "input", "output", "row")],
+        )
+        self._outs = elements(
+            outputs,
+            [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+            + [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
+            + [("dropped", ports)],
+        )
+        self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
+        self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
+        self._started = 0
+        self._around = self._surroundings([])
+        self._boot: list[dict[str, int]] = []
+        self.applicable = frozenset(rule.name for rule in RULES)
+
+    @property
+    def decisions(self) -> int:
+        """Packets that entered links so far."""
+        return self._started + int(self._around.regs[STARTS])
+
+    def _surroundings(self, writes: list[Write]) -> Surroundings:
+        """Return golden after reset, with the tables that the memories hold."""
+        given = self._parameters
+        ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
+        settings = {**_GOLDEN[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
+        lft = np.where((self._lft > 0) & (self._lft <= ports), self._lft - 1, UNASSIGNED).astype(np.uint8)
+        lft[0] = UNASSIGNED
+        switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
+        ends = len(switches.inputs.busy)
+        far = self._rooms(ends)
+        bank = new_bank(new_scheduler(name, data_vls=lanes, writes=writes, **settings), ends)
+        links = new_links(
+            buffer=self._rooms(ends), far=far, bank=bank,
+            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=1),
+            largest=(given["largest"],) * lanes,
+        )  # fmt: skip
+        pool = ports * (2 * given["blocks"] + 4)
+        return Surroundings(
+            switches, links, far, new_packets(pool), self._lft, self._rooms(ports), self._rooms(ports),
+            np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
+            np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING), np.int64),
+            np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 2), np.int64),
+            np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((ports, 3), np.int64),
+            np.zeros(3, np.int64),
+        )  # fmt: skip
+
+    def _rooms(self, buffers: int) -> Rooms:
+        given, lanes = self._parameters, self._parameters["data_vls"]
+        return new_rooms(
+            buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
+            maximum=(given["maximum"],) * lanes,
+        )  # fmt: skip
+
+    def _enter(self, index: int) -> None:
+        """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
+        given, source = self._parameters, self._source
+        ports, lanes = given["ports"], given["data_vls"]
+        for ago in (2, 1):  # the reset does not stop what was being written
+            apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
+        writes = _random_writes(given["scheduler"], lanes, given["entries"], source)
+        self._started = self.decisions
+        self._boot = [{"lft__enable": 1, "lft__top": 1, "lft__lid": given["lids"] - 1}]
+        self._boot += [self._schedule_row(write) for write in writes]
+        if "swap" in self._inputs:
+            self._boot += [{"swap": (1 << ports) - 1}, {}]
+        if index == 0:
+            for lid in range(1, given["lids"]):
+                self._lft[lid] = 1 + source.randrange(ports)
+                self._boot.append({"lft__enable": 1, "lft__lid": lid, "lft__port": int(self._lft[lid])})
+            for output in range(ports):
+                row = [source.randrange(lanes) for _ in range(SL_COUNT)]
+                self._vl[0, :, output] = row
+                packed = sum(lane << 4 * sl for sl, lane in enumerate(row))
+                self._boot.append(
+                    {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": output, "sl2vl__row": packed}
+                )
+        self._around = self._surroundings(writes)
+
+    def _schedule_row(self, write: Write) -> dict[str, int]:
+        select, place, lane, weight = write
+        owner = "schedule__vl" if "schedule__vl" in self._inputs else "schedule__requester"
+        return {
+            "schedule__enable": 1, "schedule_ports": (1 << self._parameters["ports"]) - 1, "schedule__select": select,
+            "schedule__index": place, owner: lane, "schedule__weight": weight,
+        }  # fmt: skip
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SwitchPhase = self.phases[index]
+        told = min(len(rows), len(self._boot))
+        rows[:told], expected[:told] = 0, 0
+        for row, values in zip(rows, self._boot[:told], strict=False):
+            for name, value in values.items():
+                self._inputs[name].put(row[np.newaxis], value)
+        del self._boot[:told]
+        chances = np.array(
+            [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
+             phase.reckless], np.int64,
+        )  # fmt: skip
+        fill_rows(
+            self._around, chances, self._bits, self._words, self._ins, self._outs, rows[told:], expected[told:], rules
+        )
+        if self._done + len(rows) == phase.cycles:
+            self._inputs["rst"].put(rows[-1:], 1)
+
+
+def qualified(
+    parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
+) -> SwitchTraffic:
+    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    phases = cut(switch_phases(parameters, cycles), cycles)
+    return SwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
