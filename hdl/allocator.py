@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.parameters import check_range
-from vlane.hdl.select import one_of
+from vlane.hdl.select import bit_of, one_of
 
 __all__ = ["Allocator"]
 
@@ -90,8 +90,7 @@ class Allocator(wiring.Component):
             m.submodules[f"lanes_{port}"] = search = ListSearch(self.vls)
             last = Signal(range(max(2, self.vls)), name=f"last_lane_{port}", init=self.vls - 1)
             able = Cat(
-                self.drop[port][lane]
-                | takes.bit_select(Cat(self.following[place][: self._lane_bits], self.output[place]), 1)
+                self.drop[port][lane] | bit_of(takes, Cat(self.following[place][: self._lane_bits], self.output[place]))
                 for lane, place in enumerate(places)
             )
             chosen_drops, output = Signal(name=f"drops_{port}"), Signal(range(self.ports), name=f"output_{port}")

@@ -16,7 +16,7 @@ from vlane.hdl.link import HEADER_BITS, LinkSignature, ReturnSignature
 from vlane.hdl.parameters import check_range
 from vlane.hdl.rr import RR
 from vlane.hdl.scfq import SCFQ
-from vlane.hdl.select import one_of
+from vlane.hdl.select import equals, one_of
 from vlane.hdl.sl2vl import SL2VL, SL2VLProgramSignature
 from vlane.hdl.switch_input import DropCause, SwitchInput
 from vlane.hdl.switch_output import SwitchOutput
@@ -56,7 +56,7 @@ class IBSwitch(wiring.Component):
     lids : int
         Entries of the forwarding table.
     data_bits : int
-        Carried of a 64-byte flit, 64 to 512.
+        Carried of a 64-byte flit, 64 to 512 in steps of 64.
 
     Members
     -------
@@ -164,6 +164,8 @@ class IBSwitch(wiring.Component):
         check_range("entries", entries, 1, 128)
         check_range("lids", lids, 2, MAX_ENTRIES)
         check_range("data_bits", data_bits, HEADER_BITS, _MAX_DATA_BITS)
+        if data_bits % HEADER_BITS:
+            raise ValueError(f"data_bits must be a multiple of {HEADER_BITS}, not {data_bits}")
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -239,7 +241,7 @@ class IBSwitch(wiring.Component):
         for number, output in enumerate(self.outputs):
             comes = Signal(self.ports, name=f"comes_{number}")
             m.d.comb += [
-                comes.eq(Cat(port.crossing.valid & (port.to == number) for port in self.inputs)),
+                comes.eq(Cat(port.crossing.valid & equals(port.to, number) for port in self.inputs)),
                 output.crossing.valid.eq(comes.any()),
                 output.crossing_blocks.eq(one_of(comes, (port.crossing_blocks for port in self.inputs))),
                 *(

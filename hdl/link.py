@@ -28,8 +28,10 @@ class LinkSignature(Signature):
         A flit.
     vl : Out(4)
         Its lane.
-    first, last : Out(1)
-        It is a packet's first flit, its last.
+    first : Out(1)
+        It is a packet's first flit.
+    last : Out(1)
+        It is a packet's last flit.
     data : Out(data_bits)
         First byte on top. A packet begins with its header.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -151,7 +151,7 @@ class SwitchInput(wiring.Component):
         m.d.comb += [
             self.dlid.eq(field_of(body, "dlid")),
             self.sl.eq(field_of(body, "sl")),
-            routed.drop.eq(self.cause != DropCause.NONE),
+            routed.drop.eq(Value.cast(self.cause).any()),
             routed.output.eq(self.output),
             routed.following.eq(self.following),
             routed.blocks.eq(blocks_of(body)),

@@ -11,6 +11,7 @@ from vlane.hdl.credit_ib import CreditIB
 from vlane.hdl.credit_opa import CreditOPA
 from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
+from vlane.hdl.ib_switch import IBSwitch
 from vlane.hdl.lft import LFT
 from vlane.hdl.rr import RR
 from vlane.hdl.sc import SC
@@ -23,6 +24,7 @@ from vlane.tb import (
     prove_credit_opa,
     prove_drr,
     prove_dtable,
+    prove_ib_switch,
     prove_lft,
     prove_rr,
     prove_sc,
@@ -34,6 +36,7 @@ from vlane.tb import (
     stimulus_credit_opa,
     stimulus_drr,
     stimulus_dtable,
+    stimulus_ib_switch,
     stimulus_lft,
     stimulus_rr,
     stimulus_sc,
@@ -254,6 +257,16 @@ BLOCKS = {
             qualify=stimulus_lft.qualified,
             properties=prove_lft.LFTProperties,
             proven=prove_lft.INSTANCES,
+        ),
+        Block(
+            name="ib_switch",
+            title="InfiniBand switch",
+            component=IBSwitch,
+            full_size={"ports": 8, "data_vls": 8, "scheduler": "vlarb", "lids": 64},
+            mutated={"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 6, "largest": 2, "lids": 4},
+            qualify=stimulus_ib_switch.qualified,
+            properties=prove_ib_switch.IBSwitchProperties,
+            proven=prove_ib_switch.INSTANCES,
         ),
     )
 }

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,9 @@ def _meanings(component: Any) -> dict[str, str]:
     for name, member in component.signature.members.items():
         if member.is_signature:
             nested = member.signature.flip() if isinstance(member.signature, FlippedSignature) else member.signature
-            found.update({f"{name}__{inner}": text for inner, text in _members(type(nested)).items()})
+            places = [f"{name}__{'__'.join(map(str, at))}" for at in product(*map(range, member.dimensions))]
+            for place in places if member.dimensions else [name]:
+                found.update({f"{place}__{inner}": text for inner, text in _members(type(nested)).items()})
     return found
 
 

@@ -5,14 +5,14 @@ Links are wired straight: what the switch shows in a cycle, its neighbours see i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import IBSwitches, allocate
+from vlane.golden.ib_switch import allocate
 from vlane.golden.inputs import DROPPED
 from vlane.golden.kernel import inner, kernel
-from vlane.golden.links import FREE_FROM, LANE_OUT, Links, queue_packet, start_packet
+from vlane.golden.links import FREE_FROM, LANE_OUT, queue_packet, start_packet
 from vlane.golden.packets import (
     BLOCKS,
     CHANNEL,
@@ -29,101 +29,32 @@ from vlane.golden.packets import (
     SLOTS,
     TO_INPUT,
     TO_OUTPUT,
-    Packets,
     free,
     schedule,
     spare,
 )  # fmt: skip
 from vlane.golden.random_bits import below
-from vlane.golden.room import Rooms, fits, give_back, take
-from vlane.golden.rule import Rule
+from vlane.golden.room import fits, give_back, take
 from vlane.golden.switches import receive
 from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_ib_switch import CERTAIN
+from vlane.tb.world_ib_switch import RING, RULES, Surroundings
 
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED
 from vlane.sl2vl import SL_COUNT, VL_DROP
 
-__all__ = ["CLOCK", "RING", "RULES", "STARTS", "Surroundings", "apply_write", "fill_rows"]
+__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows"]
 
-RULES = (
-    Rule("granted", "S3", "a packet was granted"),
-    Rule("several_granted", "S3", "several outputs took a packet in a cycle"),
-    Rule("one_flit", "S5", "a one-flit packet was granted in the cycle after another at its input"),
-    Rule("started", "S7", "a packet entered a link"),
-    Rule("waited", "S6", "a head found no room at the far end"),
-    Rule("unknown_lid", "S10", "a packet dropped: its DLID has no port"),
-    Rule("no_vl", "S10", "a packet dropped: no VL"),
-    Rule("port_0", "S10", "a packet dropped: it was for port 0"),
-    Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room"),
-    Rule("table_written", "Hardware", "a table was written while packets were there"),
-)
 (GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
 _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
-
 (C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS) = range(8)
 (LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER) = range(5)
 (TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER) = range(5)
 (CLOCK, SERIAL, STARTS) = range(3)
 (LANE_HEARD, BLOCKS_HEARD) = range(2)
 (W_KIND, W_ONE, W_TWO, W_THREE) = range(4)
-RING = 128
 _LRH_VL = np.uint64(60)
 _PKTLEN, _SLID, _LNH = 16, 0xABC, 2
-
-
-class Surroundings(NamedTuple):
-    """Golden's switch and what is around it.
-
-    Parameters
-    ----------
-    switches, links, far, packets : IBSwitches, Links, Rooms, Packets
-        Golden; ``far`` is that of ``links``.
-    lft : array of uint8, (LIDs,)
-        The forwarding table as it is programmed, ports from 1.
-    up, own : Rooms
-        What senders know of the input buffers, and the input buffers themselves.
-    sending : array of int64, (ports, 5)
-        Of each sender: flits left, lane, packet's number, flit's place in it, header without VL.
-    header, number : array of int64, (packets,)
-        Of each packet in golden's pool.
-    tx : array of int64, (ports, ring, 5)
-        By cycle, what each output shows: lane + 1 (0 for nothing), last, number, place, header.
-    back, dropped : array of int64, (ports, ring)
-        By cycle: lane + 1 of the block told on ``returned``; why a packet drops.
-    owed : array of int64, (ports, lanes)
-        Blocks that the receiver behind each output holds.
-    heard : array of int64, (ports, 2)
-        Within a cycle: the lane that ``heard`` names, -1 for none; whether the sender gets a block for it.
-    written : array of int64, (4, 4)
-        Table writes of the last cycles: what, and three numbers.
-    rows : array of uint64, (4,)
-        The row of SL2VL in each.
-    grants : array of int64, (ports, 3)
-        Within a cycle.
-    regs : array of int64, (3,)
-        The cycle; packets sent; packets started.
-    """
-
-    switches: IBSwitches
-    links: Links
-    far: Rooms
-    packets: Packets
-    lft: NDArray[np.uint8]
-    up: Rooms
-    own: Rooms
-    sending: NDArray[np.int64]
-    header: NDArray[np.int64]
-    number: NDArray[np.int64]
-    tx: NDArray[np.int64]
-    back: NDArray[np.int64]
-    dropped: NDArray[np.int64]
-    owed: NDArray[np.int64]
-    heard: NDArray[np.int64]
-    written: NDArray[np.int64]
-    rows: NDArray[np.uint64]
-    grants: NDArray[np.int64]
-    regs: NDArray[np.int64]
 
 
 @inner

@@ -18,8 +18,9 @@ from vlane.golden.vl_tables import VLTables
 from vlane.tb.model import Words
 from vlane.tb.packing import elements
 from vlane.tb.phases_ib_switch import SwitchPhase, switch_phases
-from vlane.tb.rows_ib_switch import CLOCK, RING, RULES, STARTS, Surroundings, apply_write, fill_rows
+from vlane.tb.rows_ib_switch import CLOCK, STARTS, apply_write, fill_rows
 from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.world_ib_switch import RING, RULES, Surroundings
 
 from vlane.lft import UNASSIGNED
 from vlane.sl2vl import SL_COUNT

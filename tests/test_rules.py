@@ -17,16 +17,22 @@ from types import ModuleType
 
 import pytest
 from amaranth.lib import wiring
+from vlane.hdl.allocator import Allocator
 from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
 from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
 from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.deficit import DeficitTurns
 from vlane.hdl.egress import HeadsSignature
 from vlane.hdl.lft import LFTProgramSignature
+from vlane.hdl.link import LinkSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
+from vlane.hdl.room import Room
+from vlane.hdl.rr import RR
 from vlane.hdl.sc import SCProgramSignature
 from vlane.hdl.scheduler import ScheduleSignature
 from vlane.hdl.sl2vl import SL2VLProgramSignature
+from vlane.hdl.switch_input import SwitchInput
+from vlane.hdl.switch_output import SwitchOutput
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.sim_top.blocks import BLOCKS
 
@@ -99,7 +105,9 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-EVERY_MEMBER = {"dtable": {"form": "ib"}, "rr": {"requesters": 4}}
+EVERY_MEMBER = {"dtable": {"form": "ib"}, "rr": {"requesters": 4}, "ib_switch": {"scheduler": "vlarb"}}
+_SIZES = {"vls": 2, "blocks": 8, "minimum": 2, "maximum": 6}
+_SIDE = {**_SIZES, "largest": 2, "data_bits": 64}
 COMPONENTS = [block.make({**block.defaults(), **EVERY_MEMBER.get(name, {})}) for name, block in BLOCKS.items()]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
@@ -109,6 +117,10 @@ PARTS = [
     CreditIBReceiver(2, 16),
     CreditOPASender(2),
     CreditOPAReceiver(2, 0),
+    Allocator(ports=2, vls=2),
+    Room(**_SIZES),
+    SwitchInput(ports=2, **_SIDE),
+    SwitchOutput(RR(data_vls=2, vl15=False), **_SIDE),
 ]
 SIGNATURES = [
     HeadsSignature(4),
@@ -118,6 +130,8 @@ SIGNATURES = [
     SCProgramSignature(),
     LFTProgramSignature(),
     BufferControlSignature(),
+    LinkSignature(64),
+    ReturnSignature(),
 ]
 
 

@@ -1,0 +1,69 @@
+"""What is proven of the InfiniBand switch: who crosses is free to, and the room that senders count is kept to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Assert, Cat, Elaboratable, Module, Mux, Signal, Value
+from vlane.tb.prove import free_inputs
+
+__all__ = ["INSTANCES", "IBSwitchProperties"]
+
+_SMALL = {"scheduler": "rr", "entries": 1, "lids": 4, "data_bits": 64}
+INSTANCES = (
+    {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
+    {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
+)
+"""Parameters of the instances that are proven."""
+
+
+class IBSwitchProperties(Elaboratable):
+    """The switch beside its properties, which hold in any history, whatever its neighbours do.
+
+    Parameters
+    ----------
+    switch : IBSwitch
+        The component.
+    """
+
+    def __init__(self, switch: Any) -> None:
+        self.switch = switch
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs."""
+        return free_inputs(self.switch)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.switch = self.switch
+        self._allocation(m)
+        for output in self.switch.outputs:
+            self._room(m, output.far)
+        return m
+
+    def _allocation(self, m: Module) -> None:
+        """Assert that nobody busy crosses, nor to a busy output; inputs and outputs serve one at a time."""
+        allocator, ports = self.switch.allocator, self.switch.ports
+        for port in range(ports):
+            lane, source = allocator.lane[port], allocator.source[port]
+            serves = Cat(allocator.source[output][port] for output in range(ports))
+            m.d.comb += [
+                Assert(~allocator.granted[port] | allocator.input_free[port]),
+                Assert(~allocator.granted[port] | (lane & allocator.valid[port]).any()),
+                Assert((lane & (lane - 1)) == 0),
+                Assert(~allocator.taken[port] | allocator.output_free[port]),
+                Assert((source & (source - 1)) == 0),
+                Assert((serves & (serves - 1)) == 0),
+                Assert(~serves.any() | allocator.granted[port]),
+                Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
+            ]
+
+    def _room(self, m: Module, room: Any) -> None:
+        """Assert that what is taken of a far buffer keeps each maximum, and leaves every lane its minimum."""
+        beyond = Signal(16, name="beyond_in_all")
+        m.d.comb += beyond.eq(sum(Mux(used > room.minimum, used - room.minimum, 0) for used in room.used))
+        m.d.comb += [
+            *(Assert(used <= room.maximum) for used in room.used),
+            Assert(room.beyond == beyond),
+            Assert(beyond <= room.whole - room.vls * room.minimum),
+        ]

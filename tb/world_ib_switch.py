@@ -1,0 +1,85 @@
+"""What surrounds golden's InfiniBand switch in a bench, and the rules that a run counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.ib_switch import IBSwitches
+from vlane.golden.links import Links
+from vlane.golden.packets import Packets
+from vlane.golden.room import Rooms
+from vlane.golden.rule import Rule
+
+__all__ = ["RING", "RULES", "Surroundings"]
+
+RING = 128
+"""Cycles that are looked ahead."""
+
+RULES = (
+    Rule("granted", "S3", "a packet was granted"),
+    Rule("several_granted", "S3", "several outputs took a packet in a cycle"),
+    Rule("one_flit", "S5", "a one-flit packet was granted in the cycle after another at its input"),
+    Rule("started", "S7", "a packet entered a link"),
+    Rule("waited", "S6", "a head found no room at the far end"),
+    Rule("unknown_lid", "S10", "a packet dropped: its DLID has no port"),
+    Rule("no_vl", "S10", "a packet dropped: no VL"),
+    Rule("port_0", "S10", "a packet dropped: it was for port 0"),
+    Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room"),
+    Rule("table_written", "Hardware", "a table was written while packets were there"),
+)
+
+
+class Surroundings(NamedTuple):
+    """Golden's switch and what is around it.
+
+    Parameters
+    ----------
+    switches, links, far, packets : IBSwitches, Links, Rooms, Packets
+        Golden; ``far`` is that of ``links``.
+    lft : array of uint8, (LIDs,)
+        The forwarding table as it is programmed, ports from 1.
+    up, own : Rooms
+        What senders know of the input buffers, and the input buffers themselves.
+    sending : array of int64, (ports, 5)
+        Of each sender: flits left, lane, packet's number, flit's place in it, header without VL.
+    header, number : array of int64, (packets,)
+        Of each packet in golden's pool.
+    tx : array of int64, (ports, ring, 5)
+        By cycle, what each output shows: lane + 1 (0 for nothing), last, number, place, header.
+    back, dropped : array of int64, (ports, ring)
+        By cycle: lane + 1 of the block told on ``returned``; why a packet drops.
+    owed : array of int64, (ports, lanes)
+        Blocks that the receiver behind each output holds.
+    heard : array of int64, (ports, 2)
+        Within a cycle: the lane that ``heard`` names, -1 for none; whether the sender gets a block for it.
+    written : array of int64, (4, 4)
+        Table writes of the last cycles: what, and three numbers.
+    rows : array of uint64, (4,)
+        The row of SL2VL in each.
+    grants : array of int64, (ports, 3)
+        Within a cycle.
+    regs : array of int64, (3,)
+        The cycle; packets sent; packets started.
+    """
+
+    switches: IBSwitches
+    links: Links
+    far: Rooms
+    packets: Packets
+    lft: NDArray[np.uint8]
+    up: Rooms
+    own: Rooms
+    sending: NDArray[np.int64]
+    header: NDArray[np.int64]
+    number: NDArray[np.int64]
+    tx: NDArray[np.int64]
+    back: NDArray[np.int64]
+    dropped: NDArray[np.int64]
+    owed: NDArray[np.int64]
+    heard: NDArray[np.int64]
+    written: NDArray[np.int64]
+    rows: NDArray[np.uint64]
+    grants: NDArray[np.int64]
+    regs: NDArray[np.int64]

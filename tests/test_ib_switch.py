@@ -1,0 +1,122 @@
+"""The InfiniBand switch: hardware in lockstep with golden's, its cocotb benches, its proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Cat, Module, Signal
+from vlane.hdl.allocator import Allocator
+from vlane.hdl.ib_switch import IBSwitch
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.directed_ib_switch import PARAMETERS, STEPS
+from vlane.tb.model import compile_model
+from vlane.tb.prove import prove
+
+from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+
+SHAPES: list[dict[str, Any]] = [
+    {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 16, "lids": 16, "scheduler": "rr"},
+    {"ports": 8, "data_vls": 4, "scheduler": "vlarb"},
+    {
+        "ports": 3,
+        "data_vls": 5,
+        "blocks": 45,
+        "minimum": 9,
+        "maximum": 9,
+        "largest": 9,
+        "scheduler": "drr",
+        "data_bits": 128,
+    },
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
+    """Every output of every port, every bit of every flit: light, saturated, hot, slow, rewritten, reckless."""
+    assert qualified_lockstep("ib_switch", shape, cycles=100_000).decisions > 20_000
+
+
+@pytest.mark.slow
+def test_hardware_does_what_is_written_by_hand() -> None:
+    """Expectations from the contract, from power-on."""
+    for cycle, (got, expected) in enumerate(run_rows("ib_switch", PARAMETERS, STEPS)):
+        assert got == expected, f"cycle {cycle}"
+
+
+@pytest.mark.slow
+def test_cocotb_benches_agree() -> None:
+    """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
+    tests = (
+        "agrees_with_golden_in_every_cycle",
+        "follows_the_directed_cycles",
+        "delivers_every_packet_once_unchanged_and_in_order",
+    )
+    assert_bench_agrees("ib_switch", PARAMETERS, tests=3, apart=tests)
+
+
+@pytest.mark.slow
+def test_a_gap_between_flits_stalls_the_packet_only() -> None:
+    """The flits come out in order, with the gap, and nothing else."""
+    shape = {**BLOCKS["ib_switch"].defaults(), **PARAMETERS}
+    with compile_model(IBSwitch(**shape), "ib_switch") as model:
+        rows = np.zeros((40, model.input_words), np.uint64)
+        for name, value in {"lft__enable": 1, "lft__top": 1, "lft__lid": 3}.items():
+            model.inputs[name].put(rows[0], value)
+        for name, value in {"lft__enable": 1, "lft__lid": 1, "lft__port": 2}.items():
+            model.inputs[name].put(rows[1], value)
+        header = 2 << 48 | 1 << 32 | 31 << 16
+        for cycle, flit in ((5, {"first": 1, "data": header}), (15, {"last": 1, "data": 77})):
+            for name, value in {"valid": 1, **flit}.items():
+                model.inputs[f"rx__0__{name}"].put(rows[cycle], value)
+        out = model.run(rows)
+        seen = {int(cycle): int(model.outputs["tx__1__data"].get(out)[cycle])
+                for cycle in np.flatnonzero(model.outputs["tx__1__valid"].get(out))}  # fmt: skip
+
+    assert seen == {10: header, 19: 77}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [0, 1])
+def test_small_instances_are_proven(number: int) -> None:
+    """Nobody busy crosses; the room that is counted is kept to."""
+    block = BLOCKS["ib_switch"]
+
+    proof = prove(block.properties(block.make(block.proven[number])), f"test-ib-switch-{number}")
+
+    assert proof.verdict == "PASS", proof.detail
+
+
+class Doubling(Allocator):
+    """An allocator that grants an output whose packet is still crossing."""
+
+    def _takes(self, m: Module) -> Signal:
+        takes = super()._takes(m)
+        forced = Signal.like(takes)
+        m.d.comb += forced.eq(takes | Cat(self.room[port] for port in range(self.ports)))
+        return forced
+
+
+@pytest.mark.slow
+def test_a_broken_allocator_is_not_proven() -> None:
+    """The proof can fail."""
+    block = BLOCKS["ib_switch"]
+    switch = block.make(block.proven[0])
+    switch.allocator = Doubling(ports=2, vls=2)
+
+    proof = prove(block.properties(switch), "test-ib-switch-broken")
+
+    assert proof.verdict != "PASS"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"ports": 1}, {"data_vls": 1}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5}, {"lids": 1},
+     {"scheduler": "wrr"}, {"data_bits": 63}, {"data_bits": 100}, {"scheduler": "vlarb", "entries": 65}],
+)  # fmt: skip
+def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
+    """Before anything is made."""
+    with pytest.raises(ValueError, match="must be"):
+        IBSwitch(**given)
