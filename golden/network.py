@@ -125,6 +125,9 @@ class Network(NamedTuple):
         Sending ends that may have something to do, as bits, a switch's ports to a group.
     grants : array of int64, (ports, 3)
         Within a cycle: what a switch granted.
+    outside : array of int64, (ends,)
+        Within a cycle: the packet whose head arrives at an end of another model, ``NOBODY`` for none. Such ends are
+        numbered as NICs are, behind all of those; there are none unless somebody adds them.
     clock : array of int64, (2,)
         The next cycle; the last one in which anything moved.
     flit_bytes : int
@@ -141,6 +144,7 @@ class Network(NamedTuple):
     staged: NDArray[np.int64]
     awake: NDArray[np.int64]
     grants: NDArray[np.int64]
+    outside: NDArray[np.int64]
     clock: NDArray[np.int64]
     flit_bytes: int
     patience: int
@@ -245,6 +249,8 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
             _wake(net, place)
         elif event != TO_SINK:
             store(net.switches, packets, place, packet)
+        elif place >= len(net.staged):
+            net.outside[place - len(net.staged)] = packet
         else:
             field = packets.field[packet]
             if place >= 0:
@@ -301,34 +307,49 @@ def _wake_all(net: Network) -> None:
             _wake(net, end)
 
 
+@inner
+def why_not(net: Network, packets: Packets, end: int) -> int:
+    """Return why the next cycle cannot be run; -1 if it can."""
+    if net.clock[NOW] >= end:
+        return DONE
+    if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
+        return POOL_EMPTY
+    if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < len(net.staged):
+        return TRACE_FULL
+    if packets.regs[IN_USE] != 0 and net.clock[NOW] - 1 - net.clock[MOVED] > net.patience:
+        return STUCK
+    return -1
+
+
+@inner
+def run_cycle(net: Network, packets: Packets) -> None:
+    """Run one cycle."""
+    cycle, period = net.clock[NOW], fcp_period(net.links.far)
+    if period != 0 and cycle % period == 0:
+        _wake_all(net)
+    _events(net, packets, cycle)
+    for switch in range(len(net.switches.inputs.waiting)):
+        if net.switches.inputs.waiting[switch] != 0:
+            _switch(net, packets, switch, cycle)
+    for nic in range(len(net.staged)):
+        if net.sources.earliest[nic] <= cycle:
+            _inject(net, packets, nic, cycle)
+    for group in range(len(net.awake)):
+        if net.awake[group] != 0:
+            _send(net, packets, group, cycle)
+    if packets.regs[IN_USE] == 0:
+        net.clock[MOVED] = cycle
+    net.clock[NOW] = cycle + 1
+
+
 @kernel
 def run(net: Network, packets: Packets, end: int) -> int:
     """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
-    nics, switches, period = len(net.staged), len(net.switches.inputs.waiting), fcp_period(net.links.far)
-    while net.clock[NOW] < end:
-        cycle = net.clock[NOW]
-        if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
-            return POOL_EMPTY
-        if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < nics:
-            return TRACE_FULL
-        if period != 0 and cycle % period == 0:
-            _wake_all(net)
-        _events(net, packets, cycle)
-        for switch in range(switches):
-            if net.switches.inputs.waiting[switch] != 0:
-                _switch(net, packets, switch, cycle)
-        for nic in range(nics):
-            if net.sources.earliest[nic] <= cycle:
-                _inject(net, packets, nic, cycle)
-        for group in range(len(net.awake)):
-            if net.awake[group] != 0:
-                _send(net, packets, group, cycle)
-        if packets.regs[IN_USE] == 0:
-            net.clock[MOVED] = cycle
-        elif cycle - net.clock[MOVED] > net.patience:
-            return STUCK
-        net.clock[NOW] = cycle + 1
-    return DONE
+    reason = why_not(net, packets, end)
+    while reason < 0:
+        run_cycle(net, packets)
+        reason = why_not(net, packets, end)
+    return reason
 
 
 def run_to(net: Network, packets: Packets, end: int) -> tuple[int, Packets]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from vlane.sim_top.blocks import BLOCKS, Block, find_block
+from vlane.sim_top.cli_network import run_network
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim import FAULT_COUNT, CosimResult, Job, cosim_cocotb, cosim_native, fault, qualification_job
 from vlane.sim_top.cosim_vlarb import cosim_tables, job_of_plan
@@ -30,6 +31,9 @@ _DEFAULT_CYCLES = 1_000_000
 _FAULT_CYCLES = 2_000_000
 
 BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}.")]
+BlockOrNetwork = Annotated[
+    str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
 Seed = Annotated[int, typer.Option(help="Chooses random tables and traffic; equal seeds give equal runs.")]
@@ -44,12 +48,20 @@ def register(app: typer.Typer) -> None:
 
 
 def cosim(
-    block: BlockName,
+    block: BlockOrNetwork,
+    study: Annotated[
+        Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML) of a network to run.")
+    ] = None,
+    rtl: Annotated[
+        list[str] | None, typer.Option("--rtl", metavar="N|all", help="Switches of a network to put in hardware.")
+    ] = None,
     fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")
     ] = None,
-    cycles: Annotated[int, typer.Option(help="Cycles to compare.")] = _DEFAULT_CYCLES,
+    cycles: Annotated[
+        int | None, typer.Option(help=f"Cycles to compare; {_DEFAULT_CYCLES}, or as long as the study runs.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="native or cocotb.")] = "native",
     simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
@@ -63,7 +75,12 @@ def cosim(
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
+    if block == "network":
+        run_network(study, rtl or [], cycles, seed, as_json=as_json)
+    if study is not None or rtl:
+        raise InputError("STUDY and --rtl", "given with network only", block)
     found = find_block(block)
+    cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator, planted)
     if fabric is not None and table_file is not None:
         raise InputError("--fabric and --table", "given one at a time", "both")

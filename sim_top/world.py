@@ -106,6 +106,10 @@ def make_world(study: Study, base: Path) -> World:
     _check_traffic(study, topology, captured)
     _check_replayed(study, replayed, topology)
     largest = _largest(levels, routes, lanes)
+    if study.buffers.largest_blocks is not None:
+        if study.buffers.largest_blocks < max(largest):
+            raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
+        largest = (study.buffers.largest_blocks,) * lanes
     sizes, central = _buffers(study, study.buffers.blocks, "buffers.", largest), None
     if study.switch.kind == "opa":
         central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
@@ -278,6 +282,8 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
         parameters = block.parameters(words, {"data_vls": lanes, "entries": longest, "vl15": False})
         return PortSettings(name, {"entries": parameters["entries"]}, writes_of(tables.vlarb, parameters["entries"]))
     shape: dict[str, Any] = {"data_vls": max(2, lanes), "vl15": False}
+    if name == "scfq":
+        shape["units"] = "per_requester"
     if tables.dtable and name == "dtable":
         shape["entries"] = next(size for size in (32, 64, 128) if size >= len(tables.dtable.entries))
     if tables.sl2vl:
@@ -285,6 +291,9 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     parameters = block.parameters(words, shape)
     if parameters["data_vls"] != lanes:
         raise InputError("link.data_vls", f"at least 2 with {name}", lanes)
+    if parameters.get("units") == "shared":
+        must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
+        raise InputError("scheduler.parameters.units", must, "shared")
     kept = {key: value for key, value in parameters.items() if key not in {"data_vls", "vl15"}}
     return PortSettings(name, kept, schedule_writes(tables, name, parameters, str(file)))
 

@@ -95,6 +95,14 @@ void vlane_run(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out)
     }
 }
 
+// One cycle of a device whose outputs all come from flip-flops; ``out`` is what they are after it.
+void vlane_step(void* device, const uint64_t* in, uint64_t* out) {
+    auto& d = *static_cast<Device*>(device);
+    d.settle(in);
+    d.rise();
+    d.read(out);
+}
+
 uint64_t vlane_free_run(void* device, uint64_t cycles, const uint64_t* in) {
     auto& d = *static_cast<Device*>(device);
     for (uint64_t cycle = 0; cycle < cycles; ++cycle, in += @INPUT_WORDS@) {

@@ -239,6 +239,14 @@ class CompiledModel:
             raise RuntimeError("the netlist does not settle")
         return outputs
 
+    @property
+    def step(self) -> tuple[int, int]:
+        """Addresses of ``vlane_step`` and of the device: for kernels that run a cycle at a time."""
+        address = ctypes.cast(self._code.vlane_step, ctypes.c_void_p).value
+        assert address is not None
+        assert self._device is not None
+        return address, self._device
+
     def free_run(self, rows: Words) -> int:
         """Run as ``run`` does but read no output except a checksum of the last cycle: the limit of speed."""
         return int(self._code.vlane_free_run(self._device, len(rows), rows))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner, kernel
 from vlane.tb.model import Field
 
-__all__ = ["clear_row", "elements", "places", "put"]
+__all__ = ["clear_row", "elements", "get", "places", "put"]
 
 _WORD_BITS = 64
 
@@ -59,6 +60,16 @@ def put(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: in
         rows[cycle, word] |= np.uint64(value) << np.uint64(shift)
         if shift + where[port, 2] > _WORD_BITS:
             rows[cycle, word + 1] |= np.uint64(value) >> np.uint64(_WORD_BITS - shift)
+
+
+@inner
+def get(rows: NDArray[np.uint64], cycle: int, where: NDArray[np.int64], port: int) -> Any:
+    """Return a port or element of a row, an unsigned 64-bit number."""
+    word, shift, bits = where[port, 0], where[port, 1], where[port, 2]
+    value = rows[cycle, word] >> np.uint64(shift)
+    if shift + bits > _WORD_BITS:
+        value |= rows[cycle, word + 1] << np.uint64(_WORD_BITS - shift)
+    return value & (~np.uint64(0) >> np.uint64(_WORD_BITS - bits))
 
 
 @inner

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from vlane.golden.ib_switch import new_ib_switches
 from vlane.golden.links import new_links
 from vlane.golden.packets import new_packets
@@ -26,12 +27,12 @@ from vlane.lft import UNASSIGNED
 from vlane.sl2vl import SL_COUNT
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["SwitchTraffic", "qualified"]
+__all__ = ["GOLDEN_PARAMETERS", "SwitchTraffic", "qualified", "schedule_row", "switch_elements"]
 
 _WORD_BITS = 64
 _SENDING, _SHOWN, _WRITTEN = 5, 5, 4
 _TURNS = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
-_GOLDEN: dict[str, dict[str, Any]] = {
+GOLDEN_PARAMETERS: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 0},
     "drr": _TURNS,
     "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
@@ -52,6 +53,36 @@ def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -
     if name == "dtable":
         return [(0, entry, entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
     return [(0, lane, 0, source.randrange(1, 60)) for lane in range(lanes)]
+
+
+def switch_elements(
+    inputs: Layout, outputs: Layout, *, ports: int, words: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where a switch's inputs and outputs are, port by port.
+
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, valid and VL;
+    then both tables' program ports. Outputs: the flits; what is returned; why packets drop.
+    """
+    flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
+    returns = ("valid", "vl")
+    given = [("rst", 1)]
+    given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
+    given += [(f"sl2vl__{name}", 1) for name in ("enable", "every_input", "input", "output", "row")]
+    shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    shown += [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
+    return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
+
+
+def schedule_row(inputs: Layout, write: Write, ports: int) -> dict[str, int]:
+    """Return the inputs that write an entry of the schedulers' tables; ``ports`` are those outputs, as bits."""
+    select, place, lane, weight = write
+    owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
+    return {
+        "schedule__enable": 1, "schedule_ports": ports, "schedule__select": select, "schedule__index": place,
+        owner: lane, "schedule__weight": weight,
+    }  # fmt: skip
 
 
 class SwitchTraffic(Stimulus):
@@ -83,22 +114,7 @@ class SwitchTraffic(Stimulus):
         self._bits, self._source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
         ports = parameters["ports"]
         self._words = parameters["data_bits"] // _WORD_BITS
-        flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", self._words)]
-        returns = ("valid", "vl")
-        self._ins = elements(
-            inputs,
-            [("rst", 1)]
-            + [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-            + [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
-            + [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
-            + [(f"sl2vl__{name}", 1) for name in ("enable", "every_input", "input", "output", "row")],
-        )
-        self._outs = elements(
-            outputs,
-            [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-            + [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
-            + [("dropped", ports)],
-        )
+        self._ins, self._outs = switch_elements(inputs, outputs, ports=ports, words=self._words)
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         self._started = 0
@@ -115,7 +131,7 @@ class SwitchTraffic(Stimulus):
         """Return golden after reset, with the tables that the memories hold."""
         given = self._parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
-        settings = {**_GOLDEN[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
+        settings = {**GOLDEN_PARAMETERS[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
         lft = np.where((self._lft > 0) & (self._lft <= ports), self._lft - 1, UNASSIGNED).astype(np.uint8)
         lft[0] = UNASSIGNED
         switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
@@ -153,7 +169,7 @@ class SwitchTraffic(Stimulus):
         writes = _random_writes(given["scheduler"], lanes, given["entries"], source)
         self._started = self.decisions
         self._boot = [{"lft__enable": 1, "lft__top": 1, "lft__lid": given["lids"] - 1}]
-        self._boot += [self._schedule_row(write) for write in writes]
+        self._boot += [schedule_row(self._inputs, write, (1 << ports) - 1) for write in writes]
         if "swap" in self._inputs:
             self._boot += [{"swap": (1 << ports) - 1}, {}]
         if index == 0:
@@ -168,14 +184,6 @@ class SwitchTraffic(Stimulus):
                     {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": output, "sl2vl__row": packed}
                 )
         self._around = self._surroundings(writes)
-
-    def _schedule_row(self, write: Write) -> dict[str, int]:
-        select, place, lane, weight = write
-        owner = "schedule__vl" if "schedule__vl" in self._inputs else "schedule__requester"
-        return {
-            "schedule__enable": 1, "schedule_ports": (1 << self._parameters["ports"]) - 1, "schedule__select": select,
-            "schedule__index": place, owner: lane, "schedule__weight": weight,
-        }  # fmt: skip
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]

@@ -279,7 +279,7 @@ _STEPS: dict[str, tuple[dict[str, Any], list[tuple[int, int, int, int]]]] = {
     "rr": ({"requesters": 0}, []),
     "drr": ({"requesters": 0, "keep_on_stall": True, "mtu_blocks": 66}, [(0, i, 0, 5 + 30 * i) for i in range(4)]),
     "scfq": (
-        {"requesters": 0, "tag_bits": 24, "reciprocal_bits": 8, "units": "shared"},
+        {"requesters": 0, "tag_bits": 24, "reciprocal_bits": 8, "units": "per_requester"},
         [(0, i, 0, 9 + i) for i in range(4)],
     ),
     "dtable": (

@@ -13,7 +13,7 @@ from vlane.fcp import CREDIT_CAP
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.textfile import toml_document
-from vlane.units import MAX_PACKET_BYTES
+from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["Study", "Traffic", "read_study"]
@@ -125,6 +125,7 @@ class BufferSizes(_Section):
     blocks: int = Field(1792, ge=1, le=1 << 20)
     minimum_blocks: int | _Lanes | None = None
     maximum_blocks: int | _Lanes | None = None
+    largest_blocks: int | None = Field(None, ge=1, le=MAX_PACKET_BLOCKS)
 
 
 class Scheduler(_Section):

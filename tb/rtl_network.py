@@ -1,0 +1,206 @@
+"""Golden's network with some of its switches in hardware: packets go in and out flit by flit, cycle by cycle.
+
+A switch in hardware is an end outside for every cable that leads to it. Its outputs come from flip-flops, so those of
+a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the lowest
+one says which packet and which flit of it this is, and is checked when it comes out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.far_room import take, taken
+from vlane.golden.inputs import ROUTED
+from vlane.golden.kernel import inner, kernel
+from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
+from vlane.golden.packets import (
+    BLOCKS,
+    DLID,
+    FLITS,
+    HOPS,
+    LANE,
+    NOBODY,
+    SL,
+    SOURCE,
+    TO_INPUT,
+    TO_SINK,
+    Packets,
+    free,
+    schedule,
+)  # fmt: skip
+from vlane.golden.returns import begin, settle
+from vlane.tb.calls import call_step
+from vlane.tb.packing import clear_row, get, put
+
+__all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "run_mixed"]
+
+WORDS = 2
+"""Words of a flit."""
+
+(BAD_FLITS, DROPPED) = range(2)
+(RX_PACKET, RX_PLACE, RX_FLITS, RX_LANE, RX_HEADER) = range(5)
+(TX_PACKET, TX_PLACE, TX_FLITS) = range(3)
+_PLACE_BITS = np.uint64(32)
+_LRH_VL, _LRH_SL, _LRH_LNH, _LRH_DLID, _LRH_PKTLEN = 60, 52, 48, 32, 16
+_LNH, _WORDS_PER_BLOCK, _FIELD_BITS = 2, 16, 0xFFFF
+_PER_FLIT, _HEADS = 4 + WORDS, 4
+
+
+class Hardware(NamedTuple):
+    """Switches in hardware.
+
+    Parameters
+    ----------
+    step : int
+        Address of the function that runs a cycle.
+    device : array of int64, (switches,)
+        Addresses of the devices.
+    first : array of int64, (switches,)
+        Number of each one's first sending end.
+    ports : int
+        Of a switch.
+    ins, outs : array of int64, (elements, 3)
+        Where inputs and outputs are in their rows.
+    given, shown : array of uint64, (switches, words)
+        Rows of a cycle.
+    rx : array of int64, (switches * ports, 5)
+        The packet that goes in at each port: packet, flits gone, flits, lane, header without VL; flits 0 for none.
+    heads : array of int64, (switches * ports, 4)
+        By cycle, the packet whose head went in.
+    tx : array of int64, (switches * ports, 3)
+        The packet that comes out: packet, flits come, flits.
+    before : array of int64, (lanes,)
+        Within a cycle.
+    counts : array of int64, (2,)
+        Flits that were not what went in; packets dropped.
+    """
+
+    step: int
+    device: NDArray[np.int64]
+    first: NDArray[np.int64]
+    ports: int
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    given: NDArray[np.uint64]
+    shown: NDArray[np.uint64]
+    rx: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    tx: NDArray[np.int64]
+    before: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@inner
+def _header(field: NDArray[np.int32]) -> int:
+    """Return a packet's header without VL."""
+    words = _WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
+    first = (int(field[SL]) << _LRH_SL) | (_LNH << _LRH_LNH) | (int(field[DLID]) << _LRH_DLID)
+    return first | (words << _LRH_PKTLEN) | (int(field[SOURCE]) & _FIELD_BITS)
+
+
+@inner
+def _word(packet: int, place: int) -> Any:
+    """Return the word that names a flit."""
+    return np.uint64(packet) | (np.uint64(place) << _PLACE_BITS)
+
+
+@inner
+def _top(header: int, lane: int, packet: int, place: int) -> Any:
+    """Return the top word of a flit."""
+    if place == 0:
+        return np.uint64(header) | (np.uint64(lane) << np.uint64(_LRH_VL))
+    return ~_word(packet, place)
+
+
+@inner
+def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take what a port of a switch shows: a flit for the link, a block that left its input."""
+    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
+    place, end = number * hardware.ports + port, hardware.first[number] + port
+    flit = port * _PER_FLIT
+    if get(shown, number, outs, flit) != 0:
+        lane, tx = int(get(shown, number, outs, flit + 1)), hardware.tx[place]
+        low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
+        if get(shown, number, outs, flit + 2) != 0:
+            packet = int(low)
+            field = packets.field[packet]
+            tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
+            hardware.counts[BAD_FLITS] += top != _top(_header(field), lane, packet, 0)
+            field[LANE] = lane
+            take(net.links.far, end, lane, field[BLOCKS])
+            arrival = cycle - 1 + wiring.flight[end]
+            far = wiring.far[end]
+            if far >= 0:
+                schedule(packets, packet, arrival + ROUTED, TO_INPUT, far)
+            else:
+                schedule(packets, packet, arrival, TO_SINK, -1 - far)
+            net.clock[MOVED] = cycle
+        else:
+            hardware.counts[BAD_FLITS] += top != _top(0, lane, tx[TX_PACKET], tx[TX_PLACE])
+        is_last = get(shown, number, outs, flit + 3) != 0
+        hardware.counts[BAD_FLITS] += low != _word(tx[TX_PACKET], tx[TX_PLACE])
+        hardware.counts[BAD_FLITS] += is_last != (tx[TX_PLACE] == tx[TX_FLITS] - 1)
+        tx[TX_PLACE] += 1
+    returned = hardware.ports * _PER_FLIT + 2 * port
+    if get(shown, number, outs, returned) != 0:
+        lane = int(get(shown, number, outs, returned + 1))
+        since = cycle + wiring.telling[end]
+        begin(net.links.returns, net.links.far, wiring.told[end], cycle, since, lane, 1, 1, 0)
+    if get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0:
+        hardware.counts[DROPPED] += 1
+        free(packets, hardware.heads[place, (cycle - ROUTED) % _HEADS])
+
+
+@inner
+def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Give a port of a switch the flit that arrives, and the block that it hears of."""
+    ins, given = hardware.ins, hardware.given
+    place, end = number * hardware.ports + port, hardware.first[number] + port
+    rx, packet = hardware.rx[place], net.outside[place]
+    hardware.heads[place, cycle % _HEADS] = packet
+    if packet != NOBODY:
+        net.outside[place] = NOBODY
+        field = packets.field[packet]
+        field[HOPS] += 1
+        rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field[FLITS]
+        rx[RX_LANE], rx[RX_HEADER] = field[LANE], _header(field)
+    if rx[RX_PLACE] < rx[RX_FLITS]:
+        first = 1 + port * _PER_FLIT
+        put(given, number, ins, first, 1)
+        put(given, number, ins, first + 1, rx[RX_LANE])
+        put(given, number, ins, first + 2, rx[RX_PLACE] == 0)
+        put(given, number, ins, first + 3, rx[RX_PLACE] == rx[RX_FLITS] - 1)
+        put(given, number, ins, first + 4, _word(rx[RX_PACKET], rx[RX_PLACE]))
+        top = _top(rx[RX_HEADER], rx[RX_LANE], rx[RX_PACKET], rx[RX_PLACE])
+        put(given, number, ins, first + 3 + WORDS, top)
+        rx[RX_PLACE] += 1
+    lanes = len(hardware.before)
+    for lane in range(lanes):
+        hardware.before[lane] = taken(net.links.far, end, lane)
+    settle(net.links.returns, net.links.far, end, cycle + 1)
+    heard = 1 + hardware.ports * _PER_FLIT + 2 * port
+    for lane in range(lanes):
+        if taken(net.links.far, end, lane) < hardware.before[lane]:
+            put(given, number, ins, heard, 1)
+            put(given, number, ins, heard + 1, lane)
+
+
+@kernel
+def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> int:
+    """Run up to a cycle; return why it stopped, as golden's ``run`` does."""
+    reason = why_not(net, packets, end)
+    while reason < 0:
+        cycle = net.clock[NOW]
+        for number in range(len(hardware.device)):
+            for port in range(hardware.ports):
+                _come_out(net, packets, hardware, number, port, cycle)
+        run_cycle(net, packets)
+        for number in range(len(hardware.device)):
+            clear_row(hardware.given, number)
+            for port in range(hardware.ports):
+                _go_in(net, packets, hardware, number, port, cycle)
+            call_step(hardware.step, hardware.device[number], hardware.given[number], hardware.shown[number])
+        reason = why_not(net, packets, end)
+    return reason
