@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import typer
 from vlane.sim_top.console import emit_json, note, screen, table
-from vlane.sim_top.cosim_network import MixedResult, cosim_network
+from vlane.sim_top.cosim_network import MixedResult, cosim_network, hardware_parameters
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, check_world, make_world
 
@@ -36,13 +36,14 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
     length = run.cycles if cycles is None else cycles
     if length < 1:
         raise InputError("--cycles", "at least 1", length)
+    parameters = hardware_parameters(world)
     check_world(world)
     timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
     world = replace(world, study=world.study.model_copy(update={"run": timed}))
     note(f"compiling a switch of {world.topology.ports} ports (kept for the next run)")
     start = time.perf_counter()
     try:
-        result = cosim_network(world, switches, cycles=length, load=run.loads[0], seed=seed)
+        result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed)
     except StuckError as error:
         screen.print(f"STUCK at {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None

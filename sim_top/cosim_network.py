@@ -25,7 +25,7 @@ from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["MixedResult", "cosim_network"]
+__all__ = ["MixedResult", "cosim_network", "hardware_parameters"]
 
 _POOL = 1 << 14
 
@@ -57,7 +57,7 @@ class MixedResult:
     """
 
     switches: tuple[int, ...]
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     cycles: int
     deliveries: int
     golden_digest: str
@@ -74,20 +74,21 @@ class MixedResult:
         return self.golden_digest == self.mixed_digest and not self.bad_flits and self.dropped == self.golden_dropped
 
 
-def cosim_network(world: World, switches: Sequence[int], *, cycles: int, load: float, seed: int) -> MixedResult:
+def cosim_network(
+    world: World, switches: Sequence[int], parameters: Mapping[str, Any], *, cycles: int, load: float, seed: int
+) -> MixedResult:
     """Run a study's network twice, once with those switches in hardware, and compare.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Those of ``hardware_parameters``.
 
     Raises
     ------
-    InputError
-        If a switch is not there, or the study asks for what the hardware has not.
     StuckError
         If nothing moves any more.
     """
-    for switch in switches:
-        if not 0 <= switch < world.topology.switches:
-            raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", switch)
-    parameters = _parameters(world)
     plain, packets = make_network(world, load=load, seed=seed), new_packets(_POOL)
     run_to(plain, packets, 0)
     start = time.thread_time()
@@ -122,8 +123,14 @@ def _routes(world: World) -> Routes:
     return world.routes
 
 
-def _parameters(world: World) -> dict[str, Any]:
-    """Return the hardware's parameters for a study's switches; refuse what it has not."""
+def hardware_parameters(world: World) -> dict[str, Any]:
+    """Return the hardware's parameters for a study's switches.
+
+    Raises
+    ------
+    InputError
+        If the study asks for what the hardware has not.
+    """
     study, settings, buffers = world.study, world.settings, world.buffers
     for field, value, must in (
         ("switch.allocation", study.switch.allocation, "turns"),

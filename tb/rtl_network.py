@@ -18,6 +18,7 @@ from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
 from vlane.golden.packets import (
     BLOCKS,
     DLID,
+    EVENT,
     FLITS,
     HOPS,
     LANE,
@@ -46,6 +47,9 @@ _PLACE_BITS = np.uint64(32)
 _LRH_VL, _LRH_SL, _LRH_LNH, _LRH_DLID, _LRH_PKTLEN = 60, 52, 48, 32, 16
 _LNH, _WORDS_PER_BLOCK, _FIELD_BITS = 2, 16, 0xFFFF
 _PER_FLIT, _HEADS = 4 + WORDS, 4
+_LOW_BITS = (1 << 32) - 1
+_INSIDE = 99
+"""In place of what happens to a packet next: a switch in hardware has it."""
 
 
 class Hardware(NamedTuple):
@@ -115,34 +119,46 @@ def _top(header: int, lane: int, packet: int, place: int) -> Any:
 
 
 @inner
-def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take what a port of a switch shows: a flit for the link, a block that left its input."""
+def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take the flit that a port of a switch shows."""
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
     place, end = number * hardware.ports + port, hardware.first[number] + port
     flit = port * _PER_FLIT
-    if get(shown, number, outs, flit) != 0:
-        lane, tx = int(get(shown, number, outs, flit + 1)), hardware.tx[place]
-        low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
-        if get(shown, number, outs, flit + 2) != 0:
-            packet = int(low)
-            field = packets.field[packet]
-            tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
-            hardware.counts[BAD_FLITS] += top != _top(_header(field), lane, packet, 0)
-            field[LANE] = lane
-            take(net.links.far, end, lane, field[BLOCKS])
-            arrival = cycle - 1 + wiring.flight[end]
-            far = wiring.far[end]
-            if far >= 0:
-                schedule(packets, packet, arrival + ROUTED, TO_INPUT, far)
-            else:
-                schedule(packets, packet, arrival, TO_SINK, -1 - far)
-            net.clock[MOVED] = cycle
+    if get(shown, number, outs, flit) == 0:
+        return
+    lane, tx = int(get(shown, number, outs, flit + 1)), hardware.tx[place]
+    low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
+    if get(shown, number, outs, flit + 2) != 0:
+        packet = int(low & np.uint64(_LOW_BITS))
+        if packet >= len(packets.field) or packets.field[packet, EVENT] != _INSIDE:
+            hardware.counts[BAD_FLITS] += 1
+            return
+        field = packets.field[packet]
+        tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
+        hardware.counts[BAD_FLITS] += top != _top(_header(field), lane, packet, 0)
+        field[LANE] = lane
+        take(net.links.far, end, lane, field[BLOCKS])
+        arrival = cycle - 1 + wiring.flight[end]
+        far = wiring.far[end]
+        if far >= 0:
+            schedule(packets, packet, arrival + ROUTED, TO_INPUT, far)
         else:
-            hardware.counts[BAD_FLITS] += top != _top(0, lane, tx[TX_PACKET], tx[TX_PLACE])
-        is_last = get(shown, number, outs, flit + 3) != 0
-        hardware.counts[BAD_FLITS] += low != _word(tx[TX_PACKET], tx[TX_PLACE])
-        hardware.counts[BAD_FLITS] += is_last != (tx[TX_PLACE] == tx[TX_FLITS] - 1)
-        tx[TX_PLACE] += 1
+            schedule(packets, packet, arrival, TO_SINK, -1 - far)
+        net.clock[MOVED] = cycle
+    else:
+        hardware.counts[BAD_FLITS] += top != _top(0, lane, tx[TX_PACKET], tx[TX_PLACE])
+    is_last = get(shown, number, outs, flit + 3) != 0
+    hardware.counts[BAD_FLITS] += low != _word(tx[TX_PACKET], tx[TX_PLACE])
+    hardware.counts[BAD_FLITS] += is_last != (tx[TX_PLACE] == tx[TX_FLITS] - 1)
+    tx[TX_PLACE] += 1
+
+
+@inner
+def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take what a port of a switch shows: a flit for the link, a block that left its input, why a packet drops."""
+    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
+    place, end = number * hardware.ports + port, hardware.first[number] + port
+    _flit_comes(net, packets, hardware, number, port, cycle)
     returned = hardware.ports * _PER_FLIT + 2 * port
     if get(shown, number, outs, returned) != 0:
         lane = int(get(shown, number, outs, returned + 1))
@@ -164,6 +180,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         net.outside[place] = NOBODY
         field = packets.field[packet]
         field[HOPS] += 1
+        field[EVENT] = _INSIDE
         rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field[FLITS]
         rx[RX_LANE], rx[RX_HEADER] = field[LANE], _header(field)
     if rx[RX_PLACE] < rx[RX_FLITS]:

@@ -1,0 +1,144 @@
+"""Switches in hardware inside the golden network: the same packets in the same cycles, or it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vlane.sim_top import cosim_network
+
+from tests.conftest import DATA, assert_refused, call
+
+STUDY = """[network]
+topology = "edges"
+file = "cables.txt"
+
+[link]
+flight_cycles = 1
+
+[buffers]
+blocks = 24
+minimum_blocks = 4
+largest_blocks = 4
+
+[run]
+loads = [0.5]
+cycles = 6000
+warm_up_cycles = 1000
+
+[[traffic]]
+sl = 0
+share = 0.6
+bytes = [64, 256]
+
+[[traffic]]
+sl = 1
+share = 0.4
+bytes = 64
+burst = 3
+"""
+CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return three switches in a row."""
+    file = tmp_path / "row.toml"
+    file.write_text(STUDY)
+    (tmp_path / "cables.txt").write_text(CABLES)
+    return file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rtl", [["1"], ["0", "2"], ["all"]], ids=" ".join)
+@pytest.mark.parametrize("flight", [1, 4])
+def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], flight: int, study: Path) -> None:
+    """One, two that golden parts, all three; cables of one cycle and of more."""
+    study.write_text(STUDY.replace("flight_cycles = 1", f"flight_cycles = {flight}"))
+    options = [word for name in rtl for word in ("--rtl", name)]
+
+    called = call("cosim", "network", study, *options, "--json")
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["switches"] == ([0, 1, 2] if rtl == ["all"] else list(map(int, rtl)))
+    assert (done["mismatches"], done["bad_flits"], done["cycles"]) == (0, 0, 6000)
+    assert done["golden_digest"] == done["mixed_digest"]
+    assert done["deliveries"] > 4000
+
+
+@pytest.mark.slow
+def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""
+    whole = cosim_network._boot
+
+    def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
+        rows = whole(world, switch, inputs, words, parameters)
+        for row in rows:
+            packed = inputs["sl2vl__row"].value(row)
+            if packed:
+                inputs["sl2vl__row"].put(row, packed | 1)
+        return rows
+
+    monkeypatch.setattr(cosim_network, "_boot", other)
+
+    called = call("cosim", "network", study, "--rtl", "1", "--json")
+
+    assert called.status == 1
+    assert called.json()["mismatches"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", [4, 5], ids=["names_another_packet", "header"])
+def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same cycles are not enough: what comes out must be what went in."""
+    layout = cosim_network.switch_elements
+
+    def spoiled(*given: Any, **sizes: Any) -> Any:
+        ins, outs = layout(*given, **sizes)
+        for port in range(sizes["ports"]):
+            outs[6 * port + word, 1] += 1  # read from the second bit on
+            outs[6 * port + word, 2] -= 1
+        return ins, outs
+
+    monkeypatch.setattr(cosim_network, "switch_elements", spoiled)
+    study.write_text(STUDY.replace("[run]", "[run]\nstuck_cycles = 1000"))
+
+    called = call("cosim", "network", study, "--rtl", "1", "--json")
+
+    assert called.status == 1
+    assert "STUCK" in called.out if word == 4 else called.json()["bad_flits"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "words"),
+    [
+        ("", "", [], ["--rtl", "0 to 2, or all", "missing"]),
+        ("", "", ["--rtl", "3"], ["--rtl", "0 to 2, or all", "3"]),
+        ("", "", ["--rtl", "one"], ["--rtl", "0 to 2, or all", "one"]),
+        ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "at least 1", "0"]),
+        ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
+        ("flight_cycles = 1", 'credits = "fcp"', ["--rtl", "1"], ["link.credits", "returns", "fcp"]),
+        ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"], ["switch.allocation", "turns"]),
+        ("[buffers]", '[switch]\nkind = "opa"\n[buffers]', ["--rtl", "1"], ["switch.kind", "ib", "opa"]),
+        ("largest_blocks = 4\n", "", ["--rtl", "1"], ["buffers.largest_blocks", "same for every VL", "[4, 1]"]),
+        ("largest_blocks = 4", "largest_blocks = 3", ["--rtl", "1"], ["buffers.largest_blocks", "at least 4", "3"]),
+        ("minimum_blocks = 4", "minimum_blocks = [4, 5]", ["--rtl", "1"], ["buffers.minimum_blocks", "[4, 5]"]),
+    ],
+)  # fmt: skip
+def test_what_the_hardware_has_not_is_refused(
+    old: str, new: str, options: list[str], words: list[str], study: Path
+) -> None:
+    """One line, before anything is compiled."""
+    study.write_text(STUDY.replace(old, new, 1))
+
+    assert_refused(call("cosim", "network", study, *options), *words)
+
+
+def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
+    """And network needs a study."""
+    assert_refused(call("cosim", "vlarb", study), "STUDY", "network only", "vlarb")
+    assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
+    assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY", "given with network", "missing")
+    assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "readable")
