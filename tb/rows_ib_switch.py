@@ -33,7 +33,7 @@ from vlane.golden.packets import (
     schedule,
     spare,
 )  # fmt: skip
-from vlane.golden.random_bits import below
+from vlane.golden.random_bits import below, draw
 from vlane.golden.room import fits, give_back, take
 from vlane.golden.switches import receive
 from vlane.tb.packing import clear_row, put
@@ -41,9 +41,9 @@ from vlane.tb.phases_ib_switch import CERTAIN
 from vlane.tb.world_ib_switch import RING, RULES, Surroundings
 
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED
-from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.sl2vl import SL_COUNT
 
-__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows"]
+__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows", "route_lids"]
 
 (GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
 _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
@@ -53,8 +53,11 @@ _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 (CLOCK, SERIAL, STARTS) = range(3)
 (LANE_HEARD, BLOCKS_HEARD) = range(2)
 (W_KIND, W_ONE, W_TWO, W_THREE) = range(4)
+(_, WRITES_LFT, WRITES_TOP, WRITES_SL2VL) = range(4)
 _LRH_VL = np.uint64(60)
-_PKTLEN, _SLID, _LNH = 16, 0xABC, 2
+_PKTLEN = 16
+_NOT_LOOKED_AT = 0x0F0F_0000_F800_FFFF
+"""Bits of a header that pass through: link version, reserved ones, next header, SLID."""
 
 
 @inner
@@ -78,7 +81,8 @@ def _cause(around: Surroundings, packet: int) -> int:
     dlid = around.packets.field[packet, DLID]
     if around.packets.field[packet, LANE] != 0:
         return 2
-    to_port_0 = dlid == PERMISSIVE or (0 < dlid < len(around.lft) and around.lft[dlid] == 0)
+    listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
+    to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
     return 3 if to_port_0 else 1
 
 
@@ -142,7 +146,7 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 @inner
 def _destination(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
     if below(bits, CERTAIN) < chances[C_BAD]:
-        return (0, PERMISSIVE, FIRST_MULTICAST, len(around.lft) + below(bits, 9))[below(bits, 4)]
+        return (0, PERMISSIVE, FIRST_MULTICAST, len(around.lft) + below(bits, 9), below(bits, 65536))[below(bits, 5)]
     return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
 
 
@@ -166,7 +170,8 @@ def _begin(
     sending = around.sending[port]
     around.regs[SERIAL] += 1
     sending[LEFT], sending[ON_LANE], sending[NUMBER], sending[PLACE_IN] = blocks, lane, around.regs[SERIAL], 0
-    sending[HEADER] = (sl << 52) | (_LNH << 48) | (dlid << 32) | ((_PKTLEN * blocks - 1) << 16) | _SLID
+    anything = draw(bits) & _NOT_LOOKED_AT
+    sending[HEADER] = anything | (sl << 52) | (dlid << 32) | ((_PKTLEN * blocks - 1) << 16)
     if not reckless:
         take(around.up, port, lane, blocks)
     if lane >= lanes or not fits(around.own, port, lane, blocks):
@@ -192,17 +197,19 @@ def _write(
     if below(bits, CERTAIN) >= chances[C_WRITE]:
         return
     rules[WRITTEN] += 1
-    write[W_KIND] = 1 + below(bits, 2)
-    if write[W_KIND] == 1:
-        write[W_ONE] = 1 + below(bits, len(around.lft) - 1)
-        write[W_TWO] = 1 + below(bits, ports)
-        if below(bits, 16) == 0:
-            write[W_TWO] = (0, UNASSIGNED, ports + 1)[below(bits, 3)]
+    write[W_KIND] = WRITES_SL2VL if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
+    if write[W_KIND] != WRITES_SL2VL:
+        lids = len(around.lft)
+        write[W_ONE] = below(bits, 65536) if below(bits, 8) == 0 else 1 + below(bits, lids - 1)
+        if write[W_KIND] == WRITES_TOP and below(bits, 2):
+            write[W_ONE] = lids - 1
+        write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
         return
-    write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, ports), below(bits, ports), below(bits, 8) == 0
+    beyond = 64 if below(bits, 16) == 0 else ports
+    write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = VL_DROP if below(bits, 32) == 0 else below(bits, around.up.used.shape[1])
+        lane = below(bits, 16 if below(bits, 16) == 0 else around.up.used.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
     around.rows[cycle % 4] = row
 
@@ -210,17 +217,27 @@ def _write(
 @inner
 def apply_write(around: Surroundings, cycle: int) -> None:
     """Let golden's tables hold what was written in a cycle."""
-    write, vl = around.written[cycle % 4], around.switches.tables.vl
-    if write[W_KIND] == 1:
-        lid, port = write[W_ONE], write[W_TWO]
-        around.lft[lid] = port
-        around.switches.inputs.lft[0, lid] = port - 1 if 0 < port <= len(around.tx) else UNASSIGNED
-    elif write[W_KIND] == 2:
-        for port in range(len(around.tx)):
-            if write[W_THREE] != 0 or port == write[W_ONE]:
+    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
+    if write[W_KIND] == WRITES_SL2VL:
+        for port in range(ports):
+            if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
                 for sl in range(SL_COUNT):
-                    vl[0, port, write[W_TWO], sl] = int(around.rows[cycle % 4] >> np.uint64(4 * sl)) & 15
+                    lane = int(around.rows[cycle % 4] >> np.uint64(4 * sl)) & 15
+                    around.switches.tables.vl[0, port, write[W_TWO], sl] = lane
+    elif write[W_KIND] == WRITES_TOP:
+        around.top[0] = write[W_ONE]
+    elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
+        around.lft[write[W_ONE]] = write[W_TWO]
+    if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
+        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
     write[W_KIND] = 0
+
+
+@inner
+def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
+    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
+    for lid in range(len(lft)):
+        found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
 
 
 @inner
@@ -335,11 +352,12 @@ def _show_port(
 def _show_write(
     write: NDArray[np.int64], sl2vl_row: Any, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
 ) -> None:
-    if write[W_KIND] == 1:
+    if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
         put(rows, row, ins, first, 1)
+        put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
         put(rows, row, ins, first + 2, write[W_ONE])
         put(rows, row, ins, first + 3, write[W_TWO])
-    elif write[W_KIND] == 2:
+    elif write[W_KIND] == WRITES_SL2VL:
         put(rows, row, ins, first + 4, 1)
         put(rows, row, ins, first + 5, write[W_THREE])
         put(rows, row, ins, first + 6, write[W_ONE])

@@ -19,7 +19,7 @@ from vlane.golden.vl_tables import VLTables
 from vlane.tb.model import Words
 from vlane.tb.packing import elements
 from vlane.tb.phases_ib_switch import SwitchPhase, switch_phases
-from vlane.tb.rows_ib_switch import CLOCK, STARTS, apply_write, fill_rows
+from vlane.tb.rows_ib_switch import CLOCK, STARTS, apply_write, fill_rows, route_lids
 from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
 from vlane.tb.world_ib_switch import RING, RULES, Surroundings
 
@@ -132,8 +132,8 @@ class SwitchTraffic(Stimulus):
         given = self._parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
         settings = {**GOLDEN_PARAMETERS[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
-        lft = np.where((self._lft > 0) & (self._lft <= ports), self._lft - 1, UNASSIGNED).astype(np.uint8)
-        lft[0] = UNASSIGNED
+        lft = np.full(given["lids"], UNASSIGNED, np.uint8)
+        route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
         ends = len(switches.inputs.busy)
         far = self._rooms(ends)
@@ -145,7 +145,8 @@ class SwitchTraffic(Stimulus):
         )  # fmt: skip
         pool = ports * (2 * given["blocks"] + 4)
         return Surroundings(
-            switches, links, far, new_packets(pool), self._lft, self._rooms(ports), self._rooms(ports),
+            switches, links, far, new_packets(pool), self._lft, np.array([given["lids"] - 1]), self._rooms(ports),
+            self._rooms(ports),
             np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
             np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING), np.int64),
             np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 2), np.int64),

@@ -40,6 +40,8 @@ class Surroundings(NamedTuple):
         Golden; ``far`` is that of ``links``.
     lft : array of uint8, (LIDs,)
         The forwarding table as it is programmed, ports from 1.
+    top : array of int64, (1,)
+        Last LID that is looked up.
     up, own : Rooms
         What senders know of the input buffers, and the input buffers themselves.
     sending : array of int64, (ports, 5)
@@ -69,6 +71,7 @@ class Surroundings(NamedTuple):
     far: Rooms
     packets: Packets
     lft: NDArray[np.uint8]
+    top: NDArray[np.int64]
     up: Rooms
     own: Rooms
     sending: NDArray[np.int64]
