@@ -7,7 +7,9 @@ PYTEST := .venv/bin/pytest -n 2 --dist worksteal
 FABRIC ?= tests/data/irregular_s1
 CYCLES ?= 2000000
 BLOCK ?= vlarb
-BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer
+POINTS ?= 50
+SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
+BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -21,8 +23,10 @@ env: $(READY)  ## .venv with everything, pinned; quiet when up to date
 $(READY): pyproject.toml constraints.txt sim_top/setup.sh
 	@sh sim_top/setup.sh
 
-cosim: $(READY)  ## main job: a fabric's arbitration tables through the hardware, against golden (FABRIC=, CYCLES=)
+cosim: $(READY)  ## main job: a fabric's tables through the arbiter, the switch, and the network with a switch in hardware
 	@$(VLANE) cosim vlarb --fabric $(FABRIC) --cycles $(CYCLES) --waves build/cosim/vlarb.vcd --page build/cosim
+	@$(VLANE) cosim ib_switch --cycles 200000 $(SWITCH)
+	@$(VLANE) cosim network sim_top/configs/fabric_rtl.toml --rtl 3
 
 test: $(READY)  ## all tests
 	@$(PYTEST)
@@ -39,12 +43,13 @@ formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
 
-soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=)
-	@$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES))
+soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=); with BLOCK=ib_switch, random switches (POINTS=)
+	@$(if $(filter ib_switch,$(BLOCK)),$(VLANE) soak --points $(POINTS),$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES)))
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py
 	@$(PYTHON) bench/network.py
+	@$(PYTHON) bench/mixed.py
 
 area: $(READY)  ## ECP5 cells of every block before placement, as JSON
 	@$(PYTHON) bench/area.py

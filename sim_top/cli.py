@@ -6,7 +6,7 @@ import sys
 from typing import NoReturn
 
 import typer
-from vlane.sim_top import cli_blocks, cli_dtable, cli_egress, cli_fabric, cli_simulate
+from vlane.sim_top import cli_blocks, cli_dtable, cli_egress, cli_fabric, cli_simulate, cli_soak
 
 from vlane.errors import InputError
 
@@ -25,6 +25,7 @@ app.add_typer(cli_dtable.app, name="dtable")
 cli_blocks.register(app)
 cli_egress.register(app)
 cli_simulate.register(app)
+cli_soak.register(app)
 
 
 def main() -> NoReturn:

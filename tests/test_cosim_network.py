@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from vlane.sim_top import cosim_network
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
+from vlane.study import read_study
 
 STUDY = """[network]
 topology = "edges"
@@ -142,3 +146,14 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
     assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
     assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY", "given with network", "missing")
     assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "readable")
+
+
+def test_main_job_runs_one_switch_in_both_ways() -> None:
+    """The switch of ``make cosim`` alone is that of its network, so that it is compiled once."""
+    makefile = (DATA.parent.parent / "Makefile").read_text()
+    (words,) = re.findall(r"^SWITCH := \$\(addprefix --param ,(.*)\)$", makefile, re.MULTILINE)
+    file = DATA.parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"
+
+    wanted = cosim_network.hardware_parameters(make_world(read_study(file), file.parent))
+
+    assert BLOCKS["ib_switch"].parameters(words.split()) == wanted

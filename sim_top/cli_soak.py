@@ -1,0 +1,52 @@
+"""``vlane soak``: many random instances of the switch."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Annotated
+
+import typer
+from vlane.sim_top.console import emit_json, note, screen
+from vlane.sim_top.soak import command_of, random_point, run_point, shrunk
+
+from vlane.errors import InputError
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(epilog="Example: vlane soak --points 50")(soak)
+
+
+def soak(
+    points: Annotated[int, typer.Option(help="Random instances of ib_switch.")] = 50,
+    cycles: Annotated[int, typer.Option(help="Cycles to compare of each.")] = 40_000,
+    seed: Annotated[int, typer.Option(help="Chooses the instances; equal seeds give equal ones.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
+) -> None:
+    """Run random switches against golden. Exit status 1 if one differs; told as small as it fails, with its command."""
+    for option, value in (("--points", points), ("--cycles", cycles)):
+        if value < 1:
+            raise InputError(option, "at least 1", value)
+    source = random.Random(seed)  # noqa: S311 - a repeatable choice
+    start = time.perf_counter()
+    failures: list[dict[str, str]] = []
+    for number in range(1, points + 1):
+        point = random_point(source, cycles=cycles)
+        difference = run_point(point)
+        note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
+        if difference:
+            small = shrunk(point, run_point)
+            failures.append({"command": command_of(small), "difference": run_point(small)})
+    seconds = time.perf_counter() - start
+    if as_json:
+        emit_json(
+            {"points": points, "cycles": cycles, "seed": seed, "failures": failures, "seconds": round(seconds, 1)}
+        )
+    else:
+        for failure in failures:
+            screen.print(f"{failure['command']}\n  {failure['difference']}", style="red", markup=False, soft_wrap=True)
+        screen.print(f"{points - len(failures)} of {points} random switches agree with golden in every cycle")
+    raise typer.Exit(1 if failures else 0)

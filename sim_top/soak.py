@@ -1,0 +1,93 @@
+"""Random instances of the switch in lockstep; one that fails is made smaller for as long as it fails."""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.lockstep import run_lockstep
+from vlane.tb.model import compile_model
+
+__all__ = ["Point", "command_of", "random_point", "run_point", "shrunk"]
+
+_BLOCK = "ib_switch"
+_SCHEDULERS = ("rr", "vlarb", "dtable", "drr", "scfq")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One instance and its traffic.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the switch.
+    cycles : int
+        Compared at most.
+    seed : int
+        Of tables and traffic.
+    """
+
+    parameters: Mapping[str, Any]
+    cycles: int
+    seed: int
+
+
+def random_point(source: random.Random, *, cycles: int) -> Point:
+    """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
+    ports, lanes = source.randint(2, 6), source.randint(2, 5)
+    largest = source.choice((1, 2, 5, source.randint(1, 12)))
+    minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
+    shared = source.choice((0, 1, source.randint(0, 20)))
+    parameters = {
+        "ports": ports, "data_vls": lanes, "blocks": lanes * minimum + shared, "minimum": minimum,
+        "maximum": minimum + source.randint(0, shared), "largest": largest, "scheduler": source.choice(_SCHEDULERS),
+        "entries": source.choice((lanes, 8, 16)), "lids": source.randint(3, 40),
+        "data_bits": 64 * source.choice((1, 1, 2)),
+    }  # fmt: skip
+    return Point(parameters, cycles, source.randrange(1 << 16))
+
+
+def run_point(point: Point) -> str:
+    """Run a point in lockstep; return the first difference, empty if there is none."""
+    block = BLOCKS[_BLOCK]
+    with compile_model(block.make(point.parameters), _BLOCK) as model:
+        source = block.qualify(
+            point.parameters, cycles=point.cycles, seed=point.seed, inputs=model.inputs, outputs=model.outputs
+        )
+        outcome = run_lockstep(model, source)
+    return str(outcome.mismatch) if outcome.mismatch else ""
+
+
+def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
+    """Return a smaller point that fails too: each parameter made as small as it may be, one after the other."""
+    smaller = {
+        "ports": (2, 3, 4), "data_vls": (2, 3), "scheduler": ("rr",), "largest": (1, 2), "data_bits": (64,),
+        "lids": (3,), "entries": (2, 4),
+    }  # fmt: skip
+    for name, values in smaller.items():
+        for value in values:
+            if value == point.parameters[name]:
+                break
+            parameters = {**point.parameters, name: value}
+            try:
+                BLOCKS[_BLOCK].component.check_parameters(**parameters)
+            except ValueError:
+                continue
+            candidate = Point(parameters, point.cycles, point.seed)
+            if fails(candidate):
+                point = candidate
+                break
+    return point
+
+
+def command_of(point: Point) -> str:
+    """Return the command that repeats a point."""
+    words = ["vlane", "cosim", _BLOCK, "--cycles", str(point.cycles), "--seed", str(point.seed)]
+    for name, value in point.parameters.items():
+        words += ["--param", f"{name}={value}"]
+    return shlex.join(words)

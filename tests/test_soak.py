@@ -1,0 +1,57 @@
+"""Random switches in lockstep, and what becomes of one that fails."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shlex
+
+import pytest
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.soak import Point, command_of, random_point, shrunk
+
+from tests.conftest import assert_refused, call
+
+
+@pytest.mark.slow
+def test_a_few_random_switches_agree() -> None:
+    """The nightly run's way with fewer points."""
+    called = call("soak", "--points", "3", "--cycles", "20000", "--seed", "11", "--json")
+
+    assert called.status == 0, called.err
+    assert called.json()["failures"] == []
+    assert called.err.count("agrees") == 3
+
+
+def test_points_are_accepted_and_repeatable() -> None:
+    """Whatever is drawn can be made, and its command draws the same."""
+    source = random.Random(5)  # noqa: S311 - a repeatable choice
+    points = [random_point(source, cycles=100) for _ in range(300)]
+
+    block = BLOCKS["ib_switch"]
+    for point in points:
+        words = shlex.split(command_of(point))
+        given = [word for flag, word in itertools.pairwise(words) if flag == "--param"]
+        assert block.parameters(given) == {**block.defaults(), **point.parameters}
+    assert len({str(point.parameters) for point in points}) > 250
+    assert {point.parameters["scheduler"] for point in points} == {"rr", "vlarb", "dtable", "drr", "scfq"}
+
+
+def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
+    """What matters stays: here three ports and a packet of two flits."""
+    point = Point(
+        {"ports": 6, "data_vls": 4, "blocks": 40, "minimum": 7, "maximum": 12, "largest": 5, "scheduler": "drr",
+         "entries": 16, "lids": 30, "data_bits": 128}, 1000, 3,
+    )  # fmt: skip
+
+    small = shrunk(point, lambda tried: "differs" * (tried.parameters["ports"] > 2 and tried.parameters["largest"] > 1))
+
+    assert (small.parameters["ports"], small.parameters["largest"]) == (3, 2)
+    assert (small.parameters["data_vls"], small.parameters["scheduler"], small.parameters["lids"]) == (2, "rr", 3)
+    assert small.parameters["data_bits"] == 64
+
+
+def test_bad_numbers_are_refused() -> None:
+    """No points, no cycles."""
+    assert_refused(call("soak", "--points", "0"), "--points", "at least 1", "0")
+    assert_refused(call("soak", "--cycles", "0"), "--cycles", "at least 1", "0")
