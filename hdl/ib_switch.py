@@ -31,6 +31,9 @@ __all__ = ["IBSwitch"]
 _MAX_PORTS = 48
 _MAX_BLOCKS = 2048
 _MAX_DATA_BITS = 512
+_DTABLE: dict[str, Any] = {
+    "requesters": 0, "vl15": False, "form": "free", "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS,
+}  # fmt: skip
 _SCHEDULERS = ("vlarb", "dtable", "drr", "scfq", "rr")
 
 
@@ -79,7 +82,7 @@ class IBSwitch(wiring.Component):
     schedule_ports : In(ports)
         The outputs that take the write; not there with ``rr``.
     swap : In(ports)
-        With ``vlarb`` only: outputs whose tables are to be exchanged.
+        With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
 
     Raises
     ------
@@ -161,6 +164,8 @@ class IBSwitch(wiring.Component):
             raise ValueError(f"scheduler must be one of {', '.join(_SCHEDULERS)}, not {scheduler}")
         if scheduler == "vlarb":
             VLArb.check_parameters(data_vls=data_vls, entries=entries, vl15=False)
+        if scheduler == "dtable":
+            DTable.check_parameters(data_vls=data_vls, entries=entries, **_DTABLE)
         check_range("entries", entries, 1, 128)
         check_range("lids", lids, 2, MAX_ENTRIES)
         check_range("data_bits", data_bits, HEADER_BITS, _MAX_DATA_BITS)
@@ -274,4 +279,4 @@ def _scheduler(name: str, data_vls: int, entries: int) -> Any:
         return SCFQ(data_vls=data_vls, vl15=False, units="per_requester")
     if name == "drr":
         return DRR(data_vls=data_vls, vl15=False)
-    return DTable(data_vls=data_vls, entries=entries, vl15=False)
+    return DTable(data_vls=data_vls, entries=entries, **_DTABLE)

@@ -71,7 +71,7 @@ class SwitchInput(wiring.Component):
     def __init__(
         self, *, ports: int, vls: int, blocks: int, minimum: int, maximum: int, largest: int, data_bits: int
     ) -> None:
-        self.ports, self.vls, self.maximum, self.data_bits = ports, vls, maximum, data_bits
+        self.ports, self.vls, self.maximum, self.largest, self.data_bits = ports, vls, maximum, largest, data_bits
         self.storage = VLBuffer(
             vls=vls, flits=blocks, minimum=minimum, maximum=maximum, mtu_flits=largest, data_bits=data_bits + 2,
             form="static" if minimum == maximum else "shared",
@@ -131,9 +131,9 @@ class SwitchInput(wiring.Component):
         storage, rx = self.storage, self.rx
         kept, keeps = Signal(), Signal()
         arrives, flit, vl = Signal(), Signal(self.data_bits + 2), Signal(4)
-        sizes = Mux(rx.valid & rx.first, blocks_of(rx.data), 0)
+        blocks = blocks_of(rx.data)
         m.d.comb += [
-            storage.reserve_flits.eq(sizes),
+            storage.reserve_flits.eq(Mux(rx.valid & rx.first & (blocks <= self.largest), blocks, 0)),
             storage.reserve_vl.eq(rx.vl),
             keeps.eq(Mux(rx.first, storage.accepted, kept)),
             storage.write_vl[0].eq(vl),

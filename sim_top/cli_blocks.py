@@ -76,6 +76,13 @@ def cosim(
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
     if block == "network":
+        given = {
+            "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,
+            "--page": page is not None, "--fault": planted is not None, "--param": bool(param),
+            "--engine": engine != "native", "--simulator": simulator != "verilator",
+        }  # fmt: skip
+        for option in (option for option, is_given in given.items() if is_given):
+            raise InputError(option, "left out with network", "given")
         run_network(study, rtl or [], cycles, seed, as_json=as_json)
     if study is not None or rtl:
         raise InputError("STUDY and --rtl", "given with network only", block)

@@ -14,7 +14,7 @@ from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, check_world, make_world
 
 from vlane.errors import InputError
-from vlane.study import read_study
+from vlane.study import MAX_CYCLES, read_study
 from vlane.textfile import number
 
 __all__ = ["run_network"]
@@ -34,8 +34,8 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
     switches = _switches(rtl, world)
     run = world.study.run
     length = run.cycles if cycles is None else cycles
-    if length < 1:
-        raise InputError("--cycles", "at least 1", length)
+    if not 1 <= length <= MAX_CYCLES:
+        raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
     parameters = hardware_parameters(world)
     check_world(world)
     timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
@@ -55,10 +55,11 @@ def _switches(rtl: list[str], world: World) -> list[int]:
     """Return the switches named, in order, each once."""
     if not rtl:
         raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", "missing")
-    if "all" in rtl:
-        return list(range(world.topology.switches))
     found = set()
     for word in rtl:
+        if word == "all":
+            found |= set(range(world.topology.switches))
+            continue
         switch = number(word)
         if switch is None or not 0 <= switch < world.topology.switches:
             raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", word)

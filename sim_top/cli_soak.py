@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def soak(
     points: Annotated[int, typer.Option(help="Random instances of ib_switch.")] = 50,
-    cycles: Annotated[int, typer.Option(help="Cycles to compare of each.")] = 40_000,
+    cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
     seed: Annotated[int, typer.Option(help="Chooses the instances; equal seeds give equal ones.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
 ) -> None:

@@ -84,10 +84,14 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, _flit("tx__1", 0, _header(0, 2, 1, 1))),
     ({}, {}),
-    # A packet larger than what is left of its VL is discarded and told.
+    # A packet larger than the largest is discarded and told, whether its VL has room (3) or not (5).
     (_flit("rx__0", 1, _header(1, 0, 1, 5), last=False), {}),
     (_flit("rx__0", 1, _BODY, first=False), {}),
+    (_flit("rx__0", 0, _header(0, 0, 1, 3)), {"dropped": 4}),
+    ({}, {}),
     ({}, {"dropped": 4}),
+    ({}, {}),
+    ({}, {}),
     ({}, {}),
 ]
 STEPS = [(given, _NOTHING | expected) for given, expected in STEPS]

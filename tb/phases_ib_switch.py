@@ -56,9 +56,11 @@ class SwitchPhase:
 
 
 def switch_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SwitchPhase, ...]:
-    """Return phases of at least that many cycles in all."""
+    """Return phases of at least that many cycles in all, each longer than it takes to write the tables."""
     most = parameters["largest"]
-    each = max(600, min(20_000, cycles // 9))
+    entries = max(parameters["entries"], parameters["data_vls"])
+    told = parameters["lids"] + parameters["ports"] * (4 + 2 * entries) + 10
+    each = max(600 + told, min(20_000, cycles // 9))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),
         SwitchPhase(each, most_blocks=most, name="saturated"),

@@ -55,7 +55,7 @@ _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 (W_KIND, W_ONE, W_TWO, W_THREE) = range(4)
 (_, WRITES_LFT, WRITES_TOP, WRITES_SL2VL) = range(4)
 _LRH_VL = np.uint64(60)
-_PKTLEN = 16
+_WORDS_PER_BLOCK, _MOST_BLOCKS = 16, 127
 _NOT_LOOKED_AT = 0x0F0F_0000_F800_FFFF
 """Bits of a header that pass through: link version, reserved ones, next header, SLID."""
 
@@ -164,6 +164,8 @@ def _begin(
     lanes = around.up.used.shape[1]
     lane = below(bits, 16 if reckless else lanes)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    if reckless and below(bits, 16) == 0:
+        blocks = 1 + below(bits, _MOST_BLOCKS)
     if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
         return
     dlid, sl = _destination(around, chances, bits), below(bits, SL_COUNT)
@@ -171,10 +173,11 @@ def _begin(
     around.regs[SERIAL] += 1
     sending[LEFT], sending[ON_LANE], sending[NUMBER], sending[PLACE_IN] = blocks, lane, around.regs[SERIAL], 0
     anything = draw(bits) & _NOT_LOOKED_AT
-    sending[HEADER] = anything | (sl << 52) | (dlid << 32) | ((_PKTLEN * blocks - 1) << 16)
+    words = _WORDS_PER_BLOCK * (blocks - 1) + below(bits, _WORDS_PER_BLOCK)
+    sending[HEADER] = anything | (sl << 52) | (dlid << 32) | (words << 16)
     if not reckless:
         take(around.up, port, lane, blocks)
-    if lane >= lanes or not fits(around.own, port, lane, blocks):
+    if lane >= lanes or blocks > around.links.largest[0] or not fits(around.own, port, lane, blocks):
         around.dropped[port, (cycle + 2) % RING] = 4
         rules[NO_ROOM] += 1
         return

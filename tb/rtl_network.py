@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vlane.golden.far_room import take, taken
 from vlane.golden.inputs import ROUTED
 from vlane.golden.kernel import inner, kernel
-from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
+from vlane.golden.network import MOVED, NOW, NOWHERE, Network, run_cycle, why_not
 from vlane.golden.packets import (
     BLOCKS,
     DLID,
@@ -48,8 +48,8 @@ _LRH_VL, _LRH_SL, _LRH_LNH, _LRH_DLID, _LRH_PKTLEN = 60, 52, 48, 32, 16
 _LNH, _WORDS_PER_BLOCK, _FIELD_BITS = 2, 16, 0xFFFF
 _PER_FLIT, _HEADS = 4 + WORDS, 4
 _LOW_BITS = (1 << 32) - 1
-_INSIDE = 99
-"""In place of what happens to a packet next: a switch in hardware has it."""
+_INSIDE = 100
+"""In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
 
 
 class Hardware(NamedTuple):
@@ -78,7 +78,7 @@ class Hardware(NamedTuple):
     before : array of int64, (lanes,)
         Within a cycle.
     counts : array of int64, (2,)
-        Flits that were not what went in; packets dropped.
+        Flits and returns that were not what went in, or when they should not; packets dropped.
     """
 
     step: int
@@ -124,15 +124,20 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
     place, end = number * hardware.ports + port, hardware.first[number] + port
     flit = port * _PER_FLIT
+    tx = hardware.tx[place]
+    is_within = 0 < tx[TX_PLACE] < tx[TX_FLITS]
     if get(shown, number, outs, flit) == 0:
+        hardware.counts[BAD_FLITS] += is_within
         return
-    lane, tx = int(get(shown, number, outs, flit + 1)), hardware.tx[place]
+    lane = int(get(shown, number, outs, flit + 1))
     low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
     if get(shown, number, outs, flit + 2) != 0:
         packet = int(low & np.uint64(_LOW_BITS))
-        if packet >= len(packets.field) or packets.field[packet, EVENT] != _INSIDE:
+        is_there = packet < len(packets.field) and lane < len(hardware.before) and wiring.far[end] != NOWHERE
+        if not is_there or packets.field[packet, EVENT] != _INSIDE + number:
             hardware.counts[BAD_FLITS] += 1
             return
+        hardware.counts[BAD_FLITS] += is_within
         field = packets.field[packet]
         tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
         hardware.counts[BAD_FLITS] += top != _top(_header(field), lane, packet, 0)
@@ -161,12 +166,20 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
     _flit_comes(net, packets, hardware, number, port, cycle)
     returned = hardware.ports * _PER_FLIT + 2 * port
     if get(shown, number, outs, returned) != 0:
-        lane = int(get(shown, number, outs, returned + 1))
-        since = cycle + wiring.telling[end]
-        begin(net.links.returns, net.links.far, wiring.told[end], cycle, since, lane, 1, 1, 0)
+        lane, told = int(get(shown, number, outs, returned + 1)), wiring.told[end]
+        if lane < len(hardware.before) and told != NOWHERE:
+            since = cycle + wiring.telling[end]
+            begin(net.links.returns, net.links.far, told, cycle, since, lane, 1, 1, 0)
+        else:
+            hardware.counts[BAD_FLITS] += 1
     if get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0:
-        hardware.counts[DROPPED] += 1
-        free(packets, hardware.heads[place, (cycle - ROUTED) % _HEADS])
+        packet = hardware.heads[place, (cycle - ROUTED) % _HEADS]
+        if packet != NOBODY and packets.field[packet, EVENT] == _INSIDE + number:
+            hardware.counts[DROPPED] += 1
+            packets.field[packet, EVENT] = TO_SINK
+            free(packets, packet)
+        else:
+            hardware.counts[BAD_FLITS] += 1
 
 
 @inner
@@ -180,7 +193,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         net.outside[place] = NOBODY
         field = packets.field[packet]
         field[HOPS] += 1
-        field[EVENT] = _INSIDE
+        field[EVENT] = _INSIDE + number
         rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field[FLITS]
         rx[RX_LANE], rx[RX_HEADER] = field[LANE], _header(field)
     if rx[RX_PLACE] < rx[RX_FLITS]:

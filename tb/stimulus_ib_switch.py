@@ -14,7 +14,7 @@ from vlane.golden.packets import new_packets
 from vlane.golden.random_bits import seeded
 from vlane.golden.returns import new_returns
 from vlane.golden.room import Rooms, new_rooms
-from vlane.golden.schedulers import Write, new_bank, new_scheduler
+from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
 from vlane.golden.vl_tables import VLTables
 from vlane.tb.model import Words
 from vlane.tb.packing import elements
@@ -43,7 +43,7 @@ GOLDEN_PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return a table in which every lane is served."""
+    """Return a table in which every lane is served, if there are entries enough."""
     if name == "rr":
         return []
     if name == "vlarb":
@@ -118,7 +118,7 @@ class SwitchTraffic(Stimulus):
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         self._started = 0
-        self._around = self._surroundings([])
+        self._around = self._surroundings([[]] * ports)
         self._boot: list[dict[str, int]] = []
         self.applicable = frozenset(rule.name for rule in RULES)
 
@@ -127,8 +127,8 @@ class SwitchTraffic(Stimulus):
         """Packets that entered links so far."""
         return self._started + int(self._around.regs[STARTS])
 
-    def _surroundings(self, writes: list[Write]) -> Surroundings:
-        """Return golden after reset, with the tables that the memories hold."""
+    def _surroundings(self, tables: list[list[Write]]) -> Surroundings:
+        """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
         given = self._parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
         settings = {**GOLDEN_PARAMETERS[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
@@ -137,7 +137,9 @@ class SwitchTraffic(Stimulus):
         switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
         ends = len(switches.inputs.busy)
         far = self._rooms(ends)
-        bank = new_bank(new_scheduler(name, data_vls=lanes, writes=writes, **settings), ends)
+        bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
+        for port, writes in enumerate(tables):
+            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
         links = new_links(
             buffer=self._rooms(ends), far=far, bank=bank,
             returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=1),
@@ -167,12 +169,13 @@ class SwitchTraffic(Stimulus):
         ports, lanes = given["ports"], given["data_vls"]
         for ago in (2, 1):  # the reset does not stop what was being written
             apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
-        writes = _random_writes(given["scheduler"], lanes, given["entries"], source)
+        tables = [_random_writes(given["scheduler"], lanes, given["entries"], source) for _ in range(ports)]
         self._started = self.decisions
         self._boot = [{"lft__enable": 1, "lft__top": 1, "lft__lid": given["lids"] - 1}]
-        self._boot += [schedule_row(self._inputs, write, (1 << ports) - 1) for write in writes]
-        if "swap" in self._inputs:
-            self._boot += [{"swap": (1 << ports) - 1}, {}]
+        for port, writes in enumerate(tables):
+            self._boot += [schedule_row(self._inputs, write, 1 << port) for write in writes]
+            if "swap" in self._inputs:
+                self._boot += [{"swap": 1 << port}, {}]
         if index == 0:
             for lid in range(1, given["lids"]):
                 self._lft[lid] = 1 + source.randrange(ports)
@@ -184,7 +187,7 @@ class SwitchTraffic(Stimulus):
                 self._boot.append(
                     {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": output, "sl2vl__row": packed}
                 )
-        self._around = self._surroundings(writes)
+        self._around = self._surroundings(tables)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]

@@ -20,13 +20,13 @@ RING = 128
 RULES = (
     Rule("granted", "S3", "a packet was granted"),
     Rule("several_granted", "S3", "several outputs took a packet in a cycle"),
-    Rule("one_flit", "S5", "a one-flit packet was granted in the cycle after another at its input"),
+    Rule("one_flit", "S5", "a one-flit packet was granted as the last flit of another crossed from its input"),
     Rule("started", "S7", "a packet entered a link"),
     Rule("waited", "S6", "a head found no room at the far end"),
     Rule("unknown_lid", "S10", "a packet dropped: its DLID has no port"),
     Rule("no_vl", "S10", "a packet dropped: no VL"),
     Rule("port_0", "S10", "a packet dropped: it was for port 0"),
-    Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room"),
+    Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room, or it is too large"),
     Rule("table_written", "Hardware", "a table was written while packets were there"),
 )
 

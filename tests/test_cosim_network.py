@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.sim_top import cosim_network
+from vlane.sim_top import cli_network, cosim_network
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
+from vlane.lft import UNASSIGNED
 from vlane.study import read_study
 
 STUDY = """[network]
@@ -115,13 +116,33 @@ def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monke
     assert "STUCK" in called.out if word == 4 else called.json()["bad_flits"] > 1000
 
 
+@pytest.mark.slow
+def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A LID is taken out of the middle switch's table: hardware drops what golden drops, and all else is the same."""
+
+    def broken(*given: Any) -> Any:
+        world = make_world(*given)
+        world.routes.lft[1, 4] = UNASSIGNED
+        return world
+
+    monkeypatch.setattr(cli_network, "make_world", broken)
+    monkeypatch.setattr(cli_network, "check_world", lambda _: None)
+
+    called = call("cosim", "network", study, "--rtl", "1", "--json")
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["dropped"] == done["golden_dropped"] > 300
+    assert done["golden_digest"] == done["mixed_digest"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "options", "words"),
     [
         ("", "", [], ["--rtl", "0 to 2, or all", "missing"]),
         ("", "", ["--rtl", "3"], ["--rtl", "0 to 2, or all", "3"]),
         ("", "", ["--rtl", "one"], ["--rtl", "0 to 2, or all", "one"]),
-        ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "at least 1", "0"]),
+        ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
         ("flight_cycles = 1", 'credits = "fcp"', ["--rtl", "1"], ["link.credits", "returns", "fcp"]),
         ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"], ["switch.allocation", "turns"]),
@@ -144,6 +165,7 @@ def test_study_and_switches_are_given_with_network_only(study: Path) -> None:
     """And network needs a study."""
     assert_refused(call("cosim", "vlarb", study), "STUDY", "network only", "vlarb")
     assert_refused(call("cosim", "rr", "--rtl", "1"), "--rtl", "network only", "rr")
+    assert_refused(call("cosim", "network", study, "--rtl", "1", "--fault", "7"), "--fault", "left out with network")
     assert_refused(call("cosim", "network", "--rtl", "1"), "STUDY", "given with network", "missing")
     assert_refused(call("cosim", "network", DATA / "none.toml", "--rtl", "1"), "none.toml", "readable")
 

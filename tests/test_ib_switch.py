@@ -114,7 +114,8 @@ def test_a_broken_allocator_is_not_proven() -> None:
 @pytest.mark.parametrize(
     "given",
     [{"ports": 1}, {"data_vls": 1}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5}, {"lids": 1},
-     {"scheduler": "wrr"}, {"data_bits": 63}, {"data_bits": 100}, {"scheduler": "vlarb", "entries": 65}],
+     {"scheduler": "wrr"}, {"data_bits": 63}, {"data_bits": 100},
+     {"scheduler": "vlarb", "entries": 65}, {"scheduler": "dtable", "entries": 1}],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
     """Before anything is made."""

@@ -167,6 +167,17 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             '[link]\ncredits = "fcp"\nfcp_period_cycles = 2\n[buffers]',
             ["fcp_period_cycles", "more than 2", "not 2"],
         ),
+        (
+            "[buffers]",
+            '[link]\ncredits = "fcp"\nfcp_period_cycles = 100000\n[buffers]',
+            ["run.stuck_cycles", "more than link.fcp_period_cycles, 100000", "not 100000"],
+        ),
+        (
+            "[buffers]",
+            f'[scheduler]\nname = "scfq"\ntable = "{CONFIGS / "irregular_scfq.toml"}"\n'
+            'parameters = { units = "shared" }\n[buffers]',
+            ["scheduler.parameters.units", "per_requester", "not shared"],
+        ),
         ("[buffers]", '[link]\ncredits = "absolute"\n[buffers]', ["link.credits", "'returns', 'fcp' or", "absolute"]),
         (
             "[buffers]",

@@ -15,7 +15,7 @@ from tests.conftest import assert_refused, call
 
 @pytest.mark.slow
 def test_a_few_random_switches_agree() -> None:
-    """The nightly run's way with fewer points."""
+    """The way of the long run, with fewer points."""
     called = call("soak", "--points", "3", "--cycles", "20000", "--seed", "11", "--json")
 
     assert called.status == 0, called.err

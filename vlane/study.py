@@ -16,7 +16,10 @@ from vlane.textfile import toml_document
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 from vlane.vlarb import MAX_DATA_VLS
 
-__all__ = ["Study", "Traffic", "read_study"]
+__all__ = ["MAX_CYCLES", "Study", "Traffic", "read_study"]
+
+MAX_CYCLES = 1 << 30
+"""Of a run."""
 
 _Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=MAX_SCHEDULER_VLS)]
 _Row16 = Annotated[list[Annotated[int, Field(ge=0, le=VL_DROP)]], Field(min_length=SL_COUNT, max_length=SL_COUNT)]
@@ -180,7 +183,7 @@ class Runs(_Section):
 
     loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [1.0]
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = [1]
-    cycles: int = Field(50_000, ge=100, le=1 << 30)
+    cycles: int = Field(50_000, ge=100, le=MAX_CYCLES)
     warm_up_cycles: int = Field(10_000, ge=0)
     stuck_cycles: int = Field(100_000, ge=1000)
 
@@ -239,6 +242,9 @@ class Study(_Section):
         for field in ("fcp_blocks", "fcp_period_cycles"):
             if field in self.link.model_fields_set and self.link.credits == "returns":
                 raise ValueError(f"link.{field} must be left out with link.credits returns, not given")
+        if self.link.credits != "returns" and self.run.stuck_cycles <= self.link.fcp_period_cycles:
+            must = f"more than link.fcp_period_cycles, {self.link.fcp_period_cycles}"
+            raise ValueError(f"run.stuck_cycles must be {must}, not {self.run.stuck_cycles}")
         if self.link.data_vls is not None and self.link.data_vls > MAX_DATA_VLS:
             raise ValueError(f"link.data_vls must be 1 to {MAX_DATA_VLS} with switch.kind ib, not {self.link.data_vls}")
         for number, each in enumerate(self.traffic):
