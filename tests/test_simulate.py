@@ -174,8 +174,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ),
         (
             "[buffers]",
-            f'[scheduler]\nname = "scfq"\ntable = "{CONFIGS / "irregular_scfq.toml"}"\n'
-            'parameters = { units = "shared" }\n[buffers]',
+            f'[scheduler]\nname = "scfq"\ntable = "{CONFIGS}/irregular_scfq.toml"\nparameters.units = "shared"\n[buffers]',
             ["scheduler.parameters.units", "per_requester", "not shared"],
         ),
         ("[buffers]", '[link]\ncredits = "absolute"\n[buffers]', ["link.credits", "'returns', 'fcp' or", "absolute"]),
