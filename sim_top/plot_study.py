@@ -16,6 +16,7 @@ from vlane.files import write_whole
 
 __all__ = ["write_plots"]
 
+_HOLLOW = "hollow: saturated"
 _Curve = tuple[list[float], list[float]]
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 """Told apart by people who see few colours (Okabe and Ito)."""
@@ -23,12 +24,13 @@ _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*")
 
 
 def write_plots(runs: list[RunResult], folder: Path, *, title: str) -> list[Path]:
-    """Write ``study.png`` and ``study.html``; seeds of a load are averaged."""
+    """Write ``study.png`` and ``study.html``; seeds of a load are averaged, saturated loads have hollow marks."""
     latency = _curves(runs, lambda level: level.latency_mean_cycles)
     accepted = _curves(runs, lambda level: level.accepted)
+    full = {run.load for run in runs if run.saturated}
     picture, page = folder / "study.png", folder / "study.html"
-    _write_png(latency, accepted, picture, title)
-    _write_html(latency, accepted, page, title)
+    _write_png(latency, accepted, full, picture, title)
+    _write_html(latency, accepted, full, page, title)
     return [picture, page]
 
 
@@ -46,15 +48,20 @@ def _curves(runs: list[RunResult], value: Callable[[PerSL], float | None]) -> di
     }
 
 
-def _write_png(latency: dict[int, _Curve], accepted: dict[int, _Curve], file: Path, title: str) -> None:
+def _write_png(
+    latency: dict[int, _Curve], accepted: dict[int, _Curve], full: set[float], file: Path, title: str
+) -> None:
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for axes, curves, name in ((left, latency, "mean latency (cycles)"), (right, accepted, "accepted load")):
         for number, (sl, (loads, values)) in enumerate(curves.items()):
-            axes.plot(
-                loads, values, label=f"SL {sl}", marker=_MARKS[number % len(_MARKS)], markersize=4.5, linewidth=1.4,
-                color=_COLOURS[number % len(_COLOURS)],
-            )  # fmt: skip
+            look = {
+                "marker": _MARKS[number % len(_MARKS)], "markersize": 4.5, "color": _COLOURS[number % len(_COLOURS)],
+            }  # fmt: skip
+            axes.plot(loads, values, label=f"SL {sl}", linewidth=1.4, **look)
+            hollow = [(load, value) for load, value in zip(loads, values, strict=True) if load in full]
+            if hollow:
+                axes.plot(*zip(*hollow, strict=True), linestyle="none", markerfacecolor="white", **look)
         axes.set_xlabel("offered load, all levels (flits per cycle and host)")
         axes.set_ylabel(name if axes is left else f"{name} (flits per cycle and host)")
         axes.grid(visible=True, alpha=0.3)
@@ -62,14 +69,16 @@ def _write_png(latency: dict[int, _Curve], accepted: dict[int, _Curve], file: Pa
         left.set_yscale("log")
     if accepted:
         right.legend(frameon=False)
-    figure.suptitle(title)
+    figure.suptitle(f"{title} ({_HOLLOW})" if full else title)
     part = file.with_name(f".{file.name}.part")
     FigureCanvasAgg(figure)
     figure.savefig(part, format="png")
     part.replace(file)
 
 
-def _write_html(latency: dict[int, _Curve], accepted: dict[int, _Curve], file: Path, title: str) -> None:
+def _write_html(
+    latency: dict[int, _Curve], accepted: dict[int, _Curve], full: set[float], file: Path, title: str
+) -> None:
     figure = make_subplots(rows=1, cols=2, subplot_titles=("mean latency (cycles)", "accepted (flits/cycle/host)"))
     for column, curves in ((1, latency), (2, accepted)):
         for number, (sl, (loads, values)) in enumerate(curves.items()):
@@ -77,9 +86,10 @@ def _write_html(latency: dict[int, _Curve], accepted: dict[int, _Curve], file: P
             line = graph_objects.Scatter(
                 x=loads, y=values, name=f"SL {sl}", mode="lines+markers", legendgroup=str(sl), showlegend=column == 2,
                 line={"color": colour},
+                marker={"symbol": ["circle-open" if load in full else "circle" for load in loads], "size": 8},
             )  # fmt: skip
             figure.add_trace(line, row=1, col=column)
     figure.update_xaxes(title_text="offered load, all levels (flits per cycle and host)")
     figure.update_yaxes(type="log", row=1, col=1)
-    figure.update_layout(title=title, template="plotly_white")
+    figure.update_layout(title=f"{title} ({_HOLLOW})" if full else title, template="plotly_white")
     write_whole(file, figure.to_html(include_plotlyjs=True, full_html=True), option="--out")

@@ -48,6 +48,13 @@ bytes = [64, 512]
 """
 
 
+_SHARED_UNIT = f"""[scheduler]
+name = "scfq"
+table = "{CONFIGS}/irregular_scfq.toml"
+parameters = {{ units = "shared" }}
+[buffers]"""
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     """Return a small study file."""
@@ -174,7 +181,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ),
         (
             "[buffers]",
-            f'[scheduler]\nname = "scfq"\ntable = "{CONFIGS}/irregular_scfq.toml"\nparameters.units = "shared"\n[buffers]',
+            _SHARED_UNIT,
             ["scheduler.parameters.units", "per_requester", "not shared"],
         ),
         ("[buffers]", '[link]\ncredits = "absolute"\n[buffers]', ["link.credits", "'returns', 'fcp' or", "absolute"]),
