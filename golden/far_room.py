@@ -50,17 +50,17 @@ def _period(limits: Limits) -> int:
 
 
 @by_type({Rooms: _no_period, Limits: _period})
-def fcp_period(far: Any) -> int:  # type: ignore[empty-body]
+def fcp_period(far: Any) -> int:
     """Return the cycles after which FCPs are due at every end, 0 if there are none at all."""
 
 
 @by_type({Rooms: _no, Limits: limits.goes_beside})
-def goes_beside(far: Any) -> bool:  # type: ignore[empty-body]
+def goes_beside(far: Any) -> bool:
     """Tell whether flow-control packets travel beside the link."""
 
 
 @by_type({Rooms: room.fits, Limits: limits.allows})
-def still_fits(far: Any, end: int, lane: int, blocks: int) -> bool:  # type: ignore[empty-body]
+def still_fits(far: Any, end: int, lane: int, blocks: int) -> bool:
     """Tell whether a packet of so many blocks may be sent."""
 
 
@@ -70,7 +70,7 @@ def take(far: Any, end: int, lane: int, blocks: int) -> None:
 
 
 @by_type({Rooms: _taken_of_room, Limits: limits.taken})
-def taken(far: Any, end: int, lane: int) -> int:  # type: ignore[empty-body]
+def taken(far: Any, end: int, lane: int) -> int:
     """Return the blocks of a lane that may be in use, as the sender knows it."""
 
 
@@ -85,7 +85,7 @@ def hear(far: Any, end: int, cycle: int) -> None:
 
 
 @by_type({Rooms: _never, Limits: limits.is_due})
-def fcp_due(far: Any, end: int, cycle: int) -> bool:  # type: ignore[empty-body]
+def fcp_due(far: Any, end: int, cycle: int) -> bool:
     """Tell whether some FCP is due in a cycle."""
 
 

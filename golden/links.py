@@ -156,6 +156,8 @@ def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: i
 @inner
 def say_limits(links: Links, port: int, to: int, cycle: int, flight: int) -> bool:
     """Send a flow-control packet if one is due and may be sent; tell whether it took the link (C3, C4)."""
+    if fcp_period(links.far) == 0:
+        return False
     is_free = links.regs[port, FREE_FROM] <= cycle
     beside = goes_beside(links.far)
     if not (is_free or beside):

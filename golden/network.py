@@ -5,6 +5,7 @@ Port ``q`` of the sending ends is port ``q`` of the switches, and behind those t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,6 @@ from vlane.golden.packets import (
     NOBODY,
     PLACE,
     SL,
-    SLOTS,
     SOURCE,
     TARGET,
     TO_INPUT,
@@ -53,6 +53,7 @@ from vlane.golden.packets import (
     grown,
     schedule,
     spare,
+    take_due,
 )  # fmt: skip
 from vlane.golden.returns import begin
 from vlane.golden.sources import Sources, advance, draw_packet
@@ -62,6 +63,9 @@ from vlane.units import BLOCK_BYTES
 
 __all__ = [
     "DONE",
+    "MOVED",
+    "NOW",
+    "NOWHERE",
     "POOL_EMPTY",
     "STUCK",
     "TRACE_FULL",
@@ -69,8 +73,10 @@ __all__ = [
     "Wiring",
     "nic_end",
     "run",
+    "run_cycle",
     "run_to",
     "waiting_flits",
+    "why_not",
 ]
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
@@ -236,9 +242,7 @@ def waiting_flits(net: Network, packets: Packets) -> int:
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
-    slot = cycle & (SLOTS - 1)
-    packet = packets.slot[slot]
-    packets.slot[slot] = NOBODY
+    packet = take_due(packets, cycle)
     while packet != NOBODY:
         following = packets.field[packet, NEXT]
         event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
@@ -352,8 +356,10 @@ def run(net: Network, packets: Packets, end: int) -> int:
     return reason
 
 
-def run_to(net: Network, packets: Packets, end: int) -> tuple[int, Packets]:
+def run_to(
+    net: Network, packets: Packets, end: int, run_on: Callable[[Network, Packets, int], int] = run
+) -> tuple[int, Packets]:
     """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool."""
-    while (reason := run(net, packets, end)) == POOL_EMPTY:
+    while (reason := run_on(net, packets, end)) == POOL_EMPTY:
         packets = grown(packets, 2 * len(packets.field) + net.staged.size)
     return reason, packets

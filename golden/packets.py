@@ -12,7 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 
-__all__ = ["NOBODY", "Packets", "Queues", "free", "new_packets", "new_queues", "pop", "push", "schedule", "spare"]
+__all__ = [
+    "NOBODY",
+    "Packets",
+    "Queues",
+    "free",
+    "new_packets",
+    "new_queues",
+    "pop",
+    "push",
+    "schedule",
+    "spare",
+    "take_due",
+]
 
 NOBODY = -1
 (NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS, CHANNEL, ARRIVED, BYTES) = (
@@ -121,6 +133,15 @@ def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) 
     packets.field[packet, EVENT], packets.field[packet, PLACE] = event, place
     packets.field[packet, NEXT] = packets.slot[slot]
     packets.slot[slot] = packet
+
+
+@inner
+def take_due(packets: Packets, cycle: int) -> int:
+    """Take what is to happen in a cycle off the calendar; return the first packet of the list, ``NOBODY`` for none."""
+    slot = cycle & (SLOTS - 1)
+    packet = packets.slot[slot]
+    packets.slot[slot] = NOBODY
+    return packet
 
 
 @inner

@@ -225,9 +225,7 @@ def _serve_rr(
         rr.RRState: _serve_rr,
     }
 )
-def serve(  # type: ignore[empty-body]
-    bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
-) -> int:
+def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
     """Run one cycle of a port's scheduler with the link ready; return the lane that sends, -1 if none does.
 
     Parameters

@@ -23,7 +23,7 @@ _INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
 
 
 @by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
-def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # type: ignore[empty-body]
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
     """Look up a packet at an input that it reached on a lane."""
 
 
@@ -35,9 +35,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
         OPASwitches: opa_switch.allocate,
     }
 )
-def allocate(  # type: ignore[empty-body]
-    switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
-) -> int:
+def allocate(switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]) -> int:
     """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
 
     Parameters
@@ -68,7 +66,7 @@ def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG00
 
 
 @by_type({**dict.fromkeys(_INFINIBAND, _never_between), OPASwitches: opa_switch.buffer_between})
-def buffer_between(switches: Any, port: int, output: int) -> int:  # type: ignore[empty-body]
+def buffer_between(switches: Any, port: int, output: int) -> int:
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
 
 

@@ -45,10 +45,8 @@ class Allocator(wiring.Component):
         Inputs whose packet crosses from the next cycle on.
     lane : Out(ArrayLayout(vls, ports))
         By input: the lane it chose, one bit.
-    taken : Out(ports)
-        Outputs that take a packet.
     source : Out(ArrayLayout(ports, ports))
-        By output: the input it comes from, one bit.
+        By output: the input whose packet it takes, one bit; none if it takes none.
 
     Raises
     ------
@@ -76,7 +74,6 @@ class Allocator(wiring.Component):
                 "room": In(by_port),
                 "granted": Out(ports),
                 "lane": Out(by_port),
-                "taken": Out(ports),
                 "source": Out(data.ArrayLayout(ports, ports)),
             }
         )
@@ -113,7 +110,6 @@ class Allocator(wiring.Component):
                 search.eligible.eq(Cat(wish[output] for wish in wishes)),
                 search.pointer.eq(last),
                 search.weight_left.eq(0),
-                self.taken[output].eq(search.found),
                 self.source[output].eq(search.chosen),
             ]
             with m.If(search.found):

@@ -50,7 +50,7 @@ from vlane.tb.stimulus import Qualify
 from vlane.errors import InputError
 from vlane.textfile import number
 
-__all__ = ["BLOCKS", "Block", "find_block"]
+__all__ = ["BLOCKS", "Block", "find_block", "refused_parameter"]
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -109,14 +109,19 @@ class Block:
         try:
             self.component.check_parameters(**parameters)
         except ValueError as error:
-            field, _, rest = str(error).partition(" must be ")
-            must, _, got = rest.rpartition(", not ")
-            raise InputError(f"--param {field}", must, got) from None
+            raise refused_parameter(error, "--param ") from None
         return parameters
 
     def make(self, parameters: Mapping[str, Any]) -> Any:
         """Return a component with checked parameters."""
         return self.component(**parameters)
+
+
+def refused_parameter(error: ValueError, prefix: str) -> InputError:
+    """Return what a component's ``check_parameters`` raised as a refusal of the field, after a prefix."""
+    field, _, rest = str(error).partition(" must be ")
+    must, _, got = rest.rpartition(", not ")
+    return InputError(f"{prefix}{field}", must, got)
 
 
 def _value(name: str, text: str, kind: type) -> Any:

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from vlane.golden.network import DONE, POOL_EMPTY, Network, run_to
-from vlane.golden.packets import NOBODY, Packets, grown, new_packets
+from vlane.golden.network import DONE, Network, run, run_to
+from vlane.golden.packets import NOBODY, Packets, new_packets
 from vlane.golden.routing import Routes
 from vlane.hdl.ib_switch import IBSwitch
+from vlane.sim_top.blocks import refused_parameter
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, make_network
-from vlane.tb.model import CompiledModel, compile_model
-from vlane.tb.rtl_network import BAD_FLITS, DROPPED, WORDS, Hardware, run_mixed
+from vlane.tb.model import CompiledModel, Words, compile_model
+from vlane.tb.program_ib_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
+from vlane.tb.rtl_network import BAD_FLITS, DROPPED, WORDS, Hardware, new_hardware, run_mixed
 from vlane.tb.stimulus import Layout
-from vlane.tb.stimulus_ib_switch import GOLDEN_PARAMETERS, schedule_row, switch_elements
+from vlane.tb.stimulus_ib_switch import golden_parameters, switch_elements
 
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
@@ -90,30 +91,29 @@ def cosim_network(
         If nothing moves any more.
     """
     plain, packets = make_network(world, load=load, seed=seed), new_packets(_POOL)
-    run_to(plain, packets, 0)
+    run(plain, packets, 0)
     start = time.thread_time()
     reason, packets = run_to(plain, packets, cycles)
     golden_seconds = time.thread_time() - start
     if reason != DONE:
         raise StuckError(f"cycle {int(plain.clock[0])} of golden")
     with _mixed(world, make_network(world, load=load, seed=seed), switches, parameters) as (net, hardware):
-        packets = _run_to(net, new_packets(_POOL), hardware, 0)
+
+        def run_on(net: Network, packets: Packets, end: int) -> int:
+            return run_mixed(net, packets, hardware, end)
+
+        packets = new_packets(_POOL)
+        run_on(net, packets, 0)
         start = time.thread_time()
-        _run_to(net, packets, hardware, cycles)
+        reason, packets = run_to(net, packets, cycles, run_on)
         mixed_seconds = time.thread_time() - start
+    if reason != DONE:
+        raise StuckError(f"cycle {int(net.clock[0])} with hardware")
     return MixedResult(
         tuple(switches), parameters, cycles, int(plain.meters.total[:, 0].sum()), f"{int(plain.meters.digest[0]):016x}",
         f"{int(net.meters.digest[0]):016x}", int(hardware.counts[BAD_FLITS]), int(hardware.counts[DROPPED]),
         int(plain.switches.inputs.drops[list(switches)].sum()), golden_seconds, mixed_seconds,
     )  # fmt: skip
-
-
-def _run_to(net: Network, packets: Packets, hardware: Hardware, end: int) -> Packets:
-    while (reason := run_mixed(net, packets, hardware, end)) == POOL_EMPTY:
-        packets = grown(packets, 2 * len(packets.field) + net.staged.size)
-    if reason != DONE:
-        raise StuckError(f"cycle {int(net.clock[0])} with hardware")
-    return packets
 
 
 def _routes(world: World) -> Routes:
@@ -150,7 +150,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
     entries = settings.parameters.get("entries")
-    fixed = {**GOLDEN_PARAMETERS[settings.scheduler], **({"entries": entries} if entries else {})}
+    fixed = golden_parameters(settings.scheduler, entries or 1)
     if settings.parameters != fixed:
         raise InputError("scheduler.parameters", f"{fixed} for switches in hardware", settings.parameters)
     parameters = {
@@ -162,9 +162,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     try:
         IBSwitch.check_parameters(**parameters)
     except ValueError as error:
-        field, _, rest = str(error).partition(" must be ")
-        must, _, got = rest.rpartition(", not ")
-        raise InputError(f"switches in hardware: {field}", must, got) from None
+        raise refused_parameter(error, "switches in hardware: ") from None
     return parameters
 
 
@@ -177,46 +175,28 @@ def _mixed(
     for number, switch in enumerate(switches):
         for port in range(ports):
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
-    ends = len(switches) * ports
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(compile_model(IBSwitch(**parameters), "ib_switch"))
         others = (CompiledModel(first.library, first.ports) for _ in switches[1:])
-        devices = [first, *map(stack.enter_context, others)][: len(switches)]
+        devices = [first, *map(stack.enter_context, others)]
         for device, switch in zip(devices, switches, strict=True):
             device.run(_boot(world, switch, device.inputs, device.input_words, parameters))
         ins, outs = switch_elements(first.inputs, first.outputs, ports=ports, words=WORDS)
-        yield (
-            net._replace(outside=np.full(ends, NOBODY, np.int64)),
-            Hardware(
-                first.step[0], np.array([device.step[1] for device in devices], np.int64),
-                np.array([switch << bits for switch in switches], np.int64), ports, ins, outs,
-                np.zeros((len(switches), first.input_words), np.uint64),
-                np.zeros((len(switches), first.output_words), np.uint64), np.zeros((ends, 5), np.int64),
-                np.full((ends, 4), NOBODY, np.int64), np.zeros((ends, 3), np.int64),
-                np.zeros(parameters["data_vls"], np.int64), np.zeros(2, np.int64),
-            ),
+        hardware = new_hardware(
+            step=first.step[0], device=[device.step[1] for device in devices],
+            first=[switch << bits for switch in switches], ports=ports, lanes=parameters["data_vls"], ins=ins,
+            outs=outs, row_words=(first.input_words, first.output_words),
         )  # fmt: skip
+        yield net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware
 
 
-def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> NDArray[np.uint64]:
+def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
     """Return rows that program a switch: forwarding table, SL2VL, the schedulers of its outputs."""
-    ports, routes, settings = parameters["ports"], _routes(world), world.settings
-    writes: list[dict[str, int]] = [{"lft__enable": 1, "lft__top": 1, "lft__lid": parameters["lids"] - 1}]
-    writes += [
-        {"lft__enable": 1, "lft__lid": lid, "lft__port": int(port) + 1 if port != UNASSIGNED else UNASSIGNED}
-        for lid, port in enumerate(routes.lft[switch])
-    ]
-    for given in range(ports):
-        for output in range(ports):
-            lanes = sum(int(vl) << 4 * sl for sl, vl in enumerate(routes.vl[switch, given, output]))
-            writes.append({"sl2vl__enable": 1, "sl2vl__input": given, "sl2vl__output": output, "sl2vl__row": lanes})
-    for port in range(ports):
-        told = settings.of_port.get((switch, port), settings.writes)
-        writes += [schedule_row(inputs, write, 1 << port) for write in told]
-    if "swap" in inputs:
-        writes += [{"swap": (1 << ports) - 1}, {}]
+    routes, settings = _routes(world), world.settings
+    ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
+    tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
+    writes = [top_write(parameters["lids"]), *lft_writes(ports), *sl2vl_writes(routes.vl[switch])]
+    writes += schedule_writes(inputs, tables)
     rows = np.zeros((len(writes), words), np.uint64)
-    for row, values in zip(rows, writes, strict=True):
-        for name, value in values.items():
-            inputs[name].put(row[np.newaxis], value)
+    put_writes(inputs, writes, rows)
     return rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vlane.lrh import LNH_BTH, LocalRouteHeader, packet_words
+
 __all__ = ["PARAMETERS", "STEPS"]
 
 PARAMETERS: dict[str, Any] = {
@@ -21,8 +23,8 @@ _NOTHING = {
 
 
 def _header(vl: int, sl: int, dlid: int, flits: int) -> int:
-    """Return VL, LVer 0, SL, LNH 2, DLID, PktLen, SLID 0xABC."""
-    return vl << 60 | sl << 52 | 2 << 48 | dlid << 32 | (16 * flits - 1) << 16 | 0xABC
+    """Return a header from a SLID that passes through."""
+    return LocalRouteHeader(vl, 0, sl, 0, LNH_BTH, dlid, packet_words(64 * flits), 0xABC).pack()
 
 
 def _flit(port: str, vl: int, data: int, *, first: bool = True, last: bool = True) -> dict[str, int]:

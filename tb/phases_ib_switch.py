@@ -59,7 +59,7 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SwitchPha
     """Return phases of at least that many cycles in all, each longer than it takes to write the tables."""
     most = parameters["largest"]
     entries = max(parameters["entries"], parameters["data_vls"])
-    told = parameters["lids"] + parameters["ports"] * (4 + 2 * entries) + 10
+    told = parameters["lids"] + parameters["ports"] * (parameters["ports"] + 3 + 2 * entries) + 1
     each = max(600 + told, min(20_000, cycles // 9))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),

@@ -51,7 +51,7 @@ class IBSwitchProperties(Elaboratable):
                 Assert(~allocator.granted[port] | allocator.input_free[port]),
                 Assert(~allocator.granted[port] | (lane & allocator.valid[port]).any()),
                 Assert((lane & (lane - 1)) == 0),
-                Assert(~allocator.taken[port] | allocator.output_free[port]),
+                Assert(~source.any() | allocator.output_free[port]),
                 Assert((source & (source - 1)) == 0),
                 Assert((serves & (serves - 1)) == 0),
                 Assert(~serves.any() | allocator.granted[port]),

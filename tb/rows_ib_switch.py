@@ -26,16 +26,17 @@ from vlane.golden.packets import (
     OUTPUT,
     PLACE,
     SL,
-    SLOTS,
     TO_INPUT,
     TO_OUTPUT,
     free,
     schedule,
     spare,
+    take_due,
 )  # fmt: skip
 from vlane.golden.random_bits import below, draw
 from vlane.golden.room import fits, give_back, take
 from vlane.golden.switches import receive
+from vlane.tb.flits import WORDS_PER_BLOCK, header_of, on_lane
 from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_ib_switch import CERTAIN
 from vlane.tb.world_ib_switch import RING, RULES, Surroundings
@@ -54,8 +55,7 @@ _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 (LANE_HEARD, BLOCKS_HEARD) = range(2)
 (W_KIND, W_ONE, W_TWO, W_THREE) = range(4)
 (_, WRITES_LFT, WRITES_TOP, WRITES_SL2VL) = range(4)
-_LRH_VL = np.uint64(60)
-_WORDS_PER_BLOCK, _MOST_BLOCKS = 16, 127
+_MOST_BLOCKS = 127
 _NOT_LOOKED_AT = 0x0F0F_0000_F800_FFFF
 """Bits of a header that pass through: link version, reserved ones, next header, SLID."""
 
@@ -71,7 +71,7 @@ def payload(number: int, place: int, word: int) -> int:
 def _flit_word(header: int, lane: int, number: int, place: int, word: int, words: int) -> Any:
     """Return a word of a flit as it is on a link; the header is the top one of the first flit."""
     if place == 0 and word == words - 1:
-        return np.uint64(header) | (np.uint64(lane) << _LRH_VL)
+        return on_lane(header, lane)
     return np.uint64(payload(number, place, word))
 
 
@@ -89,9 +89,8 @@ def _cause(around: Surroundings, packet: int) -> int:
 @inner
 def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Let golden's packets come to their inputs and outputs."""
-    packets, slot = around.packets, cycle & (SLOTS - 1)
-    packet = packets.slot[slot]
-    packets.slot[slot] = NOBODY
+    packets = around.packets
+    packet = take_due(packets, cycle)
     while packet != NOBODY:
         following = packets.field[packet, NEXT]
         event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
@@ -173,8 +172,8 @@ def _begin(
     around.regs[SERIAL] += 1
     sending[LEFT], sending[ON_LANE], sending[NUMBER], sending[PLACE_IN] = blocks, lane, around.regs[SERIAL], 0
     anything = draw(bits) & _NOT_LOOKED_AT
-    words = _WORDS_PER_BLOCK * (blocks - 1) + below(bits, _WORDS_PER_BLOCK)
-    sending[HEADER] = anything | (sl << 52) | (dlid << 32) | (words << 16)
+    pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
+    sending[HEADER] = anything | header_of(sl, dlid, pktlen)
     if not reckless:
         take(around.up, port, lane, blocks)
     if lane >= lanes or blocks > around.links.largest[0] or not fits(around.own, port, lane, blocks):

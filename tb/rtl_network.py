@@ -7,6 +7,7 @@ one says which packet and which flit of it this is, and is checked when it comes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +34,10 @@ from vlane.golden.packets import (
 )  # fmt: skip
 from vlane.golden.returns import begin, settle
 from vlane.tb.calls import call_step
+from vlane.tb.flits import WORDS_PER_BLOCK, header_of, on_lane
 from vlane.tb.packing import clear_row, get, put
 
-__all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "run_mixed"]
+__all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "new_hardware", "run_mixed"]
 
 WORDS = 2
 """Words of a flit."""
@@ -44,8 +46,8 @@ WORDS = 2
 (RX_PACKET, RX_PLACE, RX_FLITS, RX_LANE, RX_HEADER) = range(5)
 (TX_PACKET, TX_PLACE, TX_FLITS) = range(3)
 _PLACE_BITS = np.uint64(32)
-_LRH_VL, _LRH_SL, _LRH_LNH, _LRH_DLID, _LRH_PKTLEN = 60, 52, 48, 32, 16
-_LNH, _WORDS_PER_BLOCK, _FIELD_BITS = 2, 16, 0xFFFF
+_RX_FIELDS, _TX_FIELDS, _COUNTS = 5, 3, 2
+_FIELD_BITS = 0xFFFF
 _PER_FLIT, _HEADS = 4 + WORDS, 4
 _LOW_BITS = (1 << 32) - 1
 _INSIDE = 100
@@ -96,12 +98,25 @@ class Hardware(NamedTuple):
     counts: NDArray[np.int64]
 
 
+def new_hardware(
+    *, step: int, device: Sequence[int], first: Sequence[int], ports: int, lanes: int, ins: NDArray[np.int64],
+    outs: NDArray[np.int64], row_words: tuple[int, int],
+) -> Hardware:  # fmt: skip
+    """Return switches into which nothing goes yet; ``row_words`` are those of their inputs and outputs."""
+    switches, ends = len(device), len(device) * ports
+    return Hardware(
+        step, np.array(device, np.int64), np.array(first, np.int64), ports, ins, outs,
+        np.zeros((switches, row_words[0]), np.uint64), np.zeros((switches, row_words[1]), np.uint64),
+        np.zeros((ends, _RX_FIELDS), np.int64), np.full((ends, _HEADS), NOBODY, np.int64),
+        np.zeros((ends, _TX_FIELDS), np.int64), np.zeros(lanes, np.int64), np.zeros(_COUNTS, np.int64),
+    )  # fmt: skip
+
+
 @inner
 def _header(field: NDArray[np.int32]) -> int:
     """Return a packet's header without VL."""
-    words = _WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
-    first = (int(field[SL]) << _LRH_SL) | (_LNH << _LRH_LNH) | (int(field[DLID]) << _LRH_DLID)
-    return first | (words << _LRH_PKTLEN) | (int(field[SOURCE]) & _FIELD_BITS)
+    pktlen = WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
+    return header_of(int(field[SL]), int(field[DLID]), pktlen) | (int(field[SOURCE]) & _FIELD_BITS)
 
 
 @inner
@@ -114,7 +129,7 @@ def _word(packet: int, place: int) -> Any:
 def _top(header: int, lane: int, packet: int, place: int) -> Any:
     """Return the top word of a flit."""
     if place == 0:
-        return np.uint64(header) | (np.uint64(lane) << np.uint64(_LRH_VL))
+        return on_lane(header, lane)
     return ~_word(packet, place)
 
 

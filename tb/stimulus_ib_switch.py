@@ -19,6 +19,7 @@ from vlane.golden.vl_tables import VLTables
 from vlane.tb.model import Words
 from vlane.tb.packing import elements
 from vlane.tb.phases_ib_switch import SwitchPhase, switch_phases
+from vlane.tb.program_ib_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
 from vlane.tb.rows_ib_switch import CLOCK, STARTS, apply_write, fill_rows, route_lids
 from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
 from vlane.tb.world_ib_switch import RING, RULES, Surroundings
@@ -27,12 +28,12 @@ from vlane.lft import UNASSIGNED
 from vlane.sl2vl import SL_COUNT
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["GOLDEN_PARAMETERS", "SwitchTraffic", "qualified", "schedule_row", "switch_elements"]
+__all__ = ["SwitchTraffic", "golden_parameters", "qualified", "switch_elements"]
 
 _WORD_BITS = 64
 _SENDING, _SHOWN, _WRITTEN = 5, 5, 4
 _TURNS = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
-GOLDEN_PARAMETERS: dict[str, dict[str, Any]] = {
+_GOLDEN: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 0},
     "drr": _TURNS,
     "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
@@ -40,6 +41,11 @@ GOLDEN_PARAMETERS: dict[str, dict[str, Any]] = {
     "vlarb": {},
 }
 """Parameters of golden's schedulers that the switch does not choose."""
+
+
+def golden_parameters(scheduler: str, entries: int) -> dict[str, Any]:
+    """Return the parameters that golden's scheduler must have to be the switch's."""
+    return {**_GOLDEN[scheduler], **({"entries": entries} if scheduler in {"vlarb", "dtable"} else {})}
 
 
 def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
@@ -73,16 +79,6 @@ def switch_elements(
     shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
     shown += [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
     return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
-
-
-def schedule_row(inputs: Layout, write: Write, ports: int) -> dict[str, int]:
-    """Return the inputs that write an entry of the schedulers' tables; ``ports`` are those outputs, as bits."""
-    select, place, lane, weight = write
-    owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
-    return {
-        "schedule__enable": 1, "schedule_ports": ports, "schedule__select": select, "schedule__index": place,
-        owner: lane, "schedule__weight": weight,
-    }  # fmt: skip
 
 
 class SwitchTraffic(Stimulus):
@@ -131,7 +127,7 @@ class SwitchTraffic(Stimulus):
         """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
         given = self._parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
-        settings = {**GOLDEN_PARAMETERS[name], **({"entries": given["entries"]} if name in {"vlarb", "dtable"} else {})}
+        settings = golden_parameters(name, given["entries"])
         lft = np.full(given["lids"], UNASSIGNED, np.uint8)
         route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
@@ -171,31 +167,19 @@ class SwitchTraffic(Stimulus):
             apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
         tables = [_random_writes(given["scheduler"], lanes, given["entries"], source) for _ in range(ports)]
         self._started = self.decisions
-        self._boot = [{"lft__enable": 1, "lft__top": 1, "lft__lid": given["lids"] - 1}]
-        for port, writes in enumerate(tables):
-            self._boot += [schedule_row(self._inputs, write, 1 << port) for write in writes]
-            if "swap" in self._inputs:
-                self._boot += [{"swap": 1 << port}, {}]
+        self._boot = [top_write(given["lids"]), *schedule_writes(self._inputs, tables)]
         if index == 0:
-            for lid in range(1, given["lids"]):
-                self._lft[lid] = 1 + source.randrange(ports)
-                self._boot.append({"lft__enable": 1, "lft__lid": lid, "lft__port": int(self._lft[lid])})
+            self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
             for output in range(ports):
-                row = [source.randrange(lanes) for _ in range(SL_COUNT)]
-                self._vl[0, :, output] = row
-                packed = sum(lane << 4 * sl for sl, lane in enumerate(row))
-                self._boot.append(
-                    {"sl2vl__enable": 1, "sl2vl__every_input": 1, "sl2vl__output": output, "sl2vl__row": packed}
-                )
+                self._vl[0, :, output] = [source.randrange(lanes) for _ in range(SL_COUNT)]
+            self._boot += lft_writes(self._lft) + sl2vl_writes(self._vl[0])
         self._around = self._surroundings(tables)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]
         told = min(len(rows), len(self._boot))
-        rows[:told], expected[:told] = 0, 0
-        for row, values in zip(rows, self._boot[:told], strict=False):
-            for name, value in values.items():
-                self._inputs[name].put(row[np.newaxis], value)
+        put_writes(self._inputs, self._boot[:told], rows[:told])
+        expected[:told] = 0
         del self._boot[:told]
         chances = np.array(
             [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,

@@ -1,0 +1,62 @@
+"""How the tables of a switch in hardware are written: inputs by name, a cycle each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.schedulers import Write
+from vlane.tb.model import Words
+from vlane.tb.stimulus import Layout
+
+__all__ = ["lft_writes", "put_writes", "schedule_writes", "sl2vl_writes", "top_write"]
+
+TableWrite = dict[str, int]
+
+
+def top_write(lids: int) -> TableWrite:
+    """Return the write after which so many LIDs, from 0 on, are looked up."""
+    return {"lft__enable": 1, "lft__top": 1, "lft__lid": lids - 1}
+
+
+def lft_writes(ports: Iterable[int]) -> list[TableWrite]:
+    """Return the writes of a forwarding table: by LID, its port from 1, 0 or 255."""
+    return [{"lft__enable": 1, "lft__lid": lid, "lft__port": int(port)} for lid, port in enumerate(ports)]
+
+
+def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
+    """Return the writes of SL2VL, an array by input, output and SL."""
+    return [
+        {
+            "sl2vl__enable": 1, "sl2vl__input": given, "sl2vl__output": output,
+            "sl2vl__row": sum(int(lane) << 4 * sl for sl, lane in enumerate(vl[given, output])),
+        }
+        for given in range(vl.shape[0]) for output in range(vl.shape[1])
+    ]  # fmt: skip
+
+
+def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[TableWrite]:
+    """Return the writes of each output's scheduler, and the exchange of its tables where it has two."""
+    owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
+    found: list[TableWrite] = []
+    for port, writes in enumerate(tables):
+        found += [
+            {
+                "schedule__enable": 1, "schedule_ports": 1 << port, "schedule__select": select,
+                "schedule__index": place, owner: lane, "schedule__weight": weight,
+            }
+            for select, place, lane, weight in writes
+        ]  # fmt: skip
+        if "swap" in inputs:
+            found += [{"swap": 1 << port}, {}]
+    return found
+
+
+def put_writes(inputs: Layout, writes: Sequence[Mapping[str, Any]], rows: Words) -> None:
+    """Write a row of inputs for each; what a write leaves out is 0."""
+    rows[:] = 0
+    for row, values in zip(rows, writes, strict=True):
+        for name, value in values.items():
+            inputs[name].put(row, value)
