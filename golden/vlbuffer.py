@@ -163,6 +163,8 @@ def step(
         if state.held[vl] == 0:
             emptied |= 1 << vl
 
+    if taken:
+        state.used[reserve_vl] += reserve_flits
     discarded, writing = 0, 0
     for port in range(len(write_vl)):
         vl, count = write_vl[port], min(write_count[port], state.port_flits)
@@ -178,6 +180,4 @@ def step(
             state.held[vl] += 1
             rules[WRITTEN] += 1
             rules[EMPTIED_AND_FILLED] += (emptied >> vl) & 1 and index == 0
-    if taken:
-        state.used[reserve_vl] += reserve_flits
     return discarded

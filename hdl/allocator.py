@@ -5,9 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.list_search import ListSearch
+from vlane.hdl.link import lane_shape
 from vlane.hdl.parameters import check_range
 from vlane.hdl.select import bit_of, one_of
+from vlane.hdl.turns import Turns
 
 __all__ = ["Allocator"]
 
@@ -35,7 +36,7 @@ class Allocator(wiring.Component):
         That packet goes nowhere.
     output : In(ArrayLayout(range(ports), ports * vls))
         By input and lane: where it goes.
-    following : In(ArrayLayout(4, ports * vls))
+    following : In(ArrayLayout(lane_shape(vls), ports * vls))
         By input and lane: its outgoing lane.
     input_free, output_free : In(ports)
         Ports that may take part.
@@ -68,7 +69,7 @@ class Allocator(wiring.Component):
                 "valid": In(by_port),
                 "drop": In(by_port),
                 "output": In(data.ArrayLayout(range(ports), ports * vls)),
-                "following": In(data.ArrayLayout(4, ports * vls)),
+                "following": In(data.ArrayLayout(lane_shape(vls), ports * vls)),
                 "input_free": In(ports),
                 "output_free": In(ports),
                 "room": In(by_port),
@@ -84,36 +85,28 @@ class Allocator(wiring.Component):
         takes = self._takes(m)
         for port in range(self.ports):
             places = range(port * self.vls, (port + 1) * self.vls)
-            m.submodules[f"lanes_{port}"] = search = ListSearch(self.vls)
-            last = Signal(range(max(2, self.vls)), name=f"last_lane_{port}", init=self.vls - 1)
+            m.submodules[f"lanes_{port}"] = turns = Turns(self.vls)
             able = Cat(
-                self.drop[port][lane] | bit_of(takes, Cat(self.following[place][: self._lane_bits], self.output[place]))
+                self.drop[port][lane] | bit_of(takes, Cat(self.following[place], self.output[place]))
                 for lane, place in enumerate(places)
             )
             chosen_drops, output = Signal(name=f"drops_{port}"), Signal(range(self.ports), name=f"output_{port}")
             m.d.comb += [
-                search.eligible.eq(Mux(self.input_free[port], self.valid[port] & able, 0)),
-                search.pointer.eq(last),
-                search.weight_left.eq(0),
-                self.lane[port].eq(search.chosen),
-                chosen_drops.eq((search.chosen & self.drop[port]).any()),
-                output.eq(one_of(search.chosen, (self.output[place] for place in places))),
+                turns.eligible.eq(Mux(self.input_free[port], self.valid[port] & able, 0)),
+                turns.served.eq(self.granted[port]),
+                self.lane[port].eq(turns.chosen),
+                chosen_drops.eq((turns.chosen & self.drop[port]).any()),
+                output.eq(one_of(turns.chosen, (self.output[place] for place in places))),
             ]
-            with m.If(self.granted[port]):
-                m.d.sync += last.eq(search.entry)
             drops.append(chosen_drops)
-            wishes.append(Mux(search.found & ~chosen_drops, 1 << output, 0)[: self.ports])
+            wishes.append(Mux(turns.found & ~chosen_drops, 1 << output, 0)[: self.ports])
         for output in range(self.ports):
-            m.submodules[f"inputs_{output}"] = search = ListSearch(self.ports)
-            last = Signal(range(self.ports), name=f"last_input_{output}", init=self.ports - 1)
+            m.submodules[f"inputs_{output}"] = turns = Turns(self.ports)
             m.d.comb += [
-                search.eligible.eq(Cat(wish[output] for wish in wishes)),
-                search.pointer.eq(last),
-                search.weight_left.eq(0),
-                self.source[output].eq(search.chosen),
+                turns.eligible.eq(Cat(wish[output] for wish in wishes)),
+                turns.served.eq(turns.found),
+                self.source[output].eq(turns.chosen),
             ]
-            with m.If(search.found):
-                m.d.sync += last.eq(search.entry)
         for port, drop in enumerate(drops):
             m.d.comb += self.granted[port].eq(
                 drop | Cat(self.source[output][port] for output in range(self.ports)).any()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.egress import BLOCKS_SHAPE
 from vlane.hdl.parameters import check_range
 
 __all__ = ["Room"]
 
 _MAX_VLS = 32
 _MAX_BLOCKS = 2048
+_MAX_RETURNED = 3
 
 
 class Room(wiring.Component):
@@ -27,19 +27,23 @@ class Room(wiring.Component):
         Of the buffer, 1 to 2048.
     minimum, maximum : int
         Blocks that each lane is guaranteed, and the most it may take.
+    largest : int
+        Blocks of the largest packet, 1 to ``maximum``.
+    returned : int
+        Blocks of a lane that may come back in a cycle, 1 to 3.
 
     Members
     -------
-    blocks : In(ArrayLayout(7, vls))
+    blocks : In(ArrayLayout(range(largest + 1), vls))
         Sizes of the head packets.
     fits : Out(vls)
         There is room for all of it.
     take : In(vls)
         Lane whose packet starts, one bit. Only one that fits may.
-    take_blocks : In(7)
+    take_blocks : In(range(largest + 1))
         Its size.
-    give : In(vls)
-        Lane of which a block comes back, one bit; a lane that has taken none gets none.
+    give : In(ArrayLayout(range(returned + 1), vls))
+        Blocks that come back, by lane; more than it has taken are as many as that.
 
     Raises
     ------
@@ -51,37 +55,42 @@ class Room(wiring.Component):
 
     latency = 0
 
-    def __init__(self, *, vls: int, blocks: int, minimum: int, maximum: int) -> None:
+    def __init__(self, *, vls: int, blocks: int, minimum: int, maximum: int, largest: int, returned: int = 1) -> None:
         check_range("vls", vls, 1, _MAX_VLS)
         check_range("blocks", blocks, 1, _MAX_BLOCKS)
         check_range("minimum", minimum, 0, blocks // vls)
         check_range("maximum", maximum, max(1, minimum), blocks - (vls - 1) * minimum)
-        self.vls, self.whole, self.minimum, self.maximum = vls, blocks, minimum, maximum
+        check_range("largest", largest, 1, maximum)
+        check_range("returned", returned, 1, _MAX_RETURNED)
+        self.vls, self.minimum, self.maximum, self.largest = vls, minimum, maximum, largest
+        self.shared = blocks - vls * minimum
+        packet = Shape.cast(range(largest + 1))
         super().__init__(
             {
-                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, vls)),
+                "blocks": In(data.ArrayLayout(packet, vls)),
                 "fits": Out(vls),
                 "take": In(vls),
-                "take_blocks": In(BLOCKS_SHAPE),
-                "give": In(vls),
+                "take_blocks": In(packet),
+                "give": In(data.ArrayLayout(range(returned + 1), vls)),
             }
         )
-        self.used = [Signal(range(blocks + 1), name=f"used_{vl}") for vl in range(vls)]
-        self.beyond = Signal(range(blocks + 1))
+        self.used = [Signal(range(maximum + 1), name=f"used_{vl}") for vl in range(vls)]
+        self.beyond = Signal(range(self.shared + 1))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        pool = self.whole - self.vls * self.minimum
         changes = []
         for vl, used in enumerate(self.used):
-            after = Signal(range(self.whole + 128), name=f"after_{vl}")
-            grown = Signal(range(self.whole + 128), name=f"grown_{vl}")
-            following = Signal(range(self.whole + 1), name=f"following_{vl}")
+            after = Signal(range(self.maximum + self.largest + 1), name=f"after_{vl}")
+            grown = Signal(range(self.largest + 1), name=f"grown_{vl}")
+            following = Signal(range(self.maximum + 1), name=f"following_{vl}")
+            back = Signal.like(self.give[vl], name=f"back_{vl}")
             m.d.comb += [
                 after.eq(used + self.blocks[vl]),
                 grown.eq(self._beyond(after) - self._beyond(used)),
-                self.fits[vl].eq((after <= self.maximum) & (self.beyond + grown <= pool)),
-                following.eq(used + Mux(self.take[vl], self.take_blocks, 0) - (self.give[vl] & used.any())),
+                self.fits[vl].eq((after <= self.maximum) & (self.beyond + grown <= self.shared)),
+                back.eq(Mux(self.give[vl] < used, self.give[vl], used)),
+                following.eq(used + Mux(self.take[vl], self.take_blocks, 0) - back),
             ]
             m.d.sync += used.eq(following)
             changes.append(self._beyond(following))

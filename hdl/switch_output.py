@@ -2,70 +2,80 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.egress import BLOCKS_SHAPE
-from vlane.hdl.link import LinkSignature, ReturnSignature
-from vlane.hdl.room import Room
-from vlane.hdl.select import equals
-from vlane.hdl.vlbuffer import VLBuffer
+from vlane.hdl.buffer_sizes import FLAGS, BufferSizes
+from vlane.hdl.door import Door
+from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature, lane_shape
+from vlane.hdl.select import equals, one_of
 
 __all__ = ["SwitchOutput"]
 
 
 class SwitchOutput(wiring.Component):
-    """One output (``docs/ib_switch.md``, stage OB).
+    """One output (``docs/ib_switch.md``, ``docs/opa_switch.md``: stage OB).
 
     Parameters
     ----------
     scheduler : Component
         With the egress schedulers' shared port list, as many lanes, and no VL15.
-    vls : int
-        Lanes.
-    blocks, minimum, maximum, largest : int
-        Of the buffer, and of the one at the far end; guaranteed to and allowed for each lane; its largest packet.
+    ports : int
+        Of the switch.
+    sizes : BufferSizes
+        Of the buffer, and of the one at the far end.
     data_bits : int
         Carried of a flit.
+    flits : int
+        That may cross in a cycle.
+    doors : int
+        Packets that may come in at a time, 1 or 2, of different lanes.
+    vl_bits : int
+        Of a lane's number on links.
 
     Members
     -------
-    reserved, reserved_vl : In(7), In(4)
+    reserved, reserved_vl : In(range(largest + 1)), In(lane_shape(vls))
         Blocks of a packet that was granted in this cycle, 0 if none was; its lane.
+    enters : In(doors)
+        The door through which it comes, one bit.
     room : Out(vls)
-        Lanes with room for their largest packet.
-    free : Out(1)
-        Another packet may be granted.
-    crossing, crossing_blocks : In(LinkSignature(data_bits)), In(7)
-        The flit that comes in; size of its packet.
-    tx : Out(LinkSignature(data_bits))
+        Lanes with room for their largest packet, and, where there are several doors, to which nobody writes.
+    free : Out(doors)
+        Doors through which another packet may be granted.
+    crossing : In(CrossingSignature(...)).array(doors)
+        The flits that come in.
+    tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, a cycle after they were chosen.
-    heard : In(ReturnSignature())
+    heard : In(ReturnSignature(flits, vl_bits))
         Room that came free at the far end.
     """
 
     def __init__(
-        self, scheduler: Any, *, vls: int, blocks: int, minimum: int, maximum: int, largest: int, data_bits: int
+        self, scheduler: Any, *, ports: int, sizes: BufferSizes, data_bits: int, flits: int, doors: int, vl_bits: int
     ) -> None:
-        self.scheduler, self.vls, self.maximum, self.data_bits = scheduler, vls, maximum, data_bits
-        self.storage = VLBuffer(
-            vls=vls, flits=blocks, minimum=minimum, maximum=maximum, mtu_flits=largest, data_bits=data_bits + 2,
-            form="static" if minimum == maximum else "shared",
-        )  # fmt: skip
-        self.far = Room(vls=vls, blocks=blocks, minimum=minimum, maximum=maximum)
+        self.scheduler, self.sizes, self.flits = scheduler, sizes, flits
+        self.ways = [Door(sizes.vls) for _ in range(doors)]
+        self.storage = sizes.storage(data_bits=data_bits, writers=doors, flits=flits)
+        self.far = sizes.room(returned=flits)
+        crossing = CrossingSignature(
+            flits=flits, data_bits=data_bits, vls=sizes.vls, ports=ports, largest=sizes.largest
+        )
         super().__init__(
             {
-                "reserved": In(BLOCKS_SHAPE),
-                "reserved_vl": In(4),
-                "room": Out(vls),
-                "free": Out(1),
-                "crossing": In(LinkSignature(data_bits)),
-                "crossing_blocks": In(BLOCKS_SHAPE),
-                "tx": Out(LinkSignature(data_bits)),
-                "heard": In(ReturnSignature()),
+                "reserved": In(range(sizes.largest + 1)),
+                "reserved_vl": In(lane_shape(sizes.vls)),
+                "enters": In(doors),
+                "room": Out(sizes.vls),
+                "free": Out(doors),
+                "crossing": In(crossing).array(doors),
+                "tx": Out(LinkSignature(data_bits, vl_bits)),
+                "heard": In(ReturnSignature(flits, vl_bits)),
             }
         )
 
@@ -78,45 +88,50 @@ class SwitchOutput(wiring.Component):
         return m
 
     def _take_in(self, m: Module) -> None:
-        """Keep what crosses; the output is busy until the last flit does (S5)."""
-        storage, crossing = self.storage, self.crossing
-        busy = Signal()
-        m.d.comb += [
-            storage.reserve_flits.eq(self.reserved),
-            storage.reserve_vl.eq(self.reserved_vl),
-            storage.write_vl[0].eq(crossing.vl),
-            storage.write_count[0].eq(crossing.valid),
-            storage.write_data[0].eq(Cat(crossing.last, crossing.first, crossing.data)),
-            self.room.eq(storage.room),
-            self.free.eq(~busy | (crossing.valid & crossing.last)),
-        ]
-        with m.If(self.reserved.any()):
-            m.d.sync += busy.eq(1)
-        with m.Elif(crossing.valid & crossing.last):
-            m.d.sync += busy.eq(0)
+        """Keep what crosses; a door, and the lane it writes to, are busy until a packet's last flit comes (S5, O6)."""
+        storage = self.storage
+        m.d.comb += [storage.reserve_flits.eq(self.reserved), storage.reserve_vl.eq(self.reserved_vl)]
+        for number, door in enumerate(self.ways):
+            m.submodules[f"door_{number}"] = door
+            crossing, first = self.crossing[number], number * self.flits
+            m.d.comb += [
+                storage.write_vl[number].eq(crossing.vl),
+                storage.write_count[number].eq(crossing.count),
+                *(storage.write_data[first + place].eq(crossing.flits[place]) for place in range(self.flits)),
+                door.enters.eq(self.reserved.any() & self.enters[number]),
+                door.vl.eq(self.reserved_vl),
+                door.ends.eq(crossing.count.any() & crossing.last),
+                self.free[number].eq(door.free),
+            ]
+        if len(self.ways) > 1:
+            m.d.comb += self.room.eq(storage.room & ~reduce(or_, (door.writes for door in self.ways)))
+        else:
+            m.d.comb += self.room.eq(storage.room)
 
     def _queue(self, m: Module) -> None:
         """Let packets ask for the link once their first flit is there (S6)."""
-        heads, crossing = self.scheduler.heads, self.crossing
-        for lane in range(self.vls):
-            m.submodules[f"sizes_{lane}"] = sizes = SyncFIFO(width=BLOCKS_SHAPE.width, depth=self.maximum)
-            comes = crossing.valid & crossing.first & equals(crossing.vl, lane)
+        heads, sizes = self.scheduler.heads, self.sizes
+        for lane in range(sizes.vls):
+            m.submodules[f"sizes_{lane}"] = queue = SyncFIFO(
+                width=Shape.cast(range(sizes.largest + 1)).width, depth=sizes.maximum
+            )
+            comes = [each.count.any() & each.first & equals(each.vl, lane) for each in self.crossing]
             m.d.comb += [
-                sizes.w_en.eq(comes),
-                sizes.w_data.eq(self.crossing_blocks),
-                sizes.r_en.eq(self.far.take[lane]),
-                heads.request[lane].eq(sizes.r_rdy),
-                heads.fits[lane].eq(sizes.r_rdy & self.far.fits[lane]),
-                heads.blocks[lane].eq(sizes.r_data),
-                self.far.blocks[lane].eq(sizes.r_data),
-                self.far.give[lane].eq(self.heard.valid & equals(self.heard.vl, lane)),
+                queue.w_en.eq(Cat(comes).any()),
+                queue.w_data.eq(one_of(comes, (each.blocks for each in self.crossing))),
+                queue.r_en.eq(self.far.take[lane]),
+                heads.request[lane].eq(queue.r_rdy),
+                heads.fits[lane].eq(queue.r_rdy & self.far.fits[lane]),
+                heads.blocks[lane].eq(queue.r_data),
+                self.far.blocks[lane].eq(queue.r_data),
+                self.far.give[lane].eq(Mux(equals(self.heard.vl, lane), self.heard.blocks, 0)),
             ]
 
     def _send(self, m: Module) -> None:
         """Start a packet when the link is free, and send it to its end (S7, S9)."""
         scheduler, storage, tx = self.scheduler, self.storage, self.tx
-        sending, vl, starts, moves = Signal(), Signal(4), Signal(), Signal()
-        now = Signal(4)
+        sending, starts, moves = Signal(), Signal(), Signal()
+        vl, now = (Signal(lane_shape(self.sizes.vls), name=name) for name in ("vl", "now"))
         flit = storage.read_data[0]
         m.d.comb += [
             scheduler.ready.eq(~sending),
@@ -126,7 +141,7 @@ class SwitchOutput(wiring.Component):
             storage.read_count[0].eq(sending | starts),
             moves.eq((sending | starts) & storage.readable[0].any()),
             self.far.take_blocks.eq(scheduler.blocks),
-            *(self.far.take[lane].eq(starts & equals(scheduler.vl, lane)) for lane in range(self.vls)),
+            *(self.far.take[lane].eq(starts & equals(scheduler.vl, lane)) for lane in range(self.sizes.vls)),
         ]
         with m.If(starts):
             m.d.sync += vl.eq(scheduler.vl)
@@ -136,5 +151,5 @@ class SwitchOutput(wiring.Component):
             tx.vl.eq(Mux(moves, now, 0)),
             tx.last.eq(moves & flit[0]),
             tx.first.eq(moves & flit[1]),
-            tx.data.eq(Mux(moves, flit[2:], 0)),
+            tx.data.eq(Mux(moves, flit[FLAGS:], 0)),
         ]

@@ -56,7 +56,7 @@ class VLBuffer(wiring.Component):
     reserve_vl : In(5)
         Its lane.
     accepted : Out(1)
-        The room is there, and taken.
+        The room is there, and taken, for flits of this cycle already.
     write_vl : In(ArrayLayout(5, writers))
         Lane that each writing port writes to.
     write_count : In(ArrayLayout(2, writers))
@@ -109,7 +109,7 @@ class VLBuffer(wiring.Component):
         self.vls, self.flits, self.minimum, self.maximum, self.mtu_flits = vls, flits, minimum, maximum, mtu_flits
         self.writers, self.readers, self.port_flits, self.data_bits = writers, readers, port_flits, data_bits
         self.form = form
-        self.counts = range(flits + 1)
+        self.counts = range(maximum + 1)
         counters = data.ArrayLayout(_MAX_FLITS.bit_length(), vls)
         super().__init__(
             {
@@ -165,8 +165,8 @@ class VLBuffer(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         reads = self._reads(m)
-        writes = self._writes(m)
-        self._reserve(m, reads)
+        gained = self._reserve(m, reads)
+        writes = self._writes(m, gained)
         for vl in range(self.vls):
             m.d.comb += [self.held[vl].eq(self.held_now[vl]), self.used[vl].eq(self.used_now[vl])]
             m.d.sync += self.held_now[vl].eq(self.held_now[vl] - reads[vl] + sum(w[vl] for w in writes))
@@ -198,7 +198,7 @@ class VLBuffer(wiring.Component):
             taken.append(leaving)
         return taken
 
-    def _writes(self, m: Module) -> list[Signal]:
+    def _writes(self, m: Module, gained: list[Value]) -> list[Signal]:
         """Return, per flit that may come, the lane it is kept in, one bit; none if it is discarded."""
         kept: list[Signal] = []
         comes: list[Signal] = []
@@ -209,19 +209,20 @@ class VLBuffer(wiring.Component):
             for vl in range(self.vls):
                 before = self.held_now[vl] + sum(other[vl] for other in kept)
                 named = coming & equals(self.write_vl[port], vl)
-                m.d.comb += lane[vl].eq(named & (before < self.used_now[vl]))
+                m.d.comb += lane[vl].eq(named & (before < self.used_now[vl] + gained[vl]))
             kept.append(lane)
             comes.append(coming)
         m.d.comb += self.discarded.eq(sum(coming & ~lane.any() for coming, lane in zip(comes, kept, strict=True)))
         return kept
 
-    def _reserve(self, m: Module, reads: list[Signal]) -> None:
-        """Reserve what is within the maximum and what lanes share; the guaranteed minimum is always left."""
+    def _reserve(self, m: Module, reads: list[Signal]) -> list[Value]:
+        """Reserve what is within the maximum and what lanes share, a minimum is always left; return it by lane."""
         pool = self.flits - self.vls * self.minimum
         excess = [Mux(used > self.minimum, used - self.minimum, 0) for used in self.used_now]
         shared = Signal(range(self.flits + 1))
         m.d.comb += shared.eq(sum(excess))
         fits = Signal(self.vls)
+        gains: list[Value] = []
         for vl, used in enumerate(self.used_now):
             others = Signal(range(self.flits + 1), name=f"others_{vl}")
             m.d.comb += [
@@ -230,8 +231,10 @@ class VLBuffer(wiring.Component):
                 fits[vl].eq(equals(self.reserve_vl, vl) & self._within(used + self.reserve_flits, others, pool)),
             ]
             gained = Mux(fits[vl], self.reserve_flits, 0)
+            gains.append(gained)
             m.d.sync += used.eq(used - reads[vl] + gained)
         m.d.comb += self.accepted.eq(fits.any() & self.reserve_flits.any())
+        return gains
 
     def _within(self, after: Value, others: Value, pool: int) -> Value:
         beyond = Mux(after > self.minimum, after - self.minimum, 0)

@@ -18,7 +18,7 @@ Step = tuple[dict[str, int], dict[str, int]]
 _NOTHING = {
     name: 0
     for port in (0, 1)
-    for name in (f"tx__{port}__valid", f"returned__{port}__valid", f"tx__{port}__first", f"tx__{port}__last")
+    for name in (f"tx__{port}__valid", f"returned__{port}__blocks", f"tx__{port}__first", f"tx__{port}__last")
 } | {"dropped": 0}
 
 
@@ -38,7 +38,7 @@ def _flit(port: str, vl: int, data: int, *, first: bool = True, last: bool = Tru
 
 
 def _return(port: int, vl: int) -> dict[str, int]:
-    return {f"returned__{port}__valid": 1, f"returned__{port}__vl": vl}
+    return {f"returned__{port}__blocks": 1, f"returned__{port}__vl": vl}
 
 
 _BODY = 0x0123_4567_89AB_CDEF
@@ -82,7 +82,7 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, {}),
     # A block of VL 0 comes back: it counts from the next cycle on, and the packet is there a cycle after that.
-    ({"heard__1__valid": 1, "heard__1__vl": 0}, {}),
+    ({"heard__1__blocks": 1, "heard__1__vl": 0}, {}),
     ({}, {}),
     ({}, _flit("tx__1", 0, _header(0, 2, 1, 1))),
     ({}, {}),

@@ -70,7 +70,7 @@ def switch_elements(
     then both tables' program ports. Outputs: the flits; what is returned; why packets drop.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
-    returns = ("valid", "vl")
+    returns = ("blocks", "vl")
     given = [("rst", 1)]
     given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
     given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]

@@ -75,7 +75,7 @@ class Sender:
 
     def listen(self) -> None:
         """Take in the outputs of a cycle."""
-        if int(getattr(self.dut, f"returned__{self.port}__valid").value):
+        if int(getattr(self.dut, f"returned__{self.port}__blocks").value):
             lane = int(getattr(self.dut, f"returned__{self.port}__vl").value)
             self.room.used[lane] -= 1
             assert self.room.used[lane] >= 0, f"port {self.port}: more room of VL {lane} than was taken"
@@ -97,7 +97,7 @@ class Receiver:
         lane = self.source.choice(lanes) if gives else 0
         self.held[lane] -= gives
         self.room.used[lane] -= gives
-        getattr(self.dut, f"heard__{self.port}__valid").value = int(gives)
+        getattr(self.dut, f"heard__{self.port}__blocks").value = int(gives)
         getattr(self.dut, f"heard__{self.port}__vl").value = lane
 
     def listen(self) -> None:

@@ -1,0 +1,51 @@
+"""Sizes of a switch's buffers, and the buffers and counters of that size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlane.hdl.room import Room
+from vlane.hdl.vlbuffer import VLBuffer
+
+__all__ = ["FLAGS", "BufferSizes"]
+
+FLAGS = 2
+"""Bits that are kept with each flit, below its data: last, first."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSizes:
+    """What a buffer holds, in 64-byte blocks.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+    blocks : int
+        All of them.
+    minimum, maximum : int
+        Guaranteed to and allowed for each lane.
+    largest : int
+        Of the largest packet.
+    """
+
+    vls: int
+    blocks: int
+    minimum: int
+    maximum: int
+    largest: int
+
+    def storage(self, *, data_bits: int, writers: int = 1, readers: int = 1, flits: int = 1) -> VLBuffer:
+        """Return an empty buffer; each port moves up to ``flits`` flits a cycle."""
+        return VLBuffer(
+            vls=self.vls, flits=self.blocks, minimum=self.minimum, maximum=self.maximum, mtu_flits=self.largest,
+            writers=writers, readers=readers, port_flits=flits, data_bits=data_bits + FLAGS,
+            form="static" if self.minimum == self.maximum else "shared",
+        )  # fmt: skip
+
+    def room(self, *, returned: int) -> Room:
+        """Return what a sender knows of such a buffer; up to ``returned`` blocks come back in a cycle."""
+        return Room(
+            vls=self.vls, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum, largest=self.largest,
+            returned=returned,
+        )  # fmt: skip
