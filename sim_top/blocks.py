@@ -13,6 +13,7 @@ from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
 from vlane.hdl.ib_switch import IBSwitch
 from vlane.hdl.lft import LFT
+from vlane.hdl.opa_switch import OPASwitch
 from vlane.hdl.rr import RR
 from vlane.hdl.sc import SC
 from vlane.hdl.scfq import SCFQ
@@ -26,6 +27,7 @@ from vlane.tb import (
     prove_dtable,
     prove_ib_switch,
     prove_lft,
+    prove_opa_switch,
     prove_rr,
     prove_sc,
     prove_scfq,
@@ -38,6 +40,7 @@ from vlane.tb import (
     stimulus_dtable,
     stimulus_ib_switch,
     stimulus_lft,
+    stimulus_opa_switch,
     stimulus_rr,
     stimulus_sc,
     stimulus_scfq,
@@ -262,6 +265,27 @@ BLOCKS = {
             qualify=stimulus_lft.qualified,
             properties=prove_lft.LFTProperties,
             proven=prove_lft.INSTANCES,
+        ),
+        Block(
+            name="opa_switch",
+            title="Omni-Path switch",
+            component=OPASwitch,
+            full_size={"ports": 8, "data_vls": 8, "scheduler": "vlarb", "lids": 64},
+            mutated={
+                "ports": 5,
+                "data_vls": 2,
+                "blocks": 10,
+                "minimum": 2,
+                "maximum": 8,
+                "largest": 2,
+                "central_blocks": 8,
+                "central_minimum": 2,
+                "central_maximum": 6,
+                "lids": 8,
+            },
+            qualify=stimulus_opa_switch.qualified,
+            properties=prove_opa_switch.OPASwitchProperties,
+            proven=prove_opa_switch.INSTANCES,
         ),
         Block(
             name="ib_switch",

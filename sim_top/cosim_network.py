@@ -17,10 +17,11 @@ from vlane.sim_top.blocks import refused_parameter
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, make_network
 from vlane.tb.model import CompiledModel, Words, compile_model
-from vlane.tb.program_ib_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
+from vlane.tb.program_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
 from vlane.tb.rtl_network import BAD_FLITS, DROPPED, WORDS, Hardware, new_hardware, run_mixed
 from vlane.tb.stimulus import Layout
-from vlane.tb.stimulus_ib_switch import golden_parameters, switch_elements
+from vlane.tb.stimulus_ib_switch import PROGRAM
+from vlane.tb.stimulus_switch import golden_parameters, switch_elements
 
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED

@@ -1,4 +1,4 @@
-"""The header as kernels make it, without its VL: that changes from link to link (IBA 7.7)."""
+"""The header as kernels make it, without its stamp: the VL, or Omni-Path's channel (IBA 7.7, ``vlane/lrh.py``)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from vlane.golden.kernel import inner
 
-__all__ = ["WORDS_PER_BLOCK", "header_of", "on_lane"]
+__all__ = ["WORDS_PER_BLOCK", "channel_of", "header_of", "on_channel", "on_lane"]
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""
 
-_VL = np.uint64(60)
+_VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)
 
 
 @inner
 def header_of(sl: int, dlid: int, pktlen: int) -> int:
-    """Return a header without VL; all other fields are 0."""
+    """Return a header without stamp; all other fields are 0."""
     return (sl << 52) | (dlid << 32) | (pktlen << 16)
 
 
@@ -25,3 +25,15 @@ def header_of(sl: int, dlid: int, pktlen: int) -> int:
 def on_lane(header: int, lane: int) -> Any:
     """Return a header with its VL, an unsigned number."""
     return np.uint64(header) | (np.uint64(lane) << _VL)
+
+
+@inner
+def on_channel(header: int, channel: int) -> Any:
+    """Return a header with its channel in Omni-Path's form, an unsigned number."""
+    return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
+
+
+@inner
+def channel_of(header: Any) -> int:
+    """Return the channel of a header in Omni-Path's form."""
+    return int(header >> _VL) | (int(header >> _CHANNEL_TOP) & 1) << 4

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.tb.prove import free_inputs
+from vlane.tb.prove_switch import at_most_one, prove_room
 
 __all__ = ["INSTANCES", "IBSwitchProperties"]
 
@@ -38,7 +39,7 @@ class IBSwitchProperties(Elaboratable):
         m.submodules.switch = self.switch
         self._allocation(m)
         for output in self.switch.outputs:
-            self._room(m, output.far)
+            prove_room(m, output.far)
         return m
 
     def _allocation(self, m: Module) -> None:
@@ -50,20 +51,10 @@ class IBSwitchProperties(Elaboratable):
             m.d.comb += [
                 Assert(~allocator.granted[port] | allocator.input_free[port]),
                 Assert(~allocator.granted[port] | (lane & allocator.valid[port]).any()),
-                Assert((lane & (lane - 1)) == 0),
+                Assert(at_most_one(lane)),
                 Assert(~source.any() | allocator.output_free[port]),
-                Assert((source & (source - 1)) == 0),
-                Assert((serves & (serves - 1)) == 0),
+                Assert(at_most_one(source)),
+                Assert(at_most_one(serves)),
                 Assert(~serves.any() | allocator.granted[port]),
                 Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
             ]
-
-    def _room(self, m: Module, room: Any) -> None:
-        """Assert that what is taken of a far buffer keeps each maximum, and leaves every lane its minimum."""
-        beyond = Signal(16, name="beyond_in_all")
-        m.d.comb += beyond.eq(sum(Mux(used > room.minimum, used - room.minimum, 0) for used in room.used))
-        m.d.comb += [
-            *(Assert(used <= room.maximum) for used in room.used),
-            Assert(room.beyond == beyond),
-            Assert(beyond <= room.whole - room.vls * room.minimum),
-        ]

@@ -1,7 +1,4 @@
-"""Rows of the InfiniBand switch: golden's switch alone, senders before it and receivers behind it.
-
-Links are wired straight: what the switch shows in a cycle, its neighbours see in that cycle (flight time 1).
-"""
+"""What is InfiniBand's in the rows of a switch: headers with a VL, SL2VL."""
 
 from __future__ import annotations
 
@@ -9,359 +6,55 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import allocate
-from vlane.golden.inputs import DROPPED
-from vlane.golden.kernel import inner, kernel
-from vlane.golden.links import FREE_FROM, LANE_OUT, queue_packet, start_packet
-from vlane.golden.packets import (
-    BLOCKS,
-    CHANNEL,
-    DLID,
-    EVENT,
-    FLITS,
-    HOPS,
-    LANE,
-    NEXT,
-    NOBODY,
-    OUTPUT,
-    PLACE,
-    SL,
-    TO_INPUT,
-    TO_OUTPUT,
-    free,
-    schedule,
-    spare,
-    take_due,
-)  # fmt: skip
-from vlane.golden.random_bits import below, draw
-from vlane.golden.room import fits, give_back, take
-from vlane.golden.switches import receive
-from vlane.tb.flits import WORDS_PER_BLOCK, header_of, on_lane
-from vlane.tb.packing import clear_row, put
-from vlane.tb.phases_ib_switch import CERTAIN
-from vlane.tb.world_ib_switch import RING, RULES, Surroundings
+from vlane.golden.kernel import inner
+from vlane.golden.random_bits import below
+from vlane.tb.packing import put
+from vlane.tb.world_switch import W_ONE, W_THREE, W_TWO, Surroundings
 
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED
 from vlane.sl2vl import SL_COUNT
 
-__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows", "route_lids"]
+__all__ = ["NUMBERS", "PASSES", "apply_map", "draw_map", "show_map"]
 
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
-_CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
-(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS) = range(8)
-(LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER) = range(5)
-(TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER) = range(5)
-(CLOCK, SERIAL, STARTS) = range(3)
-(LANE_HEARD, BLOCKS_HEARD) = range(2)
-(W_KIND, W_ONE, W_TWO, W_THREE) = range(4)
-(_, WRITES_LFT, WRITES_TOP, WRITES_SL2VL) = range(4)
-_MOST_BLOCKS = 127
-_NOT_LOOKED_AT = 0x0F0F_0000_F800_FFFF
+NUMBERS = 16
+"""Lanes that a link can name."""
+
+PASSES = 0x0F0F_0000_F800_FFFF
 """Bits of a header that pass through: link version, reserved ones, next header, SLID."""
 
 
 @inner
-def payload(number: int, place: int, word: int) -> int:
-    """Return a word of a flit: every packet, flit and word has its own."""
-    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
-    return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
-
-
-@inner
-def _flit_word(header: int, lane: int, number: int, place: int, word: int, words: int) -> Any:
-    """Return a word of a flit as it is on a link; the header is the top one of the first flit."""
-    if place == 0 and word == words - 1:
-        return on_lane(header, lane)
-    return np.uint64(payload(number, place, word))
-
-
-@inner
-def _cause(around: Surroundings, packet: int) -> int:
-    """Return why golden's packet drops, as the hardware tells it: 1 unknown LID, 2 no VL, 3 port 0."""
-    dlid = around.packets.field[packet, DLID]
-    if around.packets.field[packet, LANE] != 0:
-        return 2
-    listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
-    to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
-    return 3 if to_port_0 else 1
-
-
-@inner
-def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Let golden's packets come to their inputs and outputs."""
-    packets = around.packets
-    packet = take_due(packets, cycle)
-    while packet != NOBODY:
-        following = packets.field[packet, NEXT]
-        event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
-        if event == TO_INPUT:
-            receive(around.switches, packets, place, packet, cycle)
-            if packets.field[packet, OUTPUT] == DROPPED:
-                cause = _cause(around, packet)
-                around.dropped[place, cycle % RING] = cause
-                rules[_CAUSES[cause - 1]] += 1
-        elif event == TO_OUTPUT:
-            queue_packet(around.links, packets, place, packets.field[packet, LANE], packet)
-        else:
-            free(packets, packet)
-        packet = following
-
-
-@inner
-def _switch(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
-    count = allocate(around.switches, around.links, around.packets, 0, cycle, around.grants)
-    rules[GRANTED] += count
-    rules[SEVERAL] += count > 1
-    for index in range(count):
-        port, packet, lane = around.grants[index, 0], around.grants[index, 1], around.grants[index, 2]
-        flits = around.packets.field[packet, FLITS]
-        rules[ONE_FLIT] += flits == 1 and around.back[port, (cycle + 1) % RING] != 0
-        for place in range(flits):
-            around.back[port, (cycle + 2 + place) % RING] = lane + 1
-
-
-@inner
-def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
-    """Run golden's schedulers; note what the links show from the next cycle on."""
-    links, packets = around.links, around.packets
-    for port in range(len(around.tx)):
-        if links.regs[port, FREE_FROM] > cycle:
-            continue
-        packet = start_packet(links, packets, port, cycle)
-        if packet == NOBODY:
-            rules[WAITED] += links.queues.lanes[port] != 0
-            continue
-        rules[STARTED] += 1
-        around.regs[STARTS] += 1
-        flits = packets.field[packet, FLITS]
-        for place in range(flits):
-            shown = around.tx[port, (cycle + 1 + place) % RING]
-            shown[TX_LANE], shown[TX_LAST] = links.regs[port, LANE_OUT] + 1, place == flits - 1
-            shown[TX_NUMBER], shown[TX_PLACE], shown[TX_HEADER] = around.number[packet], place, around.header[packet]
-        free(packets, packet)
-
-
-@inner
-def _destination(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
-    if below(bits, CERTAIN) < chances[C_BAD]:
-        return (0, PERMISSIVE, FIRST_MULTICAST, len(around.lft) + below(bits, 9), below(bits, 65536))[below(bits, 5)]
-    return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
-
-
-@inner
-def _begin(
-    around: Surroundings,
-    port: int,
-    cycle: int,
-    chances: NDArray[np.int64],
-    bits: NDArray[np.uint64],
-    rules: NDArray[np.int64],
-) -> None:
-    """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
-    reckless = chances[C_RECKLESS] != 0
-    lanes = around.up.used.shape[1]
-    lane = below(bits, 16 if reckless else lanes)
-    blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
-    if reckless and below(bits, 16) == 0:
-        blocks = 1 + below(bits, _MOST_BLOCKS)
-    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
-        return
-    dlid, sl = _destination(around, chances, bits), below(bits, SL_COUNT)
-    sending = around.sending[port]
-    around.regs[SERIAL] += 1
-    sending[LEFT], sending[ON_LANE], sending[NUMBER], sending[PLACE_IN] = blocks, lane, around.regs[SERIAL], 0
-    anything = draw(bits) & _NOT_LOOKED_AT
-    pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
-    sending[HEADER] = anything | header_of(sl, dlid, pktlen)
-    if not reckless:
-        take(around.up, port, lane, blocks)
-    if lane >= lanes or blocks > around.links.largest[0] or not fits(around.own, port, lane, blocks):
-        around.dropped[port, (cycle + 2) % RING] = 4
-        rules[NO_ROOM] += 1
-        return
-    take(around.own, port, lane, blocks)
-    packet = spare(around.packets)
-    field = around.packets.field[packet]
-    field[BLOCKS], field[FLITS], field[DLID], field[SL] = blocks, blocks, dlid, sl
-    field[LANE], field[CHANNEL], field[HOPS] = lane, 0, 0
-    around.header[packet], around.number[packet] = sending[HEADER], sending[NUMBER]
-    schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
-
-
-@inner
-def _write(
-    around: Surroundings, cycle: int, chances: NDArray[np.int64], bits: NDArray[np.uint64], rules: NDArray[np.int64]
-) -> None:
-    """Draw a write of a table; it holds for heads that arrive in this cycle or later."""
-    ports, write = len(around.tx), around.written[cycle % 4]
-    write[W_KIND] = 0
-    if below(bits, CERTAIN) >= chances[C_WRITE]:
-        return
-    rules[WRITTEN] += 1
-    write[W_KIND] = WRITES_SL2VL if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
-    if write[W_KIND] != WRITES_SL2VL:
-        lids = len(around.lft)
-        write[W_ONE] = below(bits, 65536) if below(bits, 8) == 0 else 1 + below(bits, lids - 1)
-        if write[W_KIND] == WRITES_TOP and below(bits, 2):
-            write[W_ONE] = lids - 1
-        write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
-        return
+def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> None:  # noqa: ARG001 - chosen by its type
+    """Draw a row of SL2VL, now and then for a port or with a lane that is not there."""
+    ports, write = len(around.tx), around.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, 16 if below(bits, 16) == 0 else around.up.used.shape[1])
+        lane = below(bits, NUMBERS if below(bits, 16) == 0 else around.up.used.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
-    around.rows[cycle % 4] = row
+    around.rows[slot] = row
 
 
 @inner
-def apply_write(around: Surroundings, cycle: int) -> None:
-    """Let golden's tables hold what was written in a cycle."""
-    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
-    if write[W_KIND] == WRITES_SL2VL:
-        for port in range(ports):
-            if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
-                for sl in range(SL_COUNT):
-                    lane = int(around.rows[cycle % 4] >> np.uint64(4 * sl)) & 15
-                    around.switches.tables.vl[0, port, write[W_TWO], sl] = lane
-    elif write[W_KIND] == WRITES_TOP:
-        around.top[0] = write[W_ONE]
-    elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
-        around.lft[write[W_ONE]] = write[W_TWO]
-    if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
-        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
-    write[W_KIND] = 0
+def apply_map(switches: Any, around: Surroundings, slot: int) -> None:
+    """Let golden's SL2VL hold what was written: of one input, or of all."""
+    write, ports = around.written[slot], len(around.tx)
+    for port in range(ports):
+        if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
+            for sl in range(SL_COUNT):
+                lane = int(around.rows[slot] >> np.uint64(4 * sl)) & 15
+                switches.tables.vl[0, port, write[W_TWO], sl] = lane
 
 
 @inner
-def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
-    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
-    for lid in range(len(lft)):
-        found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
-
-
-@inner
-def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw the lane of which a receiver lets a block go; one that has taken none, or is not there, gets none."""
-    lanes, heard = around.owed.shape[1], around.heard[port]
-    reckless = chances[C_RECKLESS] != 0
-    lane = below(bits, 16 if reckless else lanes)
-    heard[LANE_HEARD] = -1
-    if below(bits, CERTAIN) >= chances[C_HEAR]:
-        return
-    for _ in range(lanes):
-        if reckless or around.owed[port, lane] > 0:
-            heard[LANE_HEARD] = lane
-            break
-        lane = lane + 1 if lane + 1 < lanes else 0
-    if heard[LANE_HEARD] >= 0:
-        heard[BLOCKS_HEARD] = lane < lanes and around.far.used[port, lane] > 0
-        if lane < lanes and around.owed[port, lane] > 0:
-            around.owed[port, lane] -= 1
-
-
-@inner
-def _show_flit(
-    rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int, lane: int, is_last: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    header: int, number: int, place: int,
+def show_map(
+    switches: Any, around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],  # noqa: ARG001 - chosen by its type
+    first: int,
 ) -> None:  # fmt: skip
-    put(rows, row, where, first, 1)
-    put(rows, row, where, first + 1, lane)
-    put(rows, row, where, first + 2, place == 0)
-    put(rows, row, where, first + 3, is_last)
-    for word in range(words):
-        put(rows, row, where, first + 4 + word, _flit_word(header, lane, number, place, word, words))
-
-
-@kernel
-def fill_rows(
-    around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], words: int, ins: NDArray[np.int64],
-    outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64], rules: NDArray[np.int64],
-) -> None:  # fmt: skip
-    """Write one row of inputs and of expected outputs per cycle."""
-    ports = len(around.tx)
-    heard_at, written_at = 1 + ports * (4 + words), 1 + ports * (6 + words)
-    for row in range(len(rows)):
-        clear_row(rows, row)
-        clear_row(expected, row)
-        cycle = around.regs[CLOCK]
-        slot = cycle % RING
-        apply_write(around, cycle - 2)
-        for port in range(ports):
-            if around.back[port, slot] != 0:
-                give_back(around.own, port, around.back[port, slot] - 1, 1)
-        _events(around, cycle, rules)
-        _switch(around, cycle, rules)
-        for port in range(ports):
-            _hear(around, port, chances, bits)
-        _send(around, cycle, rules)
-        for port in range(ports):
-            sending = around.sending[port]
-            if sending[LEFT] == 0:
-                _begin(around, port, cycle, chances, bits, rules)
-            if sending[LEFT] > 0:
-                sending[LEFT] -= 1
-                _show_flit(
-                    rows, row, ins, 1 + port * (4 + words), words, sending[ON_LANE], sending[LEFT] == 0,
-                    sending[HEADER], sending[NUMBER], sending[PLACE_IN],
-                )  # fmt: skip
-                sending[PLACE_IN] += 1
-            if around.heard[port, LANE_HEARD] >= 0:
-                put(rows, row, ins, heard_at + 2 * port, 1)
-                put(rows, row, ins, heard_at + 2 * port + 1, around.heard[port, LANE_HEARD])
-                if around.heard[port, BLOCKS_HEARD] != 0:
-                    give_back(around.far, port, around.heard[port, LANE_HEARD], 1)
-            _show_port(around, port, slot, words, outs, expected, row)
-        _write(around, cycle, chances, bits, rules)
-        _show_write(around.written[cycle % 4], around.rows[cycle % 4], rows, row, ins, written_at)
-        around.regs[CLOCK] = cycle + 1
-
-
-@inner
-def _show_port(
-    around: Surroundings,
-    port: int,
-    slot: int,
-    words: int,
-    outs: NDArray[np.int64],
-    expected: NDArray[np.uint64],
-    row: int,
-) -> None:
-    """Write what a port shows in a cycle; its neighbours see it."""
-    ports = len(around.tx)
-    shown = around.tx[port, slot]
-    if shown[TX_LANE] != 0:
-        _show_flit(
-            expected, row, outs, port * (4 + words), words, shown[TX_LANE] - 1, shown[TX_LAST] != 0, shown[TX_HEADER],
-            shown[TX_NUMBER], shown[TX_PLACE],
-        )  # fmt: skip
-        around.owed[port, shown[TX_LANE] - 1] += 1
-        shown[TX_LANE] = 0
-    back = around.back[port, slot]
-    if back != 0:
-        put(expected, row, outs, ports * (4 + words) + 2 * port, 1)
-        put(expected, row, outs, ports * (4 + words) + 2 * port + 1, back - 1)
-        if around.up.used[port, back - 1] > 0:
-            give_back(around.up, port, back - 1, 1)
-        around.back[port, slot] = 0
-    put(expected, row, outs, ports * (6 + words) + port, around.dropped[port, slot])
-    around.dropped[port, slot] = 0
-
-
-@inner
-def _show_write(
-    write: NDArray[np.int64], sl2vl_row: Any, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
-) -> None:
-    if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
-        put(rows, row, ins, first, 1)
-        put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
-        put(rows, row, ins, first + 2, write[W_ONE])
-        put(rows, row, ins, first + 3, write[W_TWO])
-    elif write[W_KIND] == WRITES_SL2VL:
-        put(rows, row, ins, first + 4, 1)
-        put(rows, row, ins, first + 5, write[W_THREE])
-        put(rows, row, ins, first + 6, write[W_ONE])
-        put(rows, row, ins, first + 7, write[W_TWO])
-        put(rows, row, ins, first + 8, sl2vl_row)
+    """Write it to the program port."""
+    write = around.written[slot]
+    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first + 1, write[W_THREE])
+    put(rows, row, ins, first + 2, write[W_ONE])
+    put(rows, row, ins, first + 3, write[W_TWO])
+    put(rows, row, ins, first + 4, around.rows[slot])

@@ -1,200 +1,56 @@
-"""Stimulus of the InfiniBand switch: tables and schedulers, phase by phase, from reset."""
+"""Stimulus of the InfiniBand switch: SL2VL beside what switches share."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import new_ib_switches
-from vlane.golden.links import new_links
-from vlane.golden.packets import new_packets
-from vlane.golden.random_bits import seeded
-from vlane.golden.returns import new_returns
-from vlane.golden.room import Rooms, new_rooms
-from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
+from vlane.golden.ib_switch import SPEED, new_ib_switches
+from vlane.golden.switches import Switches
 from vlane.golden.vl_tables import VLTables
-from vlane.tb.model import Words
-from vlane.tb.packing import elements
-from vlane.tb.phases_ib_switch import SwitchPhase, switch_phases
-from vlane.tb.program_ib_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
-from vlane.tb.rows_ib_switch import CLOCK, STARTS, apply_write, fill_rows, route_lids
-from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
-from vlane.tb.world_ib_switch import RING, RULES, Surroundings
+from vlane.tb.phases_switch import switch_phases
+from vlane.tb.program_switch import TableWrite, sl2vl_writes
+from vlane.tb.stimulus import Layout, cut
+from vlane.tb.stimulus_switch import SwitchTraffic
+from vlane.tb.world_switch import RULES
 
-from vlane.lft import UNASSIGNED
 from vlane.sl2vl import SL_COUNT
-from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["SwitchTraffic", "golden_parameters", "qualified", "switch_elements"]
+__all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
 
-_WORD_BITS = 64
-_SENDING, _SHOWN, _WRITTEN = 5, 5, 4
-_TURNS = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
-_GOLDEN: dict[str, dict[str, Any]] = {
-    "rr": {"requesters": 0},
-    "drr": _TURNS,
-    "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
-    "dtable": {**_TURNS, "form": "free"},
-    "vlarb": {},
-}
-"""Parameters of golden's schedulers that the switch does not choose."""
+PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
+"""Inputs of SL2VL's program port, as rows write them."""
 
 
-def golden_parameters(scheduler: str, entries: int) -> dict[str, Any]:
-    """Return the parameters that golden's scheduler must have to be the switch's."""
-    return {**_GOLDEN[scheduler], **({"entries": entries} if scheduler in {"vlarb", "dtable"} else {})}
+class IBSwitchTraffic(SwitchTraffic):
+    """Golden's InfiniBand switch and its neighbours."""
 
+    own_rules = RULES
+    program_inputs = PROGRAM
+    speed = SPEED
+    packets_inside = 0
 
-def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return a table in which every lane is served, if there are entries enough."""
-    if name == "rr":
-        return []
-    if name == "vlarb":
-        low = [(1, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
-        high = [(0, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(entries // 2)]
-        return [*low, *high, (2, 0, 0, source.choice((0, 1, 3, 255)))]
-    if name == "dtable":
-        return [(0, entry, entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
-    return [(0, lane, 0, source.randrange(1, 60)) for lane in range(lanes)]
-
-
-def switch_elements(
-    inputs: Layout, outputs: Layout, *, ports: int, words: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where a switch's inputs and outputs are, port by port.
-
-    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, valid and VL;
-    then both tables' program ports. Outputs: the flits; what is returned; why packets drop.
-    """
-    flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
-    returns = ("blocks", "vl")
-    given = [("rst", 1)]
-    given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-    given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
-    given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
-    given += [(f"sl2vl__{name}", 1) for name in ("enable", "every_input", "input", "output", "row")]
-    shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-    shown += [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
-    return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
-
-
-class SwitchTraffic(Stimulus):
-    """Golden's switch and its neighbours.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    phases : sequence of SwitchPhase
-        Run in order, each from reset.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        phases: tuple[SwitchPhase, ...],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(phases, RULES)
-        self._parameters, self._inputs = dict(parameters), inputs
-        self._bits, self._source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+    def __init__(self, parameters: Mapping[str, Any], **traffic: Any) -> None:
         ports = parameters["ports"]
-        self._words = parameters["data_bits"] // _WORD_BITS
-        self._ins, self._outs = switch_elements(inputs, outputs, ports=ports, words=self._words)
-        self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
-        self._started = 0
-        self._around = self._surroundings([[]] * ports)
-        self._boot: list[dict[str, int]] = []
-        self.applicable = frozenset(rule.name for rule in RULES)
+        super().__init__(parameters, **traffic)
 
-    @property
-    def decisions(self) -> int:
-        """Packets that entered links so far."""
-        return self._started + int(self._around.regs[STARTS])
+    def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
+        """Return a switch after reset."""
+        return new_ib_switches(lanes=self.parameters["data_vls"], lft=lft, tables=VLTables(self._vl, by_lane=False))
 
-    def _surroundings(self, tables: list[list[Write]]) -> Surroundings:
-        """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
-        given = self._parameters
-        ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
-        settings = golden_parameters(name, given["entries"])
-        lft = np.full(given["lids"], UNASSIGNED, np.uint8)
-        route_lids(self._lft, given["lids"] - 1, ports, lft)
-        switches = new_ib_switches(lanes=lanes, lft=lft[np.newaxis], tables=VLTables(self._vl, by_lane=False))
-        ends = len(switches.inputs.busy)
-        far = self._rooms(ends)
-        bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
-        for port, writes in enumerate(tables):
-            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
-        links = new_links(
-            buffer=self._rooms(ends), far=far, bank=bank,
-            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=1),
-            largest=(given["largest"],) * lanes,
-        )  # fmt: skip
-        pool = ports * (2 * given["blocks"] + 4)
-        return Surroundings(
-            switches, links, far, new_packets(pool), self._lft, np.array([given["lids"] - 1]), self._rooms(ports),
-            self._rooms(ports),
-            np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
-            np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING), np.int64),
-            np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 2), np.int64),
-            np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((ports, 3), np.int64),
-            np.zeros(3, np.int64),
-        )  # fmt: skip
-
-    def _rooms(self, buffers: int) -> Rooms:
-        given, lanes = self._parameters, self._parameters["data_vls"]
-        return new_rooms(
-            buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
-            maximum=(given["maximum"],) * lanes,
-        )  # fmt: skip
-
-    def _enter(self, index: int) -> None:
-        """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
-        given, source = self._parameters, self._source
-        ports, lanes = given["ports"], given["data_vls"]
-        for ago in (2, 1):  # the reset does not stop what was being written
-            apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
-        tables = [_random_writes(given["scheduler"], lanes, given["entries"], source) for _ in range(ports)]
-        self._started = self.decisions
-        self._boot = [top_write(given["lids"]), *schedule_writes(self._inputs, tables)]
-        if index == 0:
-            self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
-            for output in range(ports):
-                self._vl[0, :, output] = [source.randrange(lanes) for _ in range(SL_COUNT)]
-            self._boot += lft_writes(self._lft) + sl2vl_writes(self._vl[0])
-        self._around = self._surroundings(tables)
-
-    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
-        phase: SwitchPhase = self.phases[index]
-        told = min(len(rows), len(self._boot))
-        put_writes(self._inputs, self._boot[:told], rows[:told])
-        expected[:told] = 0
-        del self._boot[:told]
-        chances = np.array(
-            [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
-             phase.reckless], np.int64,
-        )  # fmt: skip
-        fill_rows(
-            self._around, chances, self._bits, self._words, self._ins, self._outs, rows[told:], expected[told:], rules
-        )
-        if self._done + len(rows) == phase.cycles:
-            self._inputs["rst"].put(rows[-1:], 1)
+    def draw_maps(self) -> list[TableWrite]:
+        """Draw SL2VL, the same for all inputs."""
+        for output in range(self.parameters["ports"]):
+            self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
+        return sl2vl_writes(self._vl[0])
 
 
 def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
-) -> SwitchTraffic:
+) -> IBSwitchTraffic:
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
-    phases = cut(switch_phases(parameters, cycles), cycles)
-    return SwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    phases = cut(switch_phases(parameters, cycles, map_writes=parameters["ports"] ** 2), cycles)
+    return IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

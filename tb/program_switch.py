@@ -11,7 +11,10 @@ from vlane.golden.schedulers import Write
 from vlane.tb.model import Words
 from vlane.tb.stimulus import Layout
 
-__all__ = ["lft_writes", "put_writes", "schedule_writes", "sl2vl_writes", "top_write"]
+from vlane.lft import UNASSIGNED
+from vlane.sc import SC15, SC_COUNT, SCTable
+
+__all__ = ["lft_writes", "put_writes", "sc_write", "sc_writes", "schedule_writes", "sl2vl_writes", "top_write"]
 
 TableWrite = dict[str, int]
 
@@ -35,6 +38,36 @@ def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
         }
         for given in range(vl.shape[0]) for output in range(vl.shape[1])
     ]  # fmt: skip
+
+
+def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) -> TableWrite:
+    """Return the write of one entry of Omni-Path's maps."""
+    return {
+        "sc__enable": 1, "sc__table": int(table), "sc__ingress": ingress, "sc__egress": egress, "sc__index": index,
+        "sc__value": value,
+    }  # fmt: skip
+
+
+def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableWrite]:
+    """Return the writes after power-on, when all maps are 1 to 1, of SC2SC and SC2VL_t.
+
+    Parameters
+    ----------
+    sc2sc : array of uint8, (ports, ports, 32)
+        By input, output and channel.
+    sc2vl : array of uint8, (ports, 32)
+        Lanes, 255 for none, by output and channel.
+    """
+    writes = [
+        sc_write(SCTable.SC2SC, int(given), int(output), int(channel), int(sc2sc[given, output, channel]))
+        for given, output, channel in np.argwhere(sc2sc != np.arange(SC_COUNT))
+    ]
+    lanes = sc2vl.astype(np.int64)
+    vls = np.where(lanes == UNASSIGNED, SC15, lanes + (lanes >= SC15))
+    return writes + [
+        sc_write(SCTable.SC2VL_T, 0, int(output), int(channel), int(vls[output, channel]))
+        for output, channel in np.argwhere(vls != np.arange(SC_COUNT))
+    ]
 
 
 def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[TableWrite]:

@@ -1,4 +1,4 @@
-"""What surrounds golden's InfiniBand switch in a bench, and the rules that a run counts."""
+"""What surrounds one of golden's switches in a bench, and the rules that a run counts."""
 
 from __future__ import annotations
 
@@ -6,26 +6,44 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.links import Links
 from vlane.golden.packets import Packets
 from vlane.golden.room import Rooms
 from vlane.golden.rule import Rule
+from vlane.golden.switches import Switches
 
-__all__ = ["RING", "RULES", "Surroundings"]
+__all__ = [
+    "RING",
+    "RULES",
+    "WRITES_LFT",
+    "WRITES_MAP",
+    "WRITES_NOTHING",
+    "WRITES_TOP",
+    "W_FIVE",
+    "W_FOUR",
+    "W_KIND",
+    "W_ONE",
+    "W_THREE",
+    "W_TWO",
+    "Surroundings",
+]
 
 RING = 128
 """Cycles that are looked ahead."""
 
+(W_KIND, W_ONE, W_TWO, W_THREE, W_FOUR, W_FIVE) = range(6)
+(WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP) = range(4)
+"""What a table write goes to: the forwarding table, its top, or the map from levels or channels to lanes."""
+
 RULES = (
-    Rule("granted", "S3", "a packet was granted"),
-    Rule("several_granted", "S3", "several outputs took a packet in a cycle"),
-    Rule("one_flit", "S5", "a one-flit packet was granted as the last flit of another crossed from its input"),
+    Rule("granted", "S3, O3", "a packet was granted"),
+    Rule("several_granted", "S3, O3", "several packets were granted in a cycle"),
+    Rule("one_flit", "S5, O6", "a one-flit packet was granted as the last flit of another crossed from its input"),
     Rule("started", "S7", "a packet entered a link"),
     Rule("waited", "S6", "a head found no room at the far end"),
-    Rule("unknown_lid", "S10", "a packet dropped: its DLID has no port"),
-    Rule("no_vl", "S10", "a packet dropped: no VL"),
-    Rule("port_0", "S10", "a packet dropped: it was for port 0"),
+    Rule("unknown_lid", "S10, O8", "a packet dropped: its DLID has no port"),
+    Rule("no_vl", "S10, O8", "a packet dropped: no VL"),
+    Rule("port_0", "S10, O8", "a packet dropped: it was for port 0"),
     Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room, or it is too large"),
     Rule("table_written", "Hardware", "a table was written while packets were there"),
 )
@@ -36,7 +54,7 @@ class Surroundings(NamedTuple):
 
     Parameters
     ----------
-    switches, links, far, packets : IBSwitches, Links, Rooms, Packets
+    switches, links, far, packets : Switches, Links, Rooms, Packets
         Golden; ``far`` is that of ``links``.
     lft : array of uint8, (LIDs,)
         The forwarding table as it is programmed, ports from 1.
@@ -44,29 +62,32 @@ class Surroundings(NamedTuple):
         Last LID that is looked up.
     up, own : Rooms
         What senders know of the input buffers, and the input buffers themselves.
-    sending : array of int64, (ports, 5)
-        Of each sender: flits left, lane, packet's number, flit's place in it, header without VL.
+    sending : array of int64, (ports, 6)
+        Of each sender: flits left, lane, packet's number, flit's place in it, header without its stamp, and the stamp:
+        the VL or, in Omni-Path's form, the channel.
     header, number : array of int64, (packets,)
         Of each packet in golden's pool.
-    tx : array of int64, (ports, ring, 5)
-        By cycle, what each output shows: lane + 1 (0 for nothing), last, number, place, header.
-    back, dropped : array of int64, (ports, ring)
-        By cycle: lane + 1 of the block told on ``returned``; why a packet drops.
+    tx : array of int64, (ports, ring, 6)
+        By cycle, what each output shows: lane + 1 (0 for nothing), last, number, place, header, stamp.
+    back : array of int64, (ports, ring, 2)
+        By cycle: lane and number of the blocks told on ``returned``.
+    dropped : array of int64, (ports, ring)
+        By cycle: why a packet drops.
     owed : array of int64, (ports, lanes)
         Blocks that the receiver behind each output holds.
     heard : array of int64, (ports, 2)
-        Within a cycle: the lane that ``heard`` names, -1 for none; whether the sender gets a block for it.
-    written : array of int64, (4, 4)
-        Table writes of the last cycles: what, and three numbers.
+        Within a cycle: the lane that ``heard`` names, and how many blocks.
+    written : array of int64, (4, 6)
+        Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
         The row of SL2VL in each.
-    grants : array of int64, (ports, 3)
+    grants : array of int64, (ports + 2 * MPorts, 3)
         Within a cycle.
     regs : array of int64, (3,)
         The cycle; packets sent; packets started.
     """
 
-    switches: IBSwitches
+    switches: Switches
     links: Links
     far: Rooms
     packets: Packets

@@ -29,7 +29,7 @@ class SwitchPhase:
     hot : int
         Chance that a packet is for the first LID.
     write : int
-        Chance per cycle that the forwarding table or SL2VL is written.
+        Chance per cycle that the forwarding table or the map to lanes is written.
     bad : int
         Chance that a packet's DLID is none that could be in the table.
     reckless : bool
@@ -55,11 +55,17 @@ class SwitchPhase:
         return False
 
 
-def switch_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SwitchPhase, ...]:
-    """Return phases of at least that many cycles in all, each longer than it takes to write the tables."""
+def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int) -> tuple[SwitchPhase, ...]:
+    """Return phases of at least that many cycles in all, each longer than it takes to write the tables.
+
+    Parameters
+    ----------
+    map_writes : int
+        Most writes of the map from levels or channels to lanes.
+    """
     most = parameters["largest"]
     entries = max(parameters["entries"], parameters["data_vls"])
-    told = parameters["lids"] + parameters["ports"] * (parameters["ports"] + 3 + 2 * entries) + 1
+    told = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
     each = max(600 + told, min(20_000, cycles // 9))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),

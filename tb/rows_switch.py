@@ -1,0 +1,386 @@
+"""Rows of a switch of either kind: golden's switch alone, senders before it and receivers behind it.
+
+Links are wired straight: what the switch shows in a cycle, its neighbours see in that cycle (flight time 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.inputs import DROPPED
+from vlane.golden.kernel import inner, kernel
+from vlane.golden.links import FREE_FROM, LANE_OUT, queue_packet, start_packet
+from vlane.golden.packets import (
+    ARRIVED,
+    BLOCKS,
+    CHANNEL,
+    DLID,
+    EVENT,
+    FLITS,
+    HOPS,
+    LANE,
+    NEXT,
+    NOBODY,
+    OUTPUT,
+    PLACE,
+    SL,
+    TO_CENTRE,
+    TO_INPUT,
+    TO_OUTPUT,
+    free,
+    schedule,
+    spare,
+    take_due,
+)  # fmt: skip
+from vlane.golden.random_bits import below, draw
+from vlane.golden.returns import flits_moved
+from vlane.golden.room import fits, give_back, take
+from vlane.golden.switches import allocate, receive, store
+from vlane.tb.flits import WORDS_PER_BLOCK, header_of
+from vlane.tb.packing import clear_row, put
+from vlane.tb.phases_switch import CERTAIN
+from vlane.tb.switch_kinds import apply_map, count_kinds, describe, draw_map, lane_numbers, show_map, stamp_of, stamped
+from vlane.tb.world_switch import (
+    RING,
+    RULES,
+    W_KIND,
+    W_ONE,
+    W_TWO,
+    WRITES_LFT,
+    WRITES_MAP,
+    WRITES_NOTHING,
+    WRITES_TOP,
+    Surroundings,
+)
+
+from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED
+
+__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows", "route_lids"]
+
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
+_CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
+(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS) = range(8)
+(LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER, STAMP) = range(6)
+(TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER, TX_STAMP) = range(6)
+(CLOCK, SERIAL, STARTS) = range(3)
+(LANE_HEARD, BLOCKS_HEARD) = range(2)
+(LANE_TOLD, BLOCKS_TOLD) = range(2)
+_MOST_BLOCKS = 127
+
+
+@inner
+def payload(number: int, place: int, word: int) -> int:
+    """Return a word of a flit: every packet, flit and word has its own."""
+    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
+    return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
+
+
+@inner
+def _cause(around: Surroundings, packet: int) -> int:
+    """Return why golden's packet drops, as the hardware tells it: 1 unknown LID, 2 no VL, 3 port 0."""
+    dlid = around.packets.field[packet, DLID]
+    if around.packets.field[packet, LANE] != 0:
+        return 2
+    listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
+    to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
+    return 3 if to_port_0 else 1
+
+
+@inner
+def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Let golden's packets come to their inputs and outputs."""
+    packets = around.packets
+    packet = take_due(packets, cycle)
+    while packet != NOBODY:
+        following = packets.field[packet, NEXT]
+        event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
+        if event == TO_INPUT:
+            receive(around.switches, packets, place, packet, cycle)
+            if packets.field[packet, OUTPUT] == DROPPED:
+                cause = _cause(around, packet)
+                around.dropped[place, cycle % RING] = cause
+                rules[_CAUSES[cause - 1]] += 1
+        elif event == TO_OUTPUT:
+            queue_packet(around.links, packets, place, packets.field[packet, LANE], packet)
+        elif event == TO_CENTRE:
+            store(around.switches, packets, place, packet)
+        else:
+            free(packets, packet)
+        packet = following
+
+
+@inner
+def _switch(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
+    count = allocate(around.switches, around.links, around.packets, 0, cycle, around.grants)
+    rules[GRANTED] += count
+    rules[SEVERAL] += count > 1
+    count_kinds(around.switches, around, count, rules)
+    for index in range(count):
+        port, packet, lane = around.grants[index, 0], around.grants[index, 1], around.grants[index, 2]
+        if port == NOBODY:
+            continue
+        field = around.packets.field[packet]
+        rules[ONE_FLIT] += field[FLITS] == 1 and around.back[port, (cycle + 1) % RING, BLOCKS_TOLD] != 0
+        since, before = cycle, 0
+        while before < field[FLITS]:
+            since += 1
+            moved = min(flits_moved(around.links.returns, since - cycle, cycle - field[ARRIVED]), field[FLITS])
+            told = around.back[port, (since + 1) % RING]
+            told[LANE_TOLD], told[BLOCKS_TOLD] = lane, moved - before
+            before = moved
+
+
+@inner
+def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Run golden's schedulers; note what the links show from the next cycle on."""
+    links, packets = around.links, around.packets
+    for port in range(len(around.tx)):
+        if links.regs[port, FREE_FROM] > cycle:
+            continue
+        packet = start_packet(links, packets, port, cycle)
+        if packet == NOBODY:
+            rules[WAITED] += links.queues.lanes[port] != 0
+            continue
+        rules[STARTED] += 1
+        around.regs[STARTS] += 1
+        flits = packets.field[packet, FLITS]
+        for place in range(flits):
+            shown = around.tx[port, (cycle + 1 + place) % RING]
+            shown[TX_LANE], shown[TX_LAST] = links.regs[port, LANE_OUT] + 1, place == flits - 1
+            shown[TX_NUMBER], shown[TX_PLACE], shown[TX_HEADER] = around.number[packet], place, around.header[packet]
+            shown[TX_STAMP] = stamp_of(around.switches, packets.field[packet], links.regs[port, LANE_OUT])
+        free(packets, packet)
+
+
+@inner
+def _destination(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+    if below(bits, CERTAIN) < chances[C_BAD]:
+        return (0, PERMISSIVE, FIRST_MULTICAST, len(around.lft) + below(bits, 9), below(bits, 65536))[below(bits, 5)]
+    return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
+
+
+@inner
+def _begin(
+    around: Surroundings,
+    port: int,
+    cycle: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+) -> None:
+    """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
+    reckless = chances[C_RECKLESS] != 0
+    lanes = around.up.used.shape[1]
+    lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
+    blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    if reckless and below(bits, 16) == 0:
+        blocks = 1 + below(bits, _MOST_BLOCKS)
+    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
+        return
+    dlid = _destination(around, chances, bits)
+    passes, sl, channel, stamp = describe(around.switches, lane, bits)
+    sending = around.sending[port]
+    around.regs[SERIAL] += 1
+    sending[LEFT], sending[ON_LANE], sending[NUMBER], sending[PLACE_IN] = blocks, lane, around.regs[SERIAL], 0
+    pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
+    sending[HEADER], sending[STAMP] = draw(bits) & passes | header_of(sl, dlid, pktlen), stamp
+    if not reckless:
+        take(around.up, port, lane, blocks)
+    if lane >= lanes or blocks > around.links.largest[0] or not fits(around.own, port, lane, blocks):
+        around.dropped[port, (cycle + 2) % RING] = 4
+        rules[NO_ROOM] += 1
+        return
+    take(around.own, port, lane, blocks)
+    packet = spare(around.packets)
+    field = around.packets.field[packet]
+    field[BLOCKS], field[FLITS], field[DLID], field[SL] = blocks, blocks, dlid, sl
+    field[LANE], field[CHANNEL], field[HOPS] = lane, channel, 0
+    around.header[packet], around.number[packet] = sending[HEADER], sending[NUMBER]
+    schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
+
+
+@inner
+def _write(
+    around: Surroundings, cycle: int, chances: NDArray[np.int64], bits: NDArray[np.uint64], rules: NDArray[np.int64]
+) -> None:
+    """Draw a write of a table; it holds for heads that arrive in this cycle or later."""
+    ports, write = len(around.tx), around.written[cycle % 4]
+    write[W_KIND] = WRITES_NOTHING
+    if below(bits, CERTAIN) >= chances[C_WRITE]:
+        return
+    rules[WRITTEN] += 1
+    write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
+    if write[W_KIND] == WRITES_MAP:
+        draw_map(around.switches, around, cycle % 4, bits)
+        return
+    lids = len(around.lft)
+    write[W_ONE] = below(bits, 65536) if below(bits, 8) == 0 else 1 + below(bits, lids - 1)
+    if write[W_KIND] == WRITES_TOP and below(bits, 2):
+        write[W_ONE] = lids - 1
+    write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
+
+
+@inner
+def apply_write(around: Surroundings, cycle: int) -> None:
+    """Let golden's tables hold what was written in a cycle."""
+    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
+    if write[W_KIND] == WRITES_MAP:
+        apply_map(around.switches, around, cycle % 4)
+    elif write[W_KIND] == WRITES_TOP:
+        around.top[0] = write[W_ONE]
+    elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
+        around.lft[write[W_ONE]] = write[W_TWO]
+    if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
+        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
+    write[W_KIND] = WRITES_NOTHING
+
+
+@inner
+def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
+    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
+    for lid in range(len(lft)):
+        found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
+
+
+@inner
+def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Draw what a receiver lets go; a sender takes no more of it than it has sent."""
+    lanes, heard = around.owed.shape[1], around.heard[port]
+    reckless = chances[C_RECKLESS] != 0
+    heard[BLOCKS_HEARD] = 0
+    if below(bits, CERTAIN) >= chances[C_HEAR]:
+        return
+    lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
+    blocks = 1 + below(bits, around.links.returns.speed)
+    if not reckless:
+        for _ in range(lanes):
+            if around.owed[port, lane] > 0:
+                break
+            lane = lane + 1 if lane + 1 < lanes else 0
+        blocks = min(blocks, around.owed[port, lane])
+    heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
+    if lane < lanes:
+        around.owed[port, lane] -= min(blocks, around.owed[port, lane])
+
+
+@inner
+def _show_flit(
+    around: Surroundings, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int,
+    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:  # fmt: skip
+    put(rows, row, where, first, 1)
+    put(rows, row, where, first + 1, lane)
+    put(rows, row, where, first + 2, place == 0)
+    put(rows, row, where, first + 3, is_last)
+    for word in range(words):
+        value = np.uint64(payload(number, place, word))
+        if place == 0 and word == words - 1:
+            value = stamped(around.switches, header, stamp)
+        put(rows, row, where, first + 4 + word, value)
+
+
+@inner
+def _told_back(around: Surroundings, slot: int) -> None:
+    """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
+    for port in range(len(around.tx)):
+        told = around.back[port, slot]
+        if told[BLOCKS_TOLD] != 0:
+            give_back(around.own, port, told[LANE_TOLD], told[BLOCKS_TOLD])
+
+
+@inner
+def _show_heard(
+    around: Surroundings, port: int, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int
+) -> None:
+    """Write what a port hears; golden's sender takes it in."""
+    lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
+    if blocks == 0:
+        return
+    put(rows, row, where, first, blocks)
+    put(rows, row, where, first + 1, lane)
+    if lane < around.owed.shape[1]:
+        give_back(around.far, port, lane, min(blocks, int(around.far.used[port, lane])))
+
+
+@kernel
+def fill_rows(
+    around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], words: int, ins: NDArray[np.int64],
+    outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64], rules: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write one row of inputs and of expected outputs per cycle."""
+    ports = len(around.tx)
+    heard_at, written_at = 1 + ports * (4 + words), 1 + ports * (6 + words)
+    for row in range(len(rows)):
+        clear_row(rows, row)
+        clear_row(expected, row)
+        cycle = around.regs[CLOCK]
+        slot = cycle % RING
+        apply_write(around, cycle - 2)
+        _told_back(around, slot)
+        _events(around, cycle, rules)
+        _switch(around, cycle, rules)
+        for port in range(ports):
+            _hear(around, port, chances, bits)
+        _send(around, cycle, rules)
+        for port in range(ports):
+            sending = around.sending[port]
+            if sending[LEFT] == 0:
+                _begin(around, port, cycle, chances, bits, rules)
+            if sending[LEFT] > 0:
+                sending[LEFT] -= 1
+                _show_flit(
+                    around, rows, row, ins, 1 + port * (4 + words), words, sending[ON_LANE], sending[LEFT] == 0,
+                    sending[HEADER], sending[STAMP], sending[NUMBER], sending[PLACE_IN],
+                )  # fmt: skip
+                sending[PLACE_IN] += 1
+            _show_heard(around, port, rows, row, ins, heard_at + 2 * port)
+            _show_port(around, port, slot, words, outs, expected, row)
+        _write(around, cycle, chances, bits, rules)
+        _show_write(around, cycle % 4, rows, row, ins, written_at)
+        around.regs[CLOCK] = cycle + 1
+
+
+@inner
+def _show_port(
+    around: Surroundings,
+    port: int,
+    slot: int,
+    words: int,
+    outs: NDArray[np.int64],
+    expected: NDArray[np.uint64],
+    row: int,
+) -> None:
+    """Write what a port shows in a cycle; its neighbours see it."""
+    ports = len(around.tx)
+    shown = around.tx[port, slot]
+    if shown[TX_LANE] != 0:
+        _show_flit(
+            around, expected, row, outs, port * (4 + words), words, shown[TX_LANE] - 1, shown[TX_LAST] != 0,
+            shown[TX_HEADER], shown[TX_STAMP], shown[TX_NUMBER], shown[TX_PLACE],
+        )  # fmt: skip
+        around.owed[port, shown[TX_LANE] - 1] += 1
+        shown[TX_LANE] = 0
+    told = around.back[port, slot]
+    if told[BLOCKS_TOLD] != 0:
+        lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
+        put(expected, row, outs, ports * (4 + words) + 2 * port, blocks)
+        put(expected, row, outs, ports * (4 + words) + 2 * port + 1, lane)
+        give_back(around.up, port, lane, min(blocks, int(around.up.used[port, lane])))
+        told[BLOCKS_TOLD] = 0
+    put(expected, row, outs, ports * (6 + words) + port, around.dropped[port, slot])
+    around.dropped[port, slot] = 0
+
+
+@inner
+def _show_write(
+    around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
+) -> None:
+    write = around.written[slot]
+    if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
+        put(rows, row, ins, first, 1)
+        put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
+        put(rows, row, ins, first + 2, write[W_ONE])
+        put(rows, row, ins, first + 3, write[W_TWO])
+    elif write[W_KIND] == WRITES_MAP:
+        show_map(around.switches, around, slot, rows, row, ins, first + 4)

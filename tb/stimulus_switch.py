@@ -1,0 +1,214 @@
+"""Stimulus of a switch: tables and schedulers, phase by phase, from reset. A kind adds its map."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.links import new_links
+from vlane.golden.packets import new_packets
+from vlane.golden.random_bits import seeded
+from vlane.golden.returns import new_returns
+from vlane.golden.room import Rooms, new_rooms
+from vlane.golden.rule import Rule
+from vlane.golden.schedulers import Write, install, new_bank, new_scheduler
+from vlane.golden.switches import Switches
+from vlane.tb.model import Words
+from vlane.tb.packing import elements
+from vlane.tb.phases_switch import SwitchPhase
+from vlane.tb.program_switch import TableWrite, lft_writes, put_writes, schedule_writes, top_write
+from vlane.tb.rows_switch import CLOCK, STARTS, apply_write, fill_rows, route_lids
+from vlane.tb.stimulus import Counts, Layout, Stimulus
+from vlane.tb.world_switch import RING, Surroundings
+
+from vlane.lft import UNASSIGNED
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = ["SwitchTraffic", "golden_parameters", "switch_elements"]
+
+_WORD_BITS = 64
+_SENDING, _SHOWN, _WRITTEN = 6, 6, 6
+_TURNS = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS}
+_GOLDEN: dict[str, dict[str, Any]] = {
+    "rr": {"requesters": 0},
+    "drr": _TURNS,
+    "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
+    "dtable": {**_TURNS, "form": "free"},
+    "vlarb": {},
+}
+"""Parameters of golden's schedulers that the switch does not choose."""
+
+
+def golden_parameters(scheduler: str, entries: int) -> dict[str, Any]:
+    """Return the parameters that golden's scheduler must have to be the switch's."""
+    return {**_GOLDEN[scheduler], **({"entries": entries} if scheduler in {"vlarb", "dtable"} else {})}
+
+
+def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
+    """Return a table in which every lane is served, if there are entries enough."""
+    if name == "rr":
+        return []
+    if name == "vlarb":
+        low = [(1, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
+        high = [(0, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(entries // 2)]
+        return [*low, *high, (2, 0, 0, source.choice((0, 1, 3, 255)))]
+    if name == "dtable":
+        return [(0, entry, entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
+    return [(0, lane, 0, source.randrange(1, 60)) for lane in range(lanes)]
+
+
+def switch_elements(
+    inputs: Layout, outputs: Layout, *, ports: int, words: int, program: Sequence[str] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where a switch's inputs and outputs are, port by port.
+
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, valid and VL;
+    then the forwarding table's program port and the inputs named in ``program``. Outputs: the flits; what is returned;
+    why packets drop.
+    """
+    flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
+    returns = ("blocks", "vl")
+    given = [("rst", 1)]
+    given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
+    given += [(name, 1) for name in program]
+    shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    shown += [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
+    return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
+
+
+class SwitchTraffic(Stimulus):
+    """Golden's switch and its neighbours. A subclass makes the switch, and its map from levels or channels to lanes.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SwitchPhase
+        Run in order, each from reset.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SwitchPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, self.own_rules)
+        self.parameters, self._inputs = dict(parameters), inputs
+        self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+        ports = parameters["ports"]
+        self._words = parameters["data_bits"] // _WORD_BITS
+        self._ins, self._outs = switch_elements(
+            inputs, outputs, ports=ports, words=self._words, program=self.program_inputs
+        )
+        self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
+        self._started = 0
+        self._around = self._surroundings([[]] * ports)
+        self._boot: list[TableWrite] = []
+        self.applicable = frozenset(rule.name for rule in self.own_rules)
+
+    own_rules: ClassVar[tuple[Rule, ...]]
+    """Rules that are counted, in their order."""
+
+    program_inputs: ClassVar[tuple[str, ...]]
+    """Inputs of the map's program port, in the order in which rows write them."""
+
+    speed: ClassVar[int]
+    """Flits that cross in a cycle, from one input."""
+
+    @abstractmethod
+    def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
+        """Return a switch of golden's, after reset, with the map that the memory holds."""
+
+    @abstractmethod
+    def draw_maps(self) -> list[TableWrite]:
+        """Draw the map after power-on; return its writes."""
+
+    @property
+    @abstractmethod
+    def packets_inside(self) -> int:
+        """Packets that may be in the switch beside those in input and output buffers."""
+
+    @property
+    def decisions(self) -> int:
+        """Packets that entered links so far."""
+        return self._started + int(self._around.regs[STARTS])
+
+    def _surroundings(self, tables: list[list[Write]]) -> Surroundings:
+        """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
+        given = self.parameters
+        ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
+        settings = golden_parameters(name, given["entries"])
+        lft = np.full(given["lids"], UNASSIGNED, np.uint8)
+        route_lids(self._lft, given["lids"] - 1, ports, lft)
+        switches = self.make_switches(lft[np.newaxis])
+        ends = len(switches.inputs.busy)
+        far = self._rooms(ends)
+        bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
+        for port, writes in enumerate(tables):
+            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
+        links = new_links(
+            buffer=self._rooms(ends), far=far, bank=bank,
+            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
+            largest=(given["largest"],) * lanes,
+        )  # fmt: skip
+        pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
+        return Surroundings(
+            switches, links, far, new_packets(pool), self._lft, np.array([given["lids"] - 1]), self._rooms(ports),
+            self._rooms(ports),
+            np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
+            np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING, 2), np.int64),
+            np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 2), np.int64),
+            np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((2 * ports + 2, 3), np.int64),
+            np.zeros(3, np.int64),
+        )  # fmt: skip
+
+    def _rooms(self, buffers: int) -> Rooms:
+        given, lanes = self.parameters, self.parameters["data_vls"]
+        return new_rooms(
+            buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
+            maximum=(given["maximum"],) * lanes,
+        )  # fmt: skip
+
+    def _enter(self, index: int) -> None:
+        """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
+        given, source = self.parameters, self.source
+        ports, lanes = given["ports"], given["data_vls"]
+        for ago in (2, 1):  # the reset does not stop what was being written
+            apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
+        tables = [_random_writes(given["scheduler"], lanes, given["entries"], source) for _ in range(ports)]
+        self._started = self.decisions
+        self._boot = [top_write(given["lids"]), *schedule_writes(self._inputs, tables)]
+        if index == 0:
+            self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
+            self._boot += lft_writes(self._lft) + self.draw_maps()
+        self._around = self._surroundings(tables)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SwitchPhase = self.phases[index]
+        told = min(len(rows), len(self._boot))
+        put_writes(self._inputs, self._boot[:told], rows[:told])
+        expected[:told] = 0
+        del self._boot[:told]
+        chances = np.array(
+            [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
+             phase.reckless], np.int64,
+        )  # fmt: skip
+        fill_rows(
+            self._around, chances, self._bits, self._words, self._ins, self._outs, rows[told:], expected[told:], rules
+        )
+        if self._done + len(rows) == phase.cycles:
+            self._inputs["rst"].put(rows[-1:], 1)
