@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cosim_network import cosim_network, hardware_parameters
+from vlane.sim_top.cosim_network import cosim_network, hardware_parameters, switch_block
 from vlane.sim_top.world import make_world
 from vlane.tb.lockstep import BATCH, run_lockstep
 from vlane.tb.model import compile_model
@@ -36,10 +36,11 @@ def main() -> None:
     run = study.run.model_copy(update={"cycles": given.cycles, "warm_up_cycles": 0})
     world = make_world(study, STUDY.parent)
     world = replace(world, study=study.model_copy(update={"run": run}))
-    parameters, block = hardware_parameters(world), BLOCKS["ib_switch"]
+    parameters, name = hardware_parameters(world), switch_block(world)
+    block = BLOCKS[name]
     start = time.perf_counter()
     free, lock, mixed = [], [], []
-    with compile_model(block.make(parameters), "ib_switch") as model:
+    with compile_model(block.make(parameters), name) as model:
         compiled = time.perf_counter() - start
         layouts = {"inputs": model.inputs, "outputs": model.outputs}
         source = block.qualify(parameters, cycles=given.cycles, seed=1, **layouts)

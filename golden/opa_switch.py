@@ -142,7 +142,8 @@ def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, chann
     switch = switch_of(inputs, port)
     following = int(switches.sc2sc[switch, local_port(inputs, port), output, channel])
     vl = int(switches.sc2vl[switch, output, following])
-    if channel == SC15 or following == SC15 or vl >= inputs.queues.head.shape[1]:
+    is_data = (channel != SC15) & (following != SC15)
+    if not is_data or vl >= inputs.queues.head.shape[1]:
         return DROPPED, MAPPED_AWAY, channel
     return output, vl, following
 

@@ -12,22 +12,20 @@ import numpy as np
 from vlane.golden.network import DONE, Network, run, run_to
 from vlane.golden.packets import NOBODY, Packets, new_packets
 from vlane.golden.routing import Routes
-from vlane.hdl.ib_switch import IBSwitch
-from vlane.sim_top.blocks import refused_parameter
+from vlane.sim_top.blocks import BLOCKS, refused_parameter
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, make_network
 from vlane.tb.model import CompiledModel, Words, compile_model
-from vlane.tb.program_switch import lft_writes, put_writes, schedule_writes, sl2vl_writes, top_write
+from vlane.tb.program_switch import lft_writes, put_writes, sc_writes, schedule_writes, sl2vl_writes, top_write
 from vlane.tb.rtl_network import BAD_FLITS, DROPPED, WORDS, Hardware, new_hardware, run_mixed
 from vlane.tb.stimulus import Layout
-from vlane.tb.stimulus_ib_switch import PROGRAM
 from vlane.tb.stimulus_switch import golden_parameters, switch_elements
 
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["MixedResult", "cosim_network", "hardware_parameters"]
+__all__ = ["MixedResult", "cosim_network", "hardware_parameters", "switch_block"]
 
 _POOL = 1 << 14
 
@@ -117,11 +115,9 @@ def cosim_network(
     )  # fmt: skip
 
 
-def _routes(world: World) -> Routes:
-    """Return the tables of InfiniBand's switches."""
-    if not isinstance(world.routes, Routes):
-        raise InputError("switch.kind", "ib for switches in hardware", world.study.switch.kind)
-    return world.routes
+def switch_block(world: World) -> str:
+    """Return the block that a study's switches are."""
+    return f"{world.study.switch.kind}_switch"
 
 
 def hardware_parameters(world: World) -> dict[str, Any]:
@@ -141,12 +137,13 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     ):
         if value != must:
             raise InputError(field, f"{must} for switches in hardware", value)
-    if _routes(world).by_lane:
+    if isinstance(world.routes, Routes) and world.routes.by_lane:
         raise InputError("network.routing", "one whose VL tables go by SL, for switches in hardware", "dor")
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),
         ("buffers.maximum_blocks", buffers.maximum, ""),
         ("buffers.largest_blocks", buffers.largest, "given, "),
+        *((("switch.central_maximum_blocks", world.central.maximum, ""),) if world.central else ()),
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
@@ -160,8 +157,13 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         "scheduler": settings.scheduler, "entries": entries or 1, "lids": max(2, world.routes.lft.shape[1]),
         "data_bits": 64 * WORDS,
     }  # fmt: skip
+    if world.central:
+        parameters |= {
+            "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
+            "central_maximum": world.central.maximum[0],
+        }  # fmt: skip
     try:
-        IBSwitch.check_parameters(**parameters)
+        BLOCKS[switch_block(world)].component.check_parameters(**parameters)
     except ValueError as error:
         raise refused_parameter(error, "switches in hardware: ") from None
     return parameters
@@ -177,7 +179,8 @@ def _mixed(
         for port in range(ports):
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(compile_model(IBSwitch(**parameters), "ib_switch"))
+        block = switch_block(world)
+        first = stack.enter_context(compile_model(BLOCKS[block].make(parameters), block))
         others = (CompiledModel(first.library, first.ports) for _ in switches[1:])
         devices = [first, *map(stack.enter_context, others)]
         for device, switch in zip(devices, switches, strict=True):
@@ -192,11 +195,15 @@ def _mixed(
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
-    """Return rows that program a switch: forwarding table, SL2VL, the schedulers of its outputs."""
-    routes, settings = _routes(world), world.settings
+    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs."""
+    routes, settings = world.routes, world.settings
     ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
-    writes = [top_write(parameters["lids"]), *lft_writes(ports), *sl2vl_writes(routes.vl[switch])]
+    writes = [top_write(parameters["lids"]), *lft_writes(ports)]
+    if isinstance(routes, Routes):
+        writes += sl2vl_writes(routes.vl[switch])
+    else:
+        writes += sc_writes(routes.sc2sc[switch], routes.sc2vl[switch])
     writes += schedule_writes(inputs, tables)
     rows = np.zeros((len(writes), words), np.uint64)
     put_writes(inputs, writes, rows)

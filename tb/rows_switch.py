@@ -63,7 +63,7 @@ _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 (LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER, STAMP) = range(6)
 (TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER, TX_STAMP) = range(6)
 (CLOCK, SERIAL, STARTS) = range(3)
-(LANE_HEARD, BLOCKS_HEARD) = range(2)
+(LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
 (LANE_TOLD, BLOCKS_TOLD) = range(2)
 _MOST_BLOCKS = 127
 
@@ -245,7 +245,7 @@ def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.u
 
 @inner
 def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw what a receiver lets go; a sender takes no more of it than it has sent."""
+    """Draw what a receiver lets go; of that the sender gets no more than was taken as the cycle starts."""
     lanes, heard = around.owed.shape[1], around.heard[port]
     reckless = chances[C_RECKLESS] != 0
     heard[BLOCKS_HEARD] = 0
@@ -260,7 +260,9 @@ def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDA
             lane = lane + 1 if lane + 1 < lanes else 0
         blocks = min(blocks, around.owed[port, lane])
     heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
+    heard[BLOCKS_FREED] = 0
     if lane < lanes:
+        heard[BLOCKS_FREED] = min(blocks, int(around.far.used[port, lane]))
         around.owed[port, lane] -= min(blocks, around.owed[port, lane])
 
 
@@ -299,8 +301,8 @@ def _show_heard(
         return
     put(rows, row, where, first, blocks)
     put(rows, row, where, first + 1, lane)
-    if lane < around.owed.shape[1]:
-        give_back(around.far, port, lane, min(blocks, int(around.far.used[port, lane])))
+    if around.heard[port, BLOCKS_FREED] != 0:
+        give_back(around.far, port, lane, around.heard[port, BLOCKS_FREED])
 
 
 @kernel

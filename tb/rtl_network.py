@@ -34,8 +34,9 @@ from vlane.golden.packets import (
 )  # fmt: skip
 from vlane.golden.returns import begin, settle
 from vlane.tb.calls import call_step
-from vlane.tb.flits import WORDS_PER_BLOCK, header_of, on_lane
+from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import clear_row, get, put
+from vlane.tb.switch_kinds import keep_stamp, stamp_of, stamped
 
 __all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "new_hardware", "run_mixed"]
 
@@ -43,11 +44,11 @@ WORDS = 2
 """Words of a flit."""
 
 (BAD_FLITS, DROPPED) = range(2)
-(RX_PACKET, RX_PLACE, RX_FLITS, RX_LANE, RX_HEADER) = range(5)
+(RX_PACKET, RX_PLACE, RX_FLITS, RX_LANE, RX_HEADER, RX_STAMP) = range(6)
 (TX_PACKET, TX_PLACE, TX_FLITS) = range(3)
 _PLACE_BITS = np.uint64(32)
-_RX_FIELDS, _TX_FIELDS, _COUNTS = 5, 3, 2
-_FIELD_BITS = 0xFFFF
+_RX_FIELDS, _TX_FIELDS, _COUNTS = 6, 3, 2
+_FIELD_BITS, _SL_TOP = 0xFFFF, 50
 _PER_FLIT, _HEADS = 4 + WORDS, 4
 _LOW_BITS = (1 << 32) - 1
 _INSIDE = 100
@@ -71,8 +72,9 @@ class Hardware(NamedTuple):
         Where inputs and outputs are in their rows.
     given, shown : array of uint64, (switches, words)
         Rows of a cycle.
-    rx : array of int64, (switches * ports, 5)
-        The packet that goes in at each port: packet, flits gone, flits, lane, header without VL; flits 0 for none.
+    rx : array of int64, (switches * ports, 6)
+        The packet that goes in at each port: packet, flits gone, flits, lane, header without stamp, stamp; flits 0 for
+        none.
     heads : array of int64, (switches * ports, 4)
         By cycle, the packet whose head went in.
     tx : array of int64, (switches * ports, 3)
@@ -114,23 +116,15 @@ def new_hardware(
 
 @inner
 def _header(field: NDArray[np.int32]) -> int:
-    """Return a packet's header without VL."""
-    pktlen = WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
-    return header_of(int(field[SL]), int(field[DLID]), pktlen) | (int(field[SOURCE]) & _FIELD_BITS)
+    """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
+    sl, pktlen = int(field[SL]), WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
+    return header_of(sl & 15, int(field[DLID]), pktlen) | (sl >> 4) << _SL_TOP | (int(field[SOURCE]) & _FIELD_BITS)
 
 
 @inner
 def _word(packet: int, place: int) -> Any:
     """Return the word that names a flit."""
     return np.uint64(packet) | (np.uint64(place) << _PLACE_BITS)
-
-
-@inner
-def _top(header: int, lane: int, packet: int, place: int) -> Any:
-    """Return the top word of a flit."""
-    if place == 0:
-        return on_lane(header, lane)
-    return ~_word(packet, place)
 
 
 @inner
@@ -155,7 +149,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         hardware.counts[BAD_FLITS] += is_within
         field = packets.field[packet]
         tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
-        hardware.counts[BAD_FLITS] += top != _top(_header(field), lane, packet, 0)
+        stamp = keep_stamp(net.switches, field, top, lane)
+        hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
         field[LANE] = lane
         take(net.links.far, end, lane, field[BLOCKS])
         arrival = cycle - 1 + wiring.flight[end]
@@ -166,7 +161,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
             schedule(packets, packet, arrival, TO_SINK, -1 - far)
         net.clock[MOVED] = cycle
     else:
-        hardware.counts[BAD_FLITS] += top != _top(0, lane, tx[TX_PACKET], tx[TX_PLACE])
+        hardware.counts[BAD_FLITS] += top != ~_word(tx[TX_PACKET], tx[TX_PLACE])
     is_last = get(shown, number, outs, flit + 3) != 0
     hardware.counts[BAD_FLITS] += low != _word(tx[TX_PACKET], tx[TX_PLACE])
     hardware.counts[BAD_FLITS] += is_last != (tx[TX_PLACE] == tx[TX_FLITS] - 1)
@@ -175,16 +170,17 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 @inner
 def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Take what a port of a switch shows: a flit for the link, a block that left its input, why a packet drops."""
+    """Take what a port of a switch shows: a flit for the link, blocks that left its input, why a packet drops."""
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
     place, end = number * hardware.ports + port, hardware.first[number] + port
     _flit_comes(net, packets, hardware, number, port, cycle)
     returned = hardware.ports * _PER_FLIT + 2 * port
-    if get(shown, number, outs, returned) != 0:
+    blocks = int(get(shown, number, outs, returned))
+    if blocks != 0:
         lane, told = int(get(shown, number, outs, returned + 1)), wiring.told[end]
         if lane < len(hardware.before) and told != NOWHERE:
             since = cycle + wiring.telling[end]
-            begin(net.links.returns, net.links.far, told, cycle, since, lane, 1, 1, 0)
+            begin(net.links.returns, net.links.far, told, cycle, since, lane, blocks, blocks, blocks - 1)
         else:
             hardware.counts[BAD_FLITS] += 1
     if get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0:
@@ -199,7 +195,7 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
 
 @inner
 def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
-    """Give a port of a switch the flit that arrives, and the block that it hears of."""
+    """Give a port of a switch the flit that arrives, and the blocks that it hears of."""
     ins, given = hardware.ins, hardware.given
     place, end = number * hardware.ports + port, hardware.first[number] + port
     rx, packet = hardware.rx[place], net.outside[place]
@@ -211,14 +207,16 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         field[EVENT] = _INSIDE + number
         rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field[FLITS]
         rx[RX_LANE], rx[RX_HEADER] = field[LANE], _header(field)
+        rx[RX_STAMP] = stamp_of(net.switches, field, int(field[LANE]))
     if rx[RX_PLACE] < rx[RX_FLITS]:
         first = 1 + port * _PER_FLIT
         put(given, number, ins, first, 1)
         put(given, number, ins, first + 1, rx[RX_LANE])
         put(given, number, ins, first + 2, rx[RX_PLACE] == 0)
         put(given, number, ins, first + 3, rx[RX_PLACE] == rx[RX_FLITS] - 1)
-        put(given, number, ins, first + 4, _word(rx[RX_PACKET], rx[RX_PLACE]))
-        top = _top(rx[RX_HEADER], rx[RX_LANE], rx[RX_PACKET], rx[RX_PLACE])
+        name = _word(rx[RX_PACKET], rx[RX_PLACE])
+        put(given, number, ins, first + 4, name)
+        top = ~name if rx[RX_PLACE] > 0 else stamped(net.switches, rx[RX_HEADER], rx[RX_STAMP])
         put(given, number, ins, first + 3 + WORDS, top)
         rx[RX_PLACE] += 1
     lanes = len(hardware.before)
@@ -227,8 +225,9 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
     settle(net.links.returns, net.links.far, end, cycle + 1)
     heard = 1 + hardware.ports * _PER_FLIT + 2 * port
     for lane in range(lanes):
-        if taken(net.links.far, end, lane) < hardware.before[lane]:
-            put(given, number, ins, heard, 1)
+        back = hardware.before[lane] - taken(net.links.far, end, lane)
+        if back > 0:
+            put(given, number, ins, heard, back)
             put(given, number, ins, heard + 1, lane)
 
 

@@ -171,7 +171,7 @@ class SwitchTraffic(Stimulus):
             self._rooms(ports),
             np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
             np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING, 2), np.int64),
-            np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 2), np.int64),
+            np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 3), np.int64),
             np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((2 * ports + 2, 3), np.int64),
             np.zeros(3, np.int64),
         )  # fmt: skip

@@ -75,8 +75,8 @@ class Surroundings(NamedTuple):
         By cycle: why a packet drops.
     owed : array of int64, (ports, lanes)
         Blocks that the receiver behind each output holds.
-    heard : array of int64, (ports, 2)
-        Within a cycle: the lane that ``heard`` names, and how many blocks.
+    heard : array of int64, (ports, 3)
+        Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets.
     written : array of int64, (4, 6)
         Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
