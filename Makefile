@@ -9,7 +9,7 @@ CYCLES ?= 2000000
 BLOCK ?= vlarb
 POINTS ?= 50
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
-BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch
+BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch opa_switch
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -43,8 +43,8 @@ formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
 
-soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=); with BLOCK=ib_switch, random switches (POINTS=)
-	@$(if $(filter ib_switch,$(BLOCK)),$(VLANE) soak --points $(POINTS),$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES)))
+soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=); with BLOCK=ib_switch or opa_switch, random switches (POINTS=)
+	@$(if $(filter %_switch,$(BLOCK)),$(VLANE) soak $(BLOCK) --points $(POINTS),$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES)))
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py

@@ -62,7 +62,7 @@ class Buffers:
 
     def __post_init__(self) -> None:
         if sum(self.minimum) > self.blocks:
-            raise InputError("buffer_blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
+            raise InputError("blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
         for lane, (least, most, packet) in enumerate(zip(self.minimum, self.maximum, self.largest, strict=True)):
             if least < packet:
                 raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)

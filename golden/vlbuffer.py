@@ -40,8 +40,9 @@ class VLBufferState(NamedTuple):
 
     Parameters
     ----------
-    vls, flits, minimum, maximum, mtu_flits, port_flits : int
-        Lanes, storage, guaranteed and most flits of a lane, largest packet, most flits of a port in a cycle.
+    vls, flits, minimum, maximum, mtu_flits, write_flits, read_flits : int
+        Lanes, storage, guaranteed and most flits of a lane, largest packet, most flits of a writing and of a reading
+        port in a cycle.
     ring : array of int64, (vls, maximum)
         Flits of each lane.
     first, held, used : array of int64, (vls,)
@@ -53,19 +54,22 @@ class VLBufferState(NamedTuple):
     minimum: int
     maximum: int
     mtu_flits: int
-    port_flits: int
+    write_flits: int
+    read_flits: int
     ring: NDArray[np.int64]
     first: NDArray[np.int64]
     held: NDArray[np.int64]
     used: NDArray[np.int64]
 
 
-def new_state(*, vls: int, flits: int, minimum: int, maximum: int, mtu_flits: int, port_flits: int) -> VLBufferState:
+def new_state(
+    *, vls: int, flits: int, minimum: int, maximum: int, mtu_flits: int, write_flits: int, read_flits: int
+) -> VLBufferState:
     """Return the state after reset: everything empty."""
     counters = np.zeros((3, vls), np.int64)
     ring = np.zeros((vls, maximum), np.int64)
     return VLBufferState(
-        vls, flits, minimum, maximum, mtu_flits, port_flits, ring, counters[0], counters[1], counters[2]
+        vls, flits, minimum, maximum, mtu_flits, write_flits, read_flits, ring, counters[0], counters[1], counters[2]
     )
 
 
@@ -97,7 +101,7 @@ def fits(state: VLBufferState, vl: int, flits: int) -> bool:
 @kernel
 def readable(state: VLBufferState, vl: int) -> int:
     """Return how many flits of a lane a port sees."""
-    return min(state.held[vl], state.port_flits) if vl < state.vls else 0
+    return min(state.held[vl], state.read_flits) if vl < state.vls else 0
 
 
 @kernel
@@ -128,7 +132,7 @@ def step(
         The packet whose room is wanted.
     write_vl, write_count : array of int64, (writers,)
         Lane and flits of each writing port.
-    write_data : array of int64, (writers, port_flits)
+    write_data : array of int64, (writers, write_flits)
         The flits.
     read_vl, read_count : array of int64, (readers,)
         Lane that each reading port looks at, and how many of the flits it sees it takes.
@@ -167,7 +171,7 @@ def step(
         state.used[reserve_vl] += reserve_flits
     discarded, writing = 0, 0
     for port in range(len(write_vl)):
-        vl, count = write_vl[port], min(write_count[port], state.port_flits)
+        vl, count = write_vl[port], min(write_count[port], state.write_flits)
         rules[TWO_WRITERS] += writing != 0 and count > 0
         rules[SEVERAL_WRITTEN] += count > 1
         writing |= count > 0

@@ -35,12 +35,14 @@ class BufferSizes:
     maximum: int
     largest: int
 
-    def storage(self, *, data_bits: int, writers: int = 1, readers: int = 1, flits: int = 1) -> VLBuffer:
-        """Return an empty buffer; each port moves up to ``flits`` flits a cycle."""
+    def storage(
+        self, *, data_bits: int, writers: int = 1, readers: int = 1, write_flits: int = 1, read_flits: int = 1
+    ) -> VLBuffer:
+        """Return an empty buffer for flits of so many carried bits; ports are those of ``VLBuffer``."""
         return VLBuffer(
             vls=self.vls, flits=self.blocks, minimum=self.minimum, maximum=self.maximum, mtu_flits=self.largest,
-            writers=writers, readers=readers, port_flits=flits, data_bits=data_bits + FLAGS,
-            form="static" if self.minimum == self.maximum else "shared",
+            writers=writers, readers=readers, write_flits=write_flits, read_flits=read_flits,
+            data_bits=data_bits + FLAGS, form="static" if self.minimum == self.maximum else "shared",
         )  # fmt: skip
 
     def room(self, *, returned: int) -> Room:

@@ -57,7 +57,9 @@ class Centre(wiring.Component):
     def __init__(self, *, ports: int, sizes: BufferSizes, data_bits: int, flits: int) -> None:
         vls, packet = sizes.vls, range(sizes.largest + 1)
         self.sizes, self.flits = sizes, flits
-        self.storage = sizes.storage(data_bits=data_bits, writers=_LINKS, readers=READERS, flits=flits)
+        self.storage = sizes.storage(
+            data_bits=data_bits, writers=_LINKS, readers=READERS, write_flits=flits, read_flits=flits
+        )
         self.crossing_signature = CrossingSignature(
             flits=flits, data_bits=data_bits, vls=vls, ports=ports, largest=sizes.largest
         )

@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.link import lane_shape
 from vlane.hdl.parameters import check_range
-from vlane.hdl.select import bit_of, one_of
+from vlane.hdl.select import bit_of, equals, one_of
 from vlane.hdl.turns import Turns
 
 __all__ = ["MPORT", "READERS", "OPAAllocator", "ports_of"]
@@ -147,10 +147,10 @@ class OPAAllocator(wiring.Component):
         m.d.comb += local.eq(Cat(Cat(Mux(self.local_free[each], self.room[each], 0), padded) for each in outputs))
         able = []
         for lane, place in enumerate(places):
-            output, following = self.output[place], self.following[place]
-            is_local = self._is_of(output, outputs)
+            output, following = Value.cast(self.output[place]), self.following[place]
+            is_local = equals(output[2:], mport)
             through = bit_of(Mux(self.link_free[mport], self.central_room[mport], 0), following)
-            here = bit_of(local, Cat(following, self._within(output)))
+            here = bit_of(local, Cat(following, _within(output)))
             able.append(self.drop[port][lane] | Mux(is_local, here, through))
         output = Signal(range(self.ports), name=f"output_{port}")
         m.d.comb += [
@@ -161,18 +161,10 @@ class OPAAllocator(wiring.Component):
             output.eq(one_of(turns.chosen, (self.output[place] for place in places))),
         ]
         with m.If(turns.found & ~self.drops[port]):
-            with m.If(self._is_of(output, outputs)):
-                m.d.comb += self.wants_local[port].eq(1 << self._within(output))
+            with m.If(equals(output[2:], mport)):
+                m.d.comb += self.wants_local[port].eq(1 << _within(output))
             with m.Else():
                 m.d.comb += self.wants_centre[port].eq(1)
-
-    def _is_of(self, output: Value, outputs: range) -> Value:
-        """Return whether an output is one of an MPort's."""
-        return (output >= outputs.start) & (output < outputs.stop)
-
-    def _within(self, output: Value) -> Value:
-        """Return an output's number within its MPort, 2 bits."""
-        return (Value.cast(output) | Const(0, 2))[:2]
 
     def _readers_choose(self, m: Module, mport: int, takes: Signal) -> None:
         """Choose the lanes with which a buffer's read ports take part, the first one's before the other's (O2)."""
@@ -227,3 +219,8 @@ class OPAAllocator(wiring.Component):
         for reader in range(READERS * self.mports):
             taken = Cat(self.source[output][MPORT + reader] for output in range(self.ports)).any()
             m.d.comb += self.reader_granted[reader].eq(taken)
+
+
+def _within(output: Value) -> Value:
+    """Return an output's number within its MPort, 2 bits."""
+    return (output | Const(0, 2))[:2]

@@ -84,7 +84,7 @@ class SwitchInput(wiring.Component):
         vls, lane = sizes.vls, lane_shape(sizes.vls)
         packet = range(sizes.largest + 1)
         self.sizes, self.flits, self.by_channel = sizes, flits, by_channel
-        self.storage = sizes.storage(data_bits=data_bits, flits=flits)
+        self.storage = sizes.storage(data_bits=data_bits, read_flits=flits)
         channel = {"channel": In(5)} if by_channel else {}
         super().__init__(
             {

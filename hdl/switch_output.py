@@ -61,7 +61,7 @@ class SwitchOutput(wiring.Component):
     ) -> None:
         self.scheduler, self.sizes, self.flits = scheduler, sizes, flits
         self.ways = [Door(sizes.vls) for _ in range(doors)]
-        self.storage = sizes.storage(data_bits=data_bits, writers=doors, flits=flits)
+        self.storage = sizes.storage(data_bits=data_bits, writers=doors, write_flits=flits)
         self.far = sizes.room(returned=flits)
         crossing = CrossingSignature(
             flits=flits, data_bits=data_bits, vls=sizes.vls, ports=ports, largest=sizes.largest

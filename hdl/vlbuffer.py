@@ -40,8 +40,8 @@ class VLBuffer(wiring.Component):
         Largest packet, 1 to ``maximum``: what ``room`` asks for.
     writers, readers : int
         Ports, 1 or 2 each.
-    port_flits : int
-        Most flits of a port in a cycle, 1 to 3.
+    write_flits, read_flits : int
+        Most flits of a writing and of a reading port in a cycle, 1 to 3.
     data_bits : int
         Width of a flit, 1 to 1024.
     form : str
@@ -60,14 +60,14 @@ class VLBuffer(wiring.Component):
     write_vl : In(ArrayLayout(5, writers))
         Lane that each writing port writes to.
     write_count : In(ArrayLayout(2, writers))
-        How many flits; more than ``port_flits`` is that many.
-    write_data : In(ArrayLayout(data_bits, writers * port_flits))
+        How many flits; more than ``write_flits`` is that many.
+    write_data : In(ArrayLayout(data_bits, writers * write_flits))
         The flits, port by port, oldest first.
     discarded : Out(3)
         Flits of this cycle that had no reserved room, or no lane.
     read_vl : In(ArrayLayout(5, readers))
         Lane that each reading port looks at.
-    read_data : Out(ArrayLayout(data_bits, readers * port_flits))
+    read_data : Out(ArrayLayout(data_bits, readers * read_flits))
         Its oldest flits, port by port; 0 where none is.
     readable : Out(ArrayLayout(2, readers))
         How many of them there are.
@@ -98,16 +98,18 @@ class VLBuffer(wiring.Component):
         mtu_flits: int = 8,
         writers: int = 1,
         readers: int = 1,
-        port_flits: int = 1,
+        write_flits: int = 1,
+        read_flits: int = 1,
         data_bits: int = 32,
         form: str = "shared",
     ) -> None:
         self.check_parameters(
             vls=vls, flits=flits, minimum=minimum, maximum=maximum, mtu_flits=mtu_flits, writers=writers,
-            readers=readers, port_flits=port_flits, data_bits=data_bits, form=form,
+            readers=readers, write_flits=write_flits, read_flits=read_flits, data_bits=data_bits, form=form,
         )  # fmt: skip
         self.vls, self.flits, self.minimum, self.maximum, self.mtu_flits = vls, flits, minimum, maximum, mtu_flits
-        self.writers, self.readers, self.port_flits, self.data_bits = writers, readers, port_flits, data_bits
+        self.writers, self.readers, self.data_bits = writers, readers, data_bits
+        self.write_flits, self.read_flits = write_flits, read_flits
         self.form = form
         self.counts = range(maximum + 1)
         counters = data.ArrayLayout(_MAX_FLITS.bit_length(), vls)
@@ -119,10 +121,10 @@ class VLBuffer(wiring.Component):
                 "accepted": Out(1),
                 "write_vl": In(data.ArrayLayout(_VL_BITS, writers)),
                 "write_count": In(data.ArrayLayout(_COUNT_BITS, writers)),
-                "write_data": In(data.ArrayLayout(data_bits, writers * port_flits)),
+                "write_data": In(data.ArrayLayout(data_bits, writers * write_flits)),
                 "discarded": Out(3),
                 "read_vl": In(data.ArrayLayout(_VL_BITS, readers)),
-                "read_data": Out(data.ArrayLayout(data_bits, readers * port_flits)),
+                "read_data": Out(data.ArrayLayout(data_bits, readers * read_flits)),
                 "readable": Out(data.ArrayLayout(_COUNT_BITS, readers)),
                 "read_count": In(data.ArrayLayout(_COUNT_BITS, readers)),
                 "held": Out(counters),
@@ -143,7 +145,8 @@ class VLBuffer(wiring.Component):
         mtu_flits: int,
         writers: int,
         readers: int,
-        port_flits: int,
+        write_flits: int,
+        read_flits: int,
         data_bits: int,
         form: str,
     ) -> None:
@@ -155,7 +158,8 @@ class VLBuffer(wiring.Component):
         check_range("mtu_flits", mtu_flits, 1, maximum)
         check_range("writers", writers, 1, _MAX_PORTS)
         check_range("readers", readers, 1, _MAX_PORTS)
-        check_range("port_flits", port_flits, 1, _MAX_PORT_FLITS)
+        check_range("write_flits", write_flits, 1, _MAX_PORT_FLITS)
+        check_range("read_flits", read_flits, 1, _MAX_PORT_FLITS)
         check_range("data_bits", data_bits, 1, 1024)
         if form not in _FORMS:
             raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
@@ -188,7 +192,7 @@ class VLBuffer(wiring.Component):
             asked = self.read_count[port]
             m.d.comb += [
                 looks[port].eq(Cat(equals(self.read_vl[port], vl) for vl in range(self.vls))),
-                seen.eq(Mux(held < self.port_flits, held, self.port_flits)),
+                seen.eq(Mux(held < self.read_flits, held, self.read_flits)),
                 counts[port].eq(Mux((looks[port] & free).any(), Mux(asked < seen, asked, seen), 0)),
             ]
             free = free & ~Mux(counts[port].any(), looks[port], 0)
@@ -202,8 +206,8 @@ class VLBuffer(wiring.Component):
         """Return, per flit that may come, the lane it is kept in, one bit; none if it is discarded."""
         kept: list[Signal] = []
         comes: list[Signal] = []
-        for place in range(self.writers * self.port_flits):
-            port, index = divmod(place, self.port_flits)
+        for place in range(self.writers * self.write_flits):
+            port, index = divmod(place, self.write_flits)
             lane, coming = Signal(self.vls, name=f"kept_{place}"), Signal(name=f"comes_{place}")
             m.d.comb += coming.eq(self.write_count[port] > index)
             for vl in range(self.vls):
@@ -263,7 +267,7 @@ class VLBuffer(wiring.Component):
         for port in range(self.readers):
             base = self._looked_at(port, bases)
             start = self._looked_at(port, first)
-            for index in range(self.port_flits):
+            for index in range(self.read_flits):
                 reader = memory.read_port(domain="comb")
                 m.d.comb += reader.addr.eq(base + _modulo(start + index, size))
                 self._show(m, port, index, reader.data)
@@ -325,7 +329,7 @@ class VLBuffer(wiring.Component):
         behind: list[Value] = list(first)
         for port in range(self.readers):
             here: Value = self._looked_at(port, first)
-            for index in range(self.port_flits):
+            for index in range(self.read_flits):
                 reader, link = storage.read_port(domain="comb"), links.read_port(domain="comb")
                 m.d.comb += [reader.addr.eq(here), link.addr.eq(here)]
                 self._show(m, port, index, reader.data)
@@ -376,7 +380,7 @@ class VLBuffer(wiring.Component):
 
     def _show(self, m: Module, port: int, index: int, flit: Value) -> None:
         there = self.readable[port] > index
-        m.d.comb += self.read_data[port * self.port_flits + index].eq(Mux(there, flit, 0))
+        m.d.comb += self.read_data[port * self.read_flits + index].eq(Mux(there, flit, 0))
 
 
 def slot_shape(flits: int) -> Shape:

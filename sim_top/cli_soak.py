@@ -1,4 +1,4 @@
-"""``vlane soak``: many random instances of the switch."""
+"""``vlane soak``: many random instances of a switch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from vlane.sim_top.console import emit_json, note, screen
-from vlane.sim_top.soak import command_of, random_point, run_point, shrunk
+from vlane.sim_top.soak import SWITCHES, command_of, random_point, run_point, shrunk
 
 from vlane.errors import InputError
 
@@ -17,16 +17,19 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
-    app.command(epilog="Example: vlane soak --points 50")(soak)
+    app.command(epilog="Example: vlane soak opa_switch --points 50")(soak)
 
 
 def soak(
-    points: Annotated[int, typer.Option(help="Random instances of ib_switch.")] = 50,
+    block: Annotated[str, typer.Argument(help=f"One of: {', '.join(SWITCHES)}.")] = SWITCHES[0],
+    points: Annotated[int, typer.Option(help="Random instances.")] = 50,
     cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
     seed: Annotated[int, typer.Option(help="Chooses the instances; equal seeds give equal ones.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
 ) -> None:
     """Run random switches against golden. Exit status 1 if one differs; told as small as it fails, with its command."""
+    if block not in SWITCHES:
+        raise InputError("BLOCK", f"one of {', '.join(SWITCHES)}", block)
     for option, value in (("--points", points), ("--cycles", cycles)):
         if value < 1:
             raise InputError(option, "at least 1", value)
@@ -34,7 +37,7 @@ def soak(
     start = time.perf_counter()
     failures: list[dict[str, str]] = []
     for number in range(1, points + 1):
-        point = random_point(source, cycles=cycles)
+        point = random_point(source, block, cycles=cycles)
         difference = run_point(point)
         note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
         if difference:
@@ -43,7 +46,14 @@ def soak(
     seconds = time.perf_counter() - start
     if as_json:
         emit_json(
-            {"points": points, "cycles": cycles, "seed": seed, "failures": failures, "seconds": round(seconds, 1)}
+            {
+                "block": block,
+                "points": points,
+                "cycles": cycles,
+                "seed": seed,
+                "failures": failures,
+                "seconds": round(seconds, 1),
+            }
         )
     else:
         for failure in failures:

@@ -143,7 +143,6 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         ("buffers.minimum_blocks", buffers.minimum, ""),
         ("buffers.maximum_blocks", buffers.maximum, ""),
         ("buffers.largest_blocks", buffers.largest, "given, "),
-        *((("switch.central_maximum_blocks", world.central.maximum, ""),) if world.central else ()),
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))

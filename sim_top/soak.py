@@ -1,4 +1,4 @@
-"""Random instances of the switch in lockstep; one that fails is made smaller for as long as it fails."""
+"""Random instances of a switch in lockstep; one that fails is made smaller for as long as it fails."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import compile_model
 
-__all__ = ["Point", "command_of", "random_point", "run_point", "shrunk"]
+__all__ = ["SWITCHES", "Point", "command_of", "random_point", "run_point", "shrunk"]
 
-_BLOCK = "ib_switch"
+SWITCHES = ("ib_switch", "opa_switch")
 _SCHEDULERS = ("rr", "vlarb", "dtable", "drr", "scfq")
 
 
@@ -24,6 +24,8 @@ class Point:
 
     Parameters
     ----------
+    block : str
+        Its name.
     parameters : mapping
         Of the switch.
     cycles : int
@@ -32,30 +34,36 @@ class Point:
         Of tables and traffic.
     """
 
+    block: str
     parameters: Mapping[str, Any]
     cycles: int
     seed: int
 
 
-def random_point(source: random.Random, *, cycles: int) -> Point:
+def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
     """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
-    ports, lanes = source.randint(2, 6), source.randint(2, 5)
+    is_opa = block == "opa_switch"
+    ports, lanes = source.randint(2, 10 if is_opa else 6), source.randint(2, 5)
     largest = source.choice((1, 2, 5, source.randint(1, 12)))
-    minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
-    shared = source.choice((0, 1, source.randint(0, 20)))
     parameters = {
-        "ports": ports, "data_vls": lanes, "blocks": lanes * minimum + shared, "minimum": minimum,
-        "maximum": minimum + source.randint(0, shared), "largest": largest, "scheduler": source.choice(_SCHEDULERS),
+        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": source.choice(_SCHEDULERS),
         "entries": source.choice((lanes, 8, 16)), "lids": source.randint(3, 40),
         "data_bits": 64 * source.choice((1, 1, 2)),
     }  # fmt: skip
-    return Point(parameters, cycles, source.randrange(1 << 16))
+    for prefix in ("", "central_") if is_opa else ("",):
+        minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
+        shared = source.choice((0, 1, source.randint(0, 20)))
+        parameters |= {
+            f"{prefix}blocks": lanes * minimum + shared, f"{prefix}minimum": minimum,
+            f"{prefix}maximum": minimum + source.randint(0, shared),
+        }  # fmt: skip
+    return Point(block, parameters, cycles, source.randrange(1 << 16))
 
 
 def run_point(point: Point) -> str:
     """Run a point in lockstep; return the first difference, empty if there is none."""
-    block = BLOCKS[_BLOCK]
-    with compile_model(block.make(point.parameters), _BLOCK) as model:
+    block = BLOCKS[point.block]
+    with compile_model(block.make(point.parameters), point.block) as model:
         source = block.qualify(
             point.parameters, cycles=point.cycles, seed=point.seed, inputs=model.inputs, outputs=model.outputs
         )
@@ -76,10 +84,10 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
                 break
             parameters = {**point.parameters, name: value}
             try:
-                BLOCKS[_BLOCK].component.check_parameters(**parameters)
+                BLOCKS[point.block].component.check_parameters(**parameters)
             except ValueError:
                 continue
-            candidate = Point(parameters, point.cycles, point.seed)
+            candidate = Point(point.block, parameters, point.cycles, point.seed)
             if fails(candidate):
                 point = candidate
                 break
@@ -88,7 +96,7 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
 
 def command_of(point: Point) -> str:
     """Return the command that repeats a point."""
-    words = ["vlane", "cosim", _BLOCK, "--cycles", str(point.cycles), "--seed", str(point.seed)]
+    words = ["vlane", "cosim", point.block, "--cycles", str(point.cycles), "--seed", str(point.seed)]
     for name, value in point.parameters.items():
         words += ["--param", f"{name}={value}"]
     return shlex.join(words)

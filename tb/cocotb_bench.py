@@ -91,9 +91,16 @@ def run_cocotb(
         raise InputError("simulator", "verilator, or icarus when installed", simulator)
     where.mkdir(parents=True, exist_ok=True)
     source = where / f"{top}.v"
-    source.write_text("`timescale 1ns/1ps\n" + to_verilog(component, top))
+    text = "`timescale 1ns/1ps\n" + to_verilog(component, top)
+    if not source.is_file() or source.read_text() != text:  # what is older than its source is made again
+        source.write_text(text)
     runner = get_runner(simulator)
-    for_verilator = ["-O3", "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
+    ports_only = [
+        "--no-public-flat-rw",
+        "--public-depth",
+        "1",
+    ]  # a bench sees the top module; all else may be optimised
+    for_verilator = ["-O3", *ports_only, "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
     arguments = for_verilator if simulator == "verilator" else ["-g2012"]
     log, results = where / "simulation.log", where / "results.xml"
     with _environment(verilator.environment()):

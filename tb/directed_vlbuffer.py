@@ -10,8 +10,8 @@ from typing import Any
 __all__ = ["PARAMETERS", "STEPS"]
 
 PARAMETERS: dict[str, Any] = {
-    "vls": 2, "flits": 6, "minimum": 1, "maximum": 4, "mtu_flits": 3, "writers": 2, "readers": 2, "port_flits": 2,
-    "data_bits": 8, "form": "shared",
+    "vls": 2, "flits": 6, "minimum": 1, "maximum": 4, "mtu_flits": 3, "writers": 2, "readers": 2,
+    "write_flits": 2, "read_flits": 2, "data_bits": 8, "form": "shared",
 }  # fmt: skip
 
 Step = tuple[dict[str, int], dict[str, int]]

@@ -29,7 +29,7 @@ smtbmc boolector
 
 [script]
 read_rtlil design.il
-prep -top top
+prep -top top{mapping}
 
 [files]
 design.il
@@ -86,7 +86,8 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     ----------
     properties : Elaboratable
         With ``ports()`` naming its free inputs. If it says ``bounded``, the proof is for so many cycles from reset
-        only.
+        only. If it says ``unfolds_memories``, memories become registers: the solver's own cannot take an address that
+        another port of the memory reads in the same cycle.
     name : str
         Folder under ``build/formal``.
     depth : int
@@ -99,8 +100,10 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     folder.mkdir(parents=True)
     (folder / "design.il").write_text(rtlil.convert(properties, name="top", ports=properties.ports()))
     bounded = getattr(properties, "bounded", 0)
+    mapping = "; memory_map; opt_clean" if getattr(properties, "unfolds_memories", False) else ""
+    mode = "bmc" if bounded else "prove"
     (folder / "proof.sby").write_text(
-        _SBY.format(mode="bmc" if bounded else "prove", depth=bounded or depth, timeout=timeout_seconds)
+        _SBY.format(mode=mode, depth=bounded or depth, timeout=timeout_seconds, mapping=mapping)
     )
     start = time.perf_counter()
     done = subprocess.run(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
-from vlane.hdl.opa_allocator import MPORT, READERS, ports_of
+from vlane.golden.central import READERS
+from vlane.golden.opa_switch import MPORT
 from vlane.tb.prove import free_inputs
 from vlane.tb.prove_switch import at_most_one, prove_room
 
@@ -34,6 +35,8 @@ class OPASwitchProperties(Elaboratable):
         The component.
     """
 
+    unfolds_memories = True
+
     def __init__(self, switch: Any) -> None:
         self.switch = switch
 
@@ -55,10 +58,10 @@ class OPASwitchProperties(Elaboratable):
         """Assert that an input that is granted is free, has what it was granted for, and crosses to one place."""
         allocator, ports = self.switch.allocator, self.switch.ports
         for mport in range(allocator.mports):
-            for port in ports_of(mport, ports):
+            for port in _ports_of(mport, ports):
                 lane, granted = allocator.lane[port], allocator.granted[port]
                 serves = Cat(
-                    *(allocator.source[output][port % MPORT] for output in ports_of(mport, ports)),
+                    *(allocator.source[output][port % MPORT] for output in _ports_of(mport, ports)),
                     allocator.central_source[mport][port % MPORT],
                 )
                 m.d.comb += [
@@ -105,3 +108,7 @@ class OPASwitchProperties(Elaboratable):
                 Assert(~(allocator.reader_lane[lower] & allocator.reader_lane[upper]).any()),
                 Assert(~(allocator.reading[lower] & allocator.reading[upper]).any()),
             ]
+
+
+def _ports_of(mport: int, ports: int) -> range:
+    return range(MPORT * mport, min(ports, MPORT * (mport + 1)))

@@ -15,8 +15,8 @@ from vlane.tb.prove_tables import constant
 __all__ = ["DEPTH", "INSTANCES", "VLBufferProperties"]
 
 DEPTH = 8
-_ONE = {"writers": 1, "readers": 1, "port_flits": 1, "data_bits": 1}
-_MANY = {"writers": 2, "readers": 2, "port_flits": 2, "data_bits": 1}
+_ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
+_MANY = {"writers": 2, "readers": 2, "write_flits": 2, "read_flits": 2, "data_bits": 1}
 INSTANCES = (
     {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "shared"},
     {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "static"},
@@ -76,7 +76,7 @@ class VLBufferProperties(Elaboratable):
                 with m.If(b.accepted):
                     m.d.comb += Assert(used + b.reserve_flits <= b.maximum)
         for port in range(b.readers):
-            m.d.comb += Assert(b.readable[port] <= b.port_flits)
+            m.d.comb += Assert(b.readable[port] <= b.read_flits)
         if self.bounded:
             self._follow_a_flit(m)
         return m
@@ -102,9 +102,9 @@ class VLBufferProperties(Elaboratable):
             m.d.comb += Assert(ahead < held)
             m.d.sync += [following.eq(ahead >= leaving), ahead.eq(ahead - leaving)]
             for port in range(b.readers):
-                for index in range(b.port_flits):
+                for index in range(b.read_flits):
                     with m.If((b.read_vl[port] == self.lane) & (ahead == index)):
                         m.d.comb += [
                             Assert(b.readable[port] > index),
-                            Assert(b.read_data[port * b.port_flits + index] == flit),
+                            Assert(b.read_data[port * b.read_flits + index] == flit),
                         ]

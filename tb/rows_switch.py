@@ -5,6 +5,8 @@ Links are wired straight: what the switch shows in a cycle, its neighbours see i
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import DROPPED
@@ -276,7 +278,7 @@ def _show_flit(
     put(rows, row, where, first + 2, place == 0)
     put(rows, row, where, first + 3, is_last)
     for word in range(words):
-        value = np.uint64(payload(number, place, word))
+        value: Any = np.uint64(payload(number, place, word))
         if place == 0 and word == words - 1:
             value = stamped(around.switches, header, stamp)
         put(rows, row, where, first + 4 + word, value)

@@ -64,7 +64,7 @@ class World(NamedTuple):
         Lane that each reading port looks at.
     write_count, read_count : array of int64
         What they do in this cycle.
-    write_data : array of int64, (writers, port_flits)
+    write_data : array of int64, (writers, write_flits)
         Flits, numbered as they come.
     moved : array of int64, (1,)
         Flits written so far.
@@ -84,7 +84,14 @@ def _ports(
     state: golden.VLBufferState, world: World, chances: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Let every port do what the contract allows; return the reservation (lane, flits)."""
-    vls, most = state.vls, state.port_flits
+    vls = state.vls
+    reserved_vl, flits = below(bits, vls), 0
+    if below(bits, _CERTAIN) < chances[C_RESERVE]:
+        flits = 1 + below(bits, state.mtu_flits)
+        if below(bits, 3) == 0:
+            flits = 1
+        if golden.fits(state, reserved_vl, flits):
+            world.owed[reserved_vl] += flits
     for port in range(len(world.writes_to)):
         vl = world.writes_to[port]
         taken = port == 1 and world.writes_to[0] == vl
@@ -98,7 +105,7 @@ def _ports(
             taken = port == 1 and world.writes_to[0] == vl
         count = 0
         if not taken and below(bits, _CERTAIN) < chances[C_WRITE]:
-            count = min(world.owed[vl], 1 + below(bits, most))
+            count = min(world.owed[vl], 1 + below(bits, state.write_flits))
         world.write_count[port] = count
         world.owed[vl] -= count
     for port in range(len(world.looks_at)):
@@ -106,15 +113,8 @@ def _ports(
             world.looks_at[port] = below(bits, vls)
         other = port == 1 and world.looks_at[0] == world.looks_at[1]
         reads = below(bits, _CERTAIN) < chances[C_READ] and (not other or below(bits, 4) == 0)
-        world.read_count[port] = below(bits, most + 1) if reads else 0
-    if below(bits, _CERTAIN) >= chances[C_RESERVE]:
-        return below(bits, vls), 0
-    vl, flits = below(bits, vls), 1 + below(bits, state.mtu_flits)
-    if below(bits, 3) == 0:
-        flits = 1
-    if golden.fits(state, vl, flits):
-        world.owed[vl] += flits
-    return vl, flits
+        world.read_count[port] = below(bits, state.read_flits + 1) if reads else 0
+    return reserved_vl, flits
 
 
 @kernel
@@ -132,7 +132,7 @@ def _fill(
     rules: NDArray[np.int64],
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
-    vls, most = state.vls, state.port_flits
+    vls, writes, reads = state.vls, state.write_flits, state.read_flits
     writers, readers = len(world.writes_to), len(world.looks_at)
     for cycle in range(len(rows)):
         clear_row(rows, cycle)
@@ -150,7 +150,7 @@ def _fill(
         else:
             vl, flits = _ports(state, world, chances, bits)
         for port in range(writers):
-            for index in range(most):
+            for index in range(writes):
                 world.write_data[port, index] = draw(bits) & data_mask
 
         put(rows, cycle, ins, 0, resets)
@@ -159,18 +159,18 @@ def _fill(
         for port in range(writers):
             put(rows, cycle, ins, 3 + port, world.writes_to[port])
             put(rows, cycle, ins, 3 + writers + port, world.write_count[port])
-            for index in range(most):
-                at = 3 + 2 * writers + port * most + index
+            for index in range(writes):
+                at = 3 + 2 * writers + port * writes + index
                 put(rows, cycle, ins, at, world.write_data[port, index])
-        at = 3 + 2 * writers + writers * most
+        at = 3 + 2 * writers + writers * writes
         for port in range(readers):
             put(rows, cycle, ins, at + port, world.looks_at[port])
             put(rows, cycle, ins, at + readers + port, world.read_count[port])
             put(expected, cycle, outs, 2 + port, golden.readable(state, world.looks_at[port]))
-            for index in range(most):
+            for index in range(reads):
                 flit = golden.shown(state, world.looks_at[port], index)
-                put(expected, cycle, outs, 2 + readers + port * most + index, flit)
-        at = 2 + readers + readers * most
+                put(expected, cycle, outs, 2 + readers + port * reads + index, flit)
+        at = 2 + readers + readers * reads
         for lane in range(vls):
             put(expected, cycle, outs, at + lane, golden.fits(state, lane, state.mtu_flits))
             put(expected, cycle, outs, at + vls + lane, state.held[lane])
@@ -212,20 +212,21 @@ class BufferTraffic(Stimulus):
         outputs: Layout,
     ) -> None:
         super().__init__(phases, golden.RULES)
-        vls, writers, readers, most = (parameters[n] for n in ("vls", "writers", "readers", "port_flits"))
+        vls, writers, readers = (parameters[name] for name in ("vls", "writers", "readers"))
+        writes, reads = parameters["write_flits"], parameters["read_flits"]
         self._ins = elements(inputs, [
             ("rst", 1), ("reserve_flits", 1), ("reserve_vl", 1), ("write_vl", writers), ("write_count", writers),
-            ("write_data", writers * most), ("read_vl", readers), ("read_count", readers),
+            ("write_data", writers * writes), ("read_vl", readers), ("read_count", readers),
         ])  # fmt: skip
         self._outs = elements(outputs, [
-            ("accepted", 1), ("discarded", 1), ("readable", readers), ("read_data", readers * most), ("room", vls),
+            ("accepted", 1), ("discarded", 1), ("readable", readers), ("read_data", readers * reads), ("room", vls),
             ("held", vls), ("used", vls),
         ])  # fmt: skip
-        names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "port_flits")
+        names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "write_flits", "read_flits")
         self._state = golden.new_state(**{name: parameters[name] for name in names})
         self._world = World(
             np.zeros(vls, np.int64), np.zeros(writers, np.int64), np.zeros(readers, np.int64),
-            np.zeros(writers, np.int64), np.zeros(readers, np.int64), np.zeros((writers, most), np.int64),
+            np.zeros(writers, np.int64), np.zeros(readers, np.int64), np.zeros((writers, writes), np.int64),
             np.zeros(1, np.int64),
         )  # fmt: skip
         self._mask = (1 << min(60, parameters["data_bits"])) - 1
@@ -261,8 +262,8 @@ def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
         "within_minimum": parameters["minimum"] > 0,
         "from_shared": parameters["maximum"] > parameters["minimum"],
         "shared_gone": shared and parameters["vls"] > 1 and parameters["form"] == "shared",
-        "several_written": parameters["port_flits"] > 1,
-        "several_read": parameters["port_flits"] > 1,
+        "several_written": parameters["write_flits"] > 1,
+        "several_read": parameters["read_flits"] > 1,
         "two_writers": parameters["writers"] > 1 and parameters["vls"] > 1,
         "two_readers": parameters["readers"] > 1 and parameters["vls"] > 1,
         "same_lane_refused": parameters["readers"] > 1,

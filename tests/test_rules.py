@@ -14,25 +14,30 @@ import tomllib
 import zipfile
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from amaranth.lib import wiring
 from vlane.hdl.allocator import Allocator
+from vlane.hdl.buffer_sizes import BufferSizes
+from vlane.hdl.centre import Centre
 from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
 from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
 from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.deficit import DeficitTurns
+from vlane.hdl.door import Door
 from vlane.hdl.egress import HeadsSignature
 from vlane.hdl.lft import LFTProgramSignature
-from vlane.hdl.link import LinkSignature, ReturnSignature
+from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
-from vlane.hdl.room import Room
+from vlane.hdl.opa_allocator import OPAAllocator
 from vlane.hdl.rr import RR
 from vlane.hdl.sc import SCProgramSignature
 from vlane.hdl.scheduler import ScheduleSignature
 from vlane.hdl.sl2vl import SL2VLProgramSignature
 from vlane.hdl.switch_input import SwitchInput
 from vlane.hdl.switch_output import SwitchOutput
+from vlane.hdl.turns import Turns
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.sim_top.blocks import BLOCKS
 
@@ -105,9 +110,13 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-EVERY_MEMBER = {"dtable": {"form": "ib"}, "rr": {"requesters": 4}, "ib_switch": {"scheduler": "vlarb"}}
-_SIZES = {"vls": 2, "blocks": 8, "minimum": 2, "maximum": 6}
-_SIDE = {**_SIZES, "largest": 2, "data_bits": 64}
+EVERY_MEMBER = {
+    "dtable": {"form": "ib"}, "rr": {"requesters": 4}, "ib_switch": {"scheduler": "vlarb"},
+    "opa_switch": {"scheduler": "vlarb"},
+}  # fmt: skip
+_SIZES = BufferSizes(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
+_CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
+_SIDE: dict[str, Any] = {**_CROSSING, "sizes": _SIZES, "vl_bits": 5}
 COMPONENTS = [block.make({**block.defaults(), **EVERY_MEMBER.get(name, {})}) for name, block in BLOCKS.items()]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
@@ -118,9 +127,13 @@ PARTS = [
     CreditOPASender(2),
     CreditOPAReceiver(2, 0),
     Allocator(ports=2, vls=2),
-    Room(**_SIZES),
-    SwitchInput(ports=2, **_SIDE),
-    SwitchOutput(RR(data_vls=2, vl15=False), **_SIDE),
+    OPAAllocator(ports=2, vls=2),
+    Turns(2),
+    Door(2),
+    _SIZES.room(returned=3),
+    SwitchInput(by_channel=True, **_SIDE),
+    SwitchOutput(RR(data_vls=2, vl15=False), doors=2, **_SIDE),
+    Centre(sizes=_SIZES, **_CROSSING),
 ]
 SIGNATURES = [
     HeadsSignature(4),
@@ -132,6 +145,7 @@ SIGNATURES = [
     BufferControlSignature(),
     LinkSignature(64),
     ReturnSignature(),
+    CrossingSignature(vls=2, largest=2, **_CROSSING),
 ]
 
 

@@ -141,7 +141,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ("k = 2", "kk = 2", ["network.tree.k", "given", "missing"]),
         ('"tree"', '"ring"', ["network", "ring"]),
         ("share = 0.5", "share = 0.4", ["shares of the traffic", "1 in all", "0.9"]),
-        ("blocks = 64", "blocks = 8", ["buffer_blocks", "at least 9", "8"]),
+        ("blocks = 64", "blocks = 8", ["buffers.blocks", "at least 9", "8"]),
         ("blocks = 64", "blocks = 64\nminimum_blocks = 4", ["minimum_blocks of VL 1", "at least 8", "4"]),
         ("cycles = 3000", "cycles = 500", ["warm_up_cycles", "below cycles"]),
         ("cycles = 3000", "cycle = 3000", ["run.cycle", "known key"]),

@@ -8,27 +8,29 @@ import shlex
 
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.soak import Point, command_of, random_point, shrunk
+from vlane.sim_top.soak import SWITCHES, Point, command_of, random_point, shrunk
 
 from tests.conftest import assert_refused, call
 
 
 @pytest.mark.slow
-def test_a_few_random_switches_agree() -> None:
+@pytest.mark.parametrize(("block", "points"), [("ib_switch", 3), ("opa_switch", 2)])
+def test_a_few_random_switches_agree(block: str, points: int) -> None:
     """The way of the long run, with fewer points."""
-    called = call("soak", "--points", "3", "--cycles", "20000", "--seed", "11", "--json")
+    called = call("soak", block, "--points", str(points), "--cycles", "20000", "--seed", "11", "--json")
 
     assert called.status == 0, called.err
     assert called.json()["failures"] == []
-    assert called.err.count("agrees") == 3
+    assert called.err.count("agrees") == points
 
 
-def test_points_are_accepted_and_repeatable() -> None:
+@pytest.mark.parametrize("name", SWITCHES)
+def test_points_are_accepted_and_repeatable(name: str) -> None:
     """Whatever is drawn can be made, and its command draws the same."""
     source = random.Random(5)  # noqa: S311 - a repeatable choice
-    points = [random_point(source, cycles=100) for _ in range(300)]
+    points = [random_point(source, name, cycles=100) for _ in range(300)]
 
-    block = BLOCKS["ib_switch"]
+    block = BLOCKS[name]
     for point in points:
         words = shlex.split(command_of(point))
         given = [word for flag, word in itertools.pairwise(words) if flag == "--param"]
@@ -40,6 +42,7 @@ def test_points_are_accepted_and_repeatable() -> None:
 def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
     """What matters stays: here three ports and a packet of two flits."""
     point = Point(
+        "ib_switch",
         {"ports": 6, "data_vls": 4, "blocks": 40, "minimum": 7, "maximum": 12, "largest": 5, "scheduler": "drr",
          "entries": 16, "lids": 30, "data_bits": 128}, 1000, 3,
     )  # fmt: skip
@@ -52,6 +55,7 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
 
 
 def test_bad_numbers_are_refused() -> None:
-    """No points, no cycles."""
+    """No points, no cycles, no switch."""
+    assert_refused(call("soak", "vlarb"), "BLOCK", "one of ib_switch, opa_switch", "vlarb")
     assert_refused(call("soak", "--points", "0"), "--points", "at least 1", "0")
     assert_refused(call("soak", "--cycles", "0"), "--cycles", "at least 1", "0")

@@ -15,11 +15,11 @@ from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 SHAPES: list[dict[str, Any]] = [
     {},
     {"vls": 1, "flits": 5, "minimum": 0, "maximum": 5, "mtu_flits": 5},
-    {"vls": 3, "flits": 20, "minimum": 3, "maximum": 11, "mtu_flits": 4, "writers": 2, "port_flits": 3},
+    {"vls": 3, "flits": 20, "minimum": 3, "maximum": 11, "mtu_flits": 4, "writers": 2, "write_flits": 3},
     {"vls": 8, "flits": 256, "minimum": 16, "maximum": 100, "mtu_flits": 16, "writers": 2, "readers": 2,
-     "port_flits": 3},
-    {"vls": 3, "flits": 21, "minimum": 7, "maximum": 7, "mtu_flits": 4, "writers": 2, "readers": 2, "port_flits": 3,
-     "form": "static"},
+     "write_flits": 3, "read_flits": 3},
+    {"vls": 3, "flits": 21, "minimum": 7, "maximum": 7, "mtu_flits": 4, "writers": 2, "readers": 2, "write_flits": 2,
+     "read_flits": 3,      "form": "static"},
     {"vls": 5, "flits": 33, "minimum": 6, "maximum": 6, "mtu_flits": 6, "form": "static"},
 ]  # fmt: skip
 
@@ -75,7 +75,7 @@ def test_a_broken_buffer_is_not_proven() -> None:
 @pytest.mark.parametrize(
     "given",
     [{"vls": 0}, {"flits": 1}, {"minimum": 17}, {"maximum": 41}, {"mtu_flits": 41}, {"writers": 3}, {"readers": 0},
-     {"port_flits": 4}, {"form": "ring"}, {"form": "static"}],
+     {"write_flits": 4}, {"read_flits": 0}, {"form": "ring"}, {"form": "static"}],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
     """Guaranteed room that is not there is refused when the buffer is made."""

@@ -1,0 +1,100 @@
+"""The Omni-Path switch: hardware in lockstep with golden's, its cocotb benches, its proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from vlane.hdl.opa_allocator import OPAAllocator
+from vlane.hdl.opa_switch import OPASwitch
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.directed_opa_switch import PARAMETERS, STEPS
+from vlane.tb.prove import prove
+
+from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+
+SHAPES: list[dict[str, Any]] = [
+    {"ports": 8, "data_vls": 4, "scheduler": "vlarb"},
+    {
+        "ports": 6,
+        "data_vls": 17,
+        "blocks": 90,
+        "minimum": 5,
+        "maximum": 10,
+        "largest": 5,
+        "central_blocks": 85,
+        "central_minimum": 5,
+        "central_maximum": 5,
+        "data_bits": 128,
+    },
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
+    """Two MPorts, whole and in part: every output of every port, every bit of every flit."""
+    assert qualified_lockstep("opa_switch", shape, cycles=100_000).decisions > 50_000
+
+
+@pytest.mark.slow
+def test_hardware_does_what_is_written_by_hand() -> None:
+    """Expectations from the contract, from power-on."""
+    for cycle, (got, expected) in enumerate(run_rows("opa_switch", PARAMETERS, STEPS)):
+        assert got == expected, f"cycle {cycle}"
+
+
+@pytest.mark.slow
+def test_cocotb_benches_agree() -> None:
+    """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
+    tests = (
+        "agrees_with_golden_in_every_cycle",
+        "follows_the_directed_cycles",
+        "delivers_every_packet_once_unchanged_and_in_order",
+    )
+    assert_bench_agrees("opa_switch", PARAMETERS, tests=3, apart=tests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [0, 1])
+def test_small_instances_are_proven(number: int) -> None:
+    """Nobody busy crosses; no lane is read twice; the room that is counted is kept to."""
+    block = BLOCKS["opa_switch"]
+
+    proof = prove(block.properties(block.make(block.proven[number])), f"test-opa-switch-{number}")
+
+    assert proof.verdict == "PASS", proof.detail
+
+
+class Careless(OPAAllocator):
+    """An allocator whose second read port does not mind what the first one reads."""
+
+    def _readers_choose(self, m: Module, mport: int, takes: Any) -> None:
+        reading, self.reading = self.reading, [0] * len(self.reading)
+        super()._readers_choose(m, mport, takes)
+        self.reading = reading
+
+
+@pytest.mark.slow
+def test_a_broken_allocator_is_not_proven() -> None:
+    """The proof can fail."""
+    block = BLOCKS["opa_switch"]
+    switch = block.make(block.proven[1])
+    switch.allocator = Careless(ports=5, vls=2)
+
+    proof = prove(block.properties(switch), "test-opa-switch-broken")
+
+    assert proof.verdict != "PASS"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"ports": 1}, {"ports": 49}, {"data_vls": 32}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5},
+     {"central_blocks": 31}, {"central_minimum": 3}, {"central_maximum": 37}, {"lids": 1}, {"scheduler": "wrr"},
+     {"data_bits": 100}, {"scheduler": "vlarb", "data_vls": 16, "blocks": 128, "central_blocks": 128}],
+)  # fmt: skip
+def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
+    """Before anything is made."""
+    with pytest.raises(ValueError, match="must be"):
+        OPASwitch(**given)
