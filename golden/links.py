@@ -32,6 +32,7 @@ from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, serve
 
 __all__ = [
+    "FREE_FROM",
     "OF_BUFFER",
     "OF_FAR",
     "SENT_FLITS",

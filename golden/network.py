@@ -5,6 +5,7 @@ Port ``q`` of the sending ends is port ``q`` of the switches, and behind those t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -69,6 +70,7 @@ __all__ = [
     "POOL_EMPTY",
     "STUCK",
     "TRACE_FULL",
+    "Change",
     "Network",
     "Wiring",
     "nic_end",
@@ -356,10 +358,41 @@ def run(net: Network, packets: Packets, end: int) -> int:
     return reason
 
 
+class Change(NamedTuple):
+    """Something that is done to a network from outside.
+
+    Parameters
+    ----------
+    cycle : int
+        Before this one is run.
+    make : callable
+        Does it, given the network.
+    """
+
+    cycle: int
+    make: Callable[[Network], None]
+
+
 def run_to(
-    net: Network, packets: Packets, end: int, run_on: Callable[[Network, Packets, int], int] = run
+    net: Network,
+    packets: Packets,
+    end: int,
+    run_on: Callable[[Network, Packets, int], int] = run,
+    changes: deque[Change] | None = None,
 ) -> tuple[int, Packets]:
-    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool."""
-    while (reason := run_on(net, packets, end)) == POOL_EMPTY:
-        packets = grown(packets, 2 * len(packets.field) + net.staged.size)
-    return reason, packets
+    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool.
+
+    Parameters
+    ----------
+    changes : deque of Change
+        In order; those that were made are taken out.
+    """
+    while True:
+        change = changes[0] if changes and changes[0].cycle < end else None
+        reason = run_on(net, packets, change.cycle if change else end)
+        if reason == POOL_EMPTY:
+            packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+        elif reason != DONE or not changes or change is None:
+            return reason, packets
+        else:
+            changes.popleft().make(net)

@@ -50,6 +50,8 @@ class IBSwitch(Switch):
         Flits to the next node.
     heard : In(ReturnSignature()).array(ports)
         Blocks that left the next node's buffer.
+    ready : In(ports)
+        Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
         By input: why the packet whose head arrived two cycles ago goes nowhere.
     lft : In(LFTProgramSignature())

@@ -59,6 +59,8 @@ class OPASwitch(Switch):
         Flits to the next node.
     heard : In(ReturnSignature(3, 5)).array(ports)
         Blocks that left the next node's buffer.
+    ready : In(ports)
+        Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
         By input: why the packet whose head arrived two cycles ago goes nowhere.
     lft : In(LFTProgramSignature())

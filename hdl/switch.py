@@ -87,6 +87,7 @@ class Switch(wiring.Component):
                 "returned": Out(ReturnSignature(flits, vl_bits)).array(ports),
                 "tx": Out(LinkSignature(data_bits, vl_bits)).array(ports),
                 "heard": In(ReturnSignature(flits, vl_bits)).array(ports),
+                "ready": In(ports),
                 "dropped": Out(data.ArrayLayout(DropCause, ports)),
                 "lft": In(LFTProgramSignature()),
                 **members,
@@ -129,6 +130,7 @@ class Switch(wiring.Component):
             m.submodules[f"output_{number}"] = output
             connect(m, output.tx, flipped(self.tx[number]))
             connect(m, flipped(self.heard[number]), output.heard)
+            m.d.comb += output.ready.eq(self.ready[number])
             self._program(m, number, output.scheduler)
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:

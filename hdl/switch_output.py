@@ -50,6 +50,8 @@ class SwitchOutput(wiring.Component):
         Doors through which another packet may be granted.
     crossing : In(CrossingSignature(...)).array(doors)
         The flits that come in.
+    ready : In(1)
+        A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, a cycle after they were chosen.
     heard : In(ReturnSignature(flits, vl_bits))
@@ -74,6 +76,7 @@ class SwitchOutput(wiring.Component):
                 "room": Out(sizes.vls),
                 "free": Out(doors),
                 "crossing": In(crossing).array(doors),
+                "ready": In(1),
                 "tx": Out(LinkSignature(data_bits, vl_bits)),
                 "heard": In(ReturnSignature(flits, vl_bits)),
             }
@@ -134,8 +137,8 @@ class SwitchOutput(wiring.Component):
         vl, now = (Signal(lane_shape(self.sizes.vls), name=name) for name in ("vl", "now"))
         flit = storage.read_data[0]
         m.d.comb += [
-            scheduler.ready.eq(~sending),
-            starts.eq(scheduler.grant & ~sending),
+            scheduler.ready.eq(~sending & self.ready),
+            starts.eq(scheduler.grant & scheduler.ready),
             now.eq(Mux(sending, vl, scheduler.vl)),
             storage.read_vl[0].eq(now),
             storage.read_count[0].eq(sending | starts),

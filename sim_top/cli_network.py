@@ -10,6 +10,7 @@ from typing import NoReturn
 import typer
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim_network import MixedResult, cosim_network, hardware_parameters
+from vlane.sim_top.faults import check_faults
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, check_world, make_world
 
@@ -38,6 +39,7 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
     parameters = hardware_parameters(world)
     check_world(world)
+    check_faults(world)
     timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
     world = replace(world, study=world.study.model_copy(update={"run": timed}))
     note(f"compiling a switch of {world.topology.ports} ports (kept for the next run)")

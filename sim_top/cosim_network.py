@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from vlane.golden.network import DONE, Network, run, run_to
+from vlane.golden.network import DONE, Change, Network, run, run_to
 from vlane.golden.packets import NOBODY, Packets, new_packets
 from vlane.golden.routing import Routes
 from vlane.sim_top.blocks import BLOCKS, refused_parameter
+from vlane.sim_top.faults import faults_of, faults_of_hardware
 from vlane.sim_top.simulate import StuckError
 from vlane.sim_top.world import World, make_network
 from vlane.tb.model import CompiledModel, Words, compile_model
@@ -92,11 +94,11 @@ def cosim_network(
     plain, packets = make_network(world, load=load, seed=seed), new_packets(_POOL)
     run(plain, packets, 0)
     start = time.thread_time()
-    reason, packets = run_to(plain, packets, cycles)
+    reason, packets = run_to(plain, packets, cycles, changes=faults_of(world))
     golden_seconds = time.thread_time() - start
     if reason != DONE:
         raise StuckError(f"cycle {int(plain.clock[0])} of golden")
-    with _mixed(world, make_network(world, load=load, seed=seed), switches, parameters) as (net, hardware):
+    with _mixed(world, make_network(world, load=load, seed=seed), switches, parameters) as (net, hardware, faults):
 
         def run_on(net: Network, packets: Packets, end: int) -> int:
             return run_mixed(net, packets, hardware, end)
@@ -104,7 +106,7 @@ def cosim_network(
         packets = new_packets(_POOL)
         run_on(net, packets, 0)
         start = time.thread_time()
-        reason, packets = run_to(net, packets, cycles, run_on)
+        reason, packets = run_to(net, packets, cycles, run_on, faults)
         mixed_seconds = time.thread_time() - start
     if reason != DONE:
         raise StuckError(f"cycle {int(net.clock[0])} with hardware")
@@ -171,8 +173,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
 @contextlib.contextmanager
 def _mixed(
     world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any]
-) -> Iterator[tuple[Network, Hardware]]:
-    """Cable a network at rest to devices that hold the study's tables."""
+) -> Iterator[tuple[Network, Hardware, deque[Change]]]:
+    """Cable a network at rest to devices that hold the study's tables; give its faults too."""
     ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.far
     for number, switch in enumerate(switches):
         for port in range(ports):
@@ -190,7 +192,8 @@ def _mixed(
             first=[switch << bits for switch in switches], ports=ports, lanes=parameters["data_vls"], ins=ins,
             outs=outs, row_words=(first.input_words, first.output_words),
         )  # fmt: skip
-        yield net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware
+        faults = faults_of_hardware(world, hardware, switches, first.inputs)
+        yield net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:

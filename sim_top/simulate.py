@@ -24,6 +24,7 @@ from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flit
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
+from vlane.sim_top.faults import check_faults, faults_of
 from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
 from vlane.sim_top.world import World, check_world, make_network, show_end
 
@@ -134,10 +135,11 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
     packets = new_packets(1 << 14)
     _warm_compile(net, packets)
     frames: list[pl.DataFrame] = []
+    faults = faults_of(world)
     start = time.thread_time()
     end = world.study.run.cycles
     while True:
-        reason, packets = run_to(net, packets, end)
+        reason, packets = run_to(net, packets, end, changes=faults)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, net, packets))
         if reason == DONE:
@@ -258,6 +260,7 @@ def run_study(
         Called with (result, runs finished, runs in all).
     """
     check_world(world)
+    check_faults(world)
     usable_folder(out / "runs", option="--out")
     key = _key(world)
     wanted = [(load, seed) for load in world.study.run.loads for seed in world.study.run.seeds]

@@ -86,6 +86,15 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, _flit("tx__1", 0, _header(0, 2, 1, 1))),
     ({}, {}),
+    # Port 2's link stalls in the cycle in which a packet could start, and the next: it is there two cycles later.
+    (_flit("rx__0", 1, _header(1, 1, 1, 1)), {}),
+    ({}, {}),
+    ({}, {}),
+    ({}, {}),
+    ({"ready": 0b01}, _return(0, 1)),
+    ({"ready": 0b01}, {}),
+    ({}, {}),
+    ({}, _flit("tx__1", 1, _header(1, 1, 1, 1))),
     # A packet larger than the largest is discarded and told, whether its VL has room (3) or not (5).
     (_flit("rx__0", 1, _header(1, 0, 1, 5), last=False), {}),
     (_flit("rx__0", 1, _BODY, first=False), {}),
@@ -96,4 +105,4 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, {}),
 ]
-STEPS = [(given, _NOTHING | expected) for given, expected in STEPS]
+STEPS = [({"ready": 0b11} | given, _NOTHING | expected) for given, expected in STEPS]

@@ -131,4 +131,4 @@ STEPS: list[Step] = [
     ({}, {}),
     ({}, {}),
 ]
-STEPS = [(given, _NOTHING | expected) for given, expected in STEPS]
+STEPS = [({"ready": 0b11111} | given, _NOTHING | expected) for given, expected in STEPS]

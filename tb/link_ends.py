@@ -17,7 +17,7 @@ from vlane.lrh import LNH_BTH, LocalRouteHeader
 
 __all__ = ["Kind", "Receiver", "Sender", "delivers"]
 
-_CYCLES, _DRAIN = 3000, 1500
+_CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
 
 
 class Kind(Protocol):
@@ -159,6 +159,7 @@ async def delivers(dut: Any, kind: Kind) -> None:
             each.drive()
         for sender in senders:
             sender.on = number < _CYCLES
+        dut.ready.value = sum((source.random() < _READY) << port for port in range(ports))
         await RisingEdge(dut.clk)
         for each in ends:
             each.listen()

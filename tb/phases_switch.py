@@ -32,6 +32,8 @@ class SwitchPhase:
         Chance per cycle that the forwarding table or the map to lanes is written.
     bad : int
         Chance that a packet's DLID is none that could be in the table.
+    stall : int
+        Chance per cycle that an output's link stalls.
     reckless : bool
         Senders and receivers keep no count of room, and use lanes that are not there.
     name : str
@@ -46,6 +48,7 @@ class SwitchPhase:
     hot: int = 0
     write: int = 0
     bad: int = 0
+    stall: int = 0
     reckless: bool = False
     name: str = ""
 
@@ -72,13 +75,15 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         SwitchPhase(each, most_blocks=most, name="saturated"),
         SwitchPhase(each, name="one flit"),
         SwitchPhase(each, least_blocks=most, most_blocks=most, name="largest"),
-        SwitchPhase(each, send=CERTAIN // 2, most_blocks=most, hot=CERTAIN // 2, name="hot spot"),
-        SwitchPhase(each, hear=CERTAIN // 8, most_blocks=most, name="slow receivers"),
+        SwitchPhase(each, send=CERTAIN // 2, most_blocks=most, hot=CERTAIN // 2, stall=CERTAIN // 64, name="hot spot"),
+        SwitchPhase(each, hear=CERTAIN // 8, most_blocks=most, stall=CERTAIN // 16, name="slow receivers"),
         SwitchPhase(
             each, hear=CERTAIN // 2, most_blocks=most, write=CERTAIN // 16, bad=CERTAIN // 32, name="rewritten"
         ),
         SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
-        SwitchPhase(each, hear=CERTAIN // 2, most_blocks=most, bad=1024, reckless=True, name="anything"),
+        SwitchPhase(
+            each, hear=CERTAIN // 2, most_blocks=most, bad=1024, stall=CERTAIN // 64, reckless=True, name="anything"
+        ),
     )
     rounds = -(-cycles // (each * len(kinds)))
     return kinds * rounds

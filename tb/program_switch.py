@@ -14,7 +14,17 @@ from vlane.tb.stimulus import Layout
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC15, SC_COUNT, SCTable
 
-__all__ = ["lft_writes", "put_writes", "sc_write", "sc_writes", "schedule_writes", "sl2vl_writes", "top_write"]
+__all__ = [
+    "TableWrite",
+    "lft_write",
+    "lft_writes",
+    "put_writes",
+    "sc_write",
+    "sc_writes",
+    "schedule_writes",
+    "sl2vl_writes",
+    "top_write",
+]
 
 TableWrite = dict[str, int]
 
@@ -24,9 +34,14 @@ def top_write(lids: int) -> TableWrite:
     return {"lft__enable": 1, "lft__top": 1, "lft__lid": lids - 1}
 
 
+def lft_write(lid: int, port: int) -> TableWrite:
+    """Return the write of an entry of the forwarding table: a port from 1, 0 or 255."""
+    return {"lft__enable": 1, "lft__lid": lid, "lft__port": port}
+
+
 def lft_writes(ports: Iterable[int]) -> list[TableWrite]:
     """Return the writes of a forwarding table: by LID, its port from 1, 0 or 255."""
-    return [{"lft__enable": 1, "lft__lid": lid, "lft__port": int(port)} for lid, port in enumerate(ports)]
+    return [lft_write(lid, int(port)) for lid, port in enumerate(ports)]
 
 
 def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
@@ -71,7 +86,7 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
 
 
 def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[TableWrite]:
-    """Return the writes of each output's scheduler, and the exchange of its tables where it has two."""
+    """Return the writes of each output's scheduler, and the exchange, in a ready cycle, of its tables if it has two."""
     owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
     found: list[TableWrite] = []
     for port, writes in enumerate(tables):
@@ -83,7 +98,7 @@ def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[T
             for select, place, lane, weight in writes
         ]  # fmt: skip
         if "swap" in inputs:
-            found += [{"swap": 1 << port}, {}]
+            found += [{"swap": 1 << port, "ready": 1 << port}, {"ready": 1 << port}]
     return found
 
 

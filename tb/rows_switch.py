@@ -41,33 +41,24 @@ from vlane.golden.switches import allocate, receive, store
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_switch import CERTAIN
-from vlane.tb.switch_kinds import apply_map, count_kinds, describe, draw_map, lane_numbers, show_map, stamp_of, stamped
-from vlane.tb.world_switch import (
-    RING,
-    RULES,
-    W_KIND,
-    W_ONE,
-    W_TWO,
-    WRITES_LFT,
-    WRITES_MAP,
-    WRITES_NOTHING,
-    WRITES_TOP,
-    Surroundings,
-)
+from vlane.tb.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
+from vlane.tb.table_writes import apply_write, draw_write, show_write
+from vlane.tb.world_switch import RING, RULES, Surroundings
 
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED
+from vlane.lft import FIRST_MULTICAST, PERMISSIVE
 
-__all__ = ["CLOCK", "STARTS", "apply_write", "fill_rows", "route_lids"]
+__all__ = ["CLOCK", "STARTS", "fill_rows"]
 
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
 _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
-(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS) = range(8)
+(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
 (LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER, STAMP) = range(6)
 (TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER, TX_STAMP) = range(6)
 (CLOCK, SERIAL, STARTS) = range(3)
 (LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
 (LANE_TOLD, BLOCKS_TOLD) = range(2)
 _MOST_BLOCKS = 127
+_LONGEST_STALL = 50
 
 
 @inner
@@ -134,10 +125,21 @@ def _switch(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 
 
 @inner
+def _stall(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], cycle: int) -> None:
+    """Draw which links stall from this cycle on."""
+    for port in range(len(around.tx)):
+        if below(bits, CERTAIN) < chances[C_STALL]:
+            around.stalled[port] = cycle + 1 + below(bits, _LONGEST_STALL)
+
+
+@inner
 def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's schedulers; note what the links show from the next cycle on."""
     links, packets = around.links, around.packets
     for port in range(len(around.tx)):
+        if around.stalled[port] > cycle:
+            rules[STALLED] += links.queues.lanes[port] != 0
+            continue
         if links.regs[port, FREE_FROM] > cycle:
             continue
         packet = start_packet(links, packets, port, cycle)
@@ -200,49 +202,6 @@ def _begin(
     field[LANE], field[CHANNEL], field[HOPS] = lane, channel, 0
     around.header[packet], around.number[packet] = sending[HEADER], sending[NUMBER]
     schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
-
-
-@inner
-def _write(
-    around: Surroundings, cycle: int, chances: NDArray[np.int64], bits: NDArray[np.uint64], rules: NDArray[np.int64]
-) -> None:
-    """Draw a write of a table; it holds for heads that arrive in this cycle or later."""
-    ports, write = len(around.tx), around.written[cycle % 4]
-    write[W_KIND] = WRITES_NOTHING
-    if below(bits, CERTAIN) >= chances[C_WRITE]:
-        return
-    rules[WRITTEN] += 1
-    write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
-    if write[W_KIND] == WRITES_MAP:
-        draw_map(around.switches, around, cycle % 4, bits)
-        return
-    lids = len(around.lft)
-    write[W_ONE] = below(bits, 65536) if below(bits, 8) == 0 else 1 + below(bits, lids - 1)
-    if write[W_KIND] == WRITES_TOP and below(bits, 2):
-        write[W_ONE] = lids - 1
-    write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
-
-
-@inner
-def apply_write(around: Surroundings, cycle: int) -> None:
-    """Let golden's tables hold what was written in a cycle."""
-    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
-    if write[W_KIND] == WRITES_MAP:
-        apply_map(around.switches, around, cycle % 4)
-    elif write[W_KIND] == WRITES_TOP:
-        around.top[0] = write[W_ONE]
-    elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
-        around.lft[write[W_ONE]] = write[W_TWO]
-    if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
-        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
-    write[W_KIND] = WRITES_NOTHING
-
-
-@inner
-def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
-    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
-    for lid in range(len(lft)):
-        found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
 
 
 @inner
@@ -314,7 +273,8 @@ def fill_rows(
 ) -> None:  # fmt: skip
     """Write one row of inputs and of expected outputs per cycle."""
     ports = len(around.tx)
-    heard_at, written_at = 1 + ports * (4 + words), 1 + ports * (6 + words)
+    heard_at = 1 + ports * (4 + words)
+    ready_at = heard_at + 2 * ports
     for row in range(len(rows)):
         clear_row(rows, row)
         clear_row(expected, row)
@@ -326,6 +286,7 @@ def fill_rows(
         _switch(around, cycle, rules)
         for port in range(ports):
             _hear(around, port, chances, bits)
+        _stall(around, chances, bits, cycle)
         _send(around, cycle, rules)
         for port in range(ports):
             sending = around.sending[port]
@@ -339,9 +300,12 @@ def fill_rows(
                 )  # fmt: skip
                 sending[PLACE_IN] += 1
             _show_heard(around, port, rows, row, ins, heard_at + 2 * port)
+            put(rows, row, ins, ready_at + port, around.stalled[port] <= cycle)
             _show_port(around, port, slot, words, outs, expected, row)
-        _write(around, cycle, chances, bits, rules)
-        _show_write(around, cycle % 4, rows, row, ins, written_at)
+        if below(bits, CERTAIN) < chances[C_WRITE]:
+            rules[WRITTEN] += 1
+            draw_write(around, cycle % 4, bits)
+        show_write(around, cycle % 4, rows, row, ins, ready_at + ports)
         around.regs[CLOCK] = cycle + 1
 
 
@@ -374,17 +338,3 @@ def _show_port(
         told[BLOCKS_TOLD] = 0
     put(expected, row, outs, ports * (6 + words) + port, around.dropped[port, slot])
     around.dropped[port, slot] = 0
-
-
-@inner
-def _show_write(
-    around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
-) -> None:
-    write = around.written[slot]
-    if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
-        put(rows, row, ins, first, 1)
-        put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
-        put(rows, row, ins, first + 2, write[W_ONE])
-        put(rows, row, ins, first + 3, write[W_TWO])
-    elif write[W_KIND] == WRITES_MAP:
-        show_map(around.switches, around, slot, rows, row, ins, first + 4)

@@ -2,7 +2,8 @@
 
 A switch in hardware is an end outside for every cable that leads to it. Its outputs come from flip-flops, so those of
 a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the lowest
-one says which packet and which flit of it this is, and is checked when it comes out.
+one says which packet and which flit of it this is, and is checked when it comes out. A stalled link is one that
+golden says is not free.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from vlane.golden.far_room import take, taken
 from vlane.golden.inputs import ROUTED
 from vlane.golden.kernel import inner, kernel
+from vlane.golden.links import FREE_FROM
 from vlane.golden.network import MOVED, NOW, NOWHERE, Network, run_cycle, why_not
 from vlane.golden.packets import (
     BLOCKS,
@@ -35,7 +37,7 @@ from vlane.golden.packets import (
 from vlane.golden.returns import begin, settle
 from vlane.tb.calls import call_step
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
-from vlane.tb.packing import clear_row, get, put
+from vlane.tb.packing import get, put
 from vlane.tb.switch_kinds import keep_stamp, stamp_of, stamped
 
 __all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "new_hardware", "run_mixed"]
@@ -79,6 +81,8 @@ class Hardware(NamedTuple):
         By cycle, the packet whose head went in.
     tx : array of int64, (switches * ports, 3)
         The packet that comes out: packet, flits come, flits.
+    writes : array of uint64, (switches, words)
+        Rows in which tables are written in the next cycle; zeros if none is.
     before : array of int64, (lanes,)
         Within a cycle.
     counts : array of int64, (2,)
@@ -96,6 +100,7 @@ class Hardware(NamedTuple):
     rx: NDArray[np.int64]
     heads: NDArray[np.int64]
     tx: NDArray[np.int64]
+    writes: NDArray[np.uint64]
     before: NDArray[np.int64]
     counts: NDArray[np.int64]
 
@@ -110,7 +115,8 @@ def new_hardware(
         step, np.array(device, np.int64), np.array(first, np.int64), ports, ins, outs,
         np.zeros((switches, row_words[0]), np.uint64), np.zeros((switches, row_words[1]), np.uint64),
         np.zeros((ends, _RX_FIELDS), np.int64), np.full((ends, _HEADS), NOBODY, np.int64),
-        np.zeros((ends, _TX_FIELDS), np.int64), np.zeros(lanes, np.int64), np.zeros(_COUNTS, np.int64),
+        np.zeros((ends, _TX_FIELDS), np.int64), np.zeros((switches, row_words[0]), np.uint64),
+        np.zeros(lanes, np.int64), np.zeros(_COUNTS, np.int64),
     )  # fmt: skip
 
 
@@ -219,6 +225,8 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         top = ~name if rx[RX_PLACE] > 0 else stamped(net.switches, rx[RX_HEADER], rx[RX_STAMP])
         put(given, number, ins, first + 3 + WORDS, top)
         rx[RX_PLACE] += 1
+    ready = 1 + hardware.ports * (_PER_FLIT + 2) + port
+    put(given, number, ins, ready, net.links.regs[end, FREE_FROM] <= cycle)
     lanes = len(hardware.before)
     for lane in range(lanes):
         hardware.before[lane] = taken(net.links.far, end, lane)
@@ -242,7 +250,8 @@ def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> i
                 _come_out(net, packets, hardware, number, port, cycle)
         run_cycle(net, packets)
         for number in range(len(hardware.device)):
-            clear_row(hardware.given, number)
+            for word in range(hardware.given.shape[1]):
+                hardware.given[number, word] = hardware.writes[number, word]
             for port in range(hardware.ports):
                 _go_in(net, packets, hardware, number, port, cycle)
             call_step(hardware.step, hardware.device[number], hardware.given[number], hardware.shown[number])

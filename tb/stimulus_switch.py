@@ -21,8 +21,9 @@ from vlane.tb.model import Words
 from vlane.tb.packing import elements
 from vlane.tb.phases_switch import SwitchPhase
 from vlane.tb.program_switch import TableWrite, lft_writes, put_writes, schedule_writes, top_write
-from vlane.tb.rows_switch import CLOCK, STARTS, apply_write, fill_rows, route_lids
+from vlane.tb.rows_switch import CLOCK, STARTS, fill_rows
 from vlane.tb.stimulus import Counts, Layout, Stimulus
+from vlane.tb.table_writes import apply_write, route_lids
 from vlane.tb.world_switch import RING, Surroundings
 
 from vlane.lft import UNASSIGNED
@@ -66,15 +67,16 @@ def switch_elements(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where a switch's inputs and outputs are, port by port.
 
-    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, valid and VL;
-    then the forwarding table's program port and the inputs named in ``program``. Outputs: the flits; what is returned;
-    why packets drop.
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, blocks and VL;
+    which links are ready; then the forwarding table's program port and the inputs named in ``program``. Outputs: the
+    flits; what is returned; why packets drop.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
     returns = ("blocks", "vl")
     given = [("rst", 1)]
     given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
     given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [("ready", ports)]
     given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
     given += [(name, 1) for name in program]
     shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
@@ -172,6 +174,7 @@ class SwitchTraffic(Stimulus):
             np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
             np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING, 2), np.int64),
             np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 3), np.int64),
+            np.zeros(ports, np.int64),
             np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((2 * ports + 2, 3), np.int64),
             np.zeros(3, np.int64),
         )  # fmt: skip
@@ -205,7 +208,7 @@ class SwitchTraffic(Stimulus):
         del self._boot[:told]
         chances = np.array(
             [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
-             phase.reckless], np.int64,
+             phase.reckless, phase.stall], np.int64,
         )  # fmt: skip
         fill_rows(
             self._around, chances, self._bits, self._words, self._ins, self._outs, rows[told:], expected[told:], rules

@@ -41,6 +41,7 @@ RULES = (
     Rule("one_flit", "S5, O6", "a one-flit packet was granted as the last flit of another crossed from its input"),
     Rule("started", "S7", "a packet entered a link"),
     Rule("waited", "S6", "a head found no room at the far end"),
+    Rule("stalled", "S7", "a link stalled while a packet waited for it"),
     Rule("unknown_lid", "S10, O8", "a packet dropped: its DLID has no port"),
     Rule("no_vl", "S10, O8", "a packet dropped: no VL"),
     Rule("port_0", "S10, O8", "a packet dropped: it was for port 0"),
@@ -77,6 +78,8 @@ class Surroundings(NamedTuple):
         Blocks that the receiver behind each output holds.
     heard : array of int64, (ports, 3)
         Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets.
+    stalled : array of int64, (ports,)
+        First cycle in which a packet may start on each output's link.
     written : array of int64, (4, 6)
         Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
@@ -103,6 +106,7 @@ class Surroundings(NamedTuple):
     dropped: NDArray[np.int64]
     owed: NDArray[np.int64]
     heard: NDArray[np.int64]
+    stalled: NDArray[np.int64]
     written: NDArray[np.int64]
     rows: NDArray[np.uint64]
     grants: NDArray[np.int64]

@@ -91,6 +91,53 @@ def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, s
     assert done["deliveries"] > 4000
 
 
+FAULTS = """
+[[stall]]
+cycle = 900
+cycles = 200
+switch = 1
+port = 2
+
+[[stall]]
+cycle = 2000
+cycles = 77
+switch = 0
+port = 1
+
+[[rewrite]]
+cycle = 2500
+switch = 1
+lid = 4
+port = 255
+
+[[rewrite]]
+cycle = 3500
+switch = 1
+lid = 4
+port = 2
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rtl", [["1"], ["all"], ["0", "2"]], ids=" ".join)
+def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
+    """Links stall, a LID goes and comes back: the same packets drop, the others come in the same cycles."""
+    study.write_text(STUDY)
+    options = [word for name in rtl for word in ("--rtl", name)]
+    whole = call("cosim", "network", study, *options, "--json").json()
+    study.write_text(STUDY + FAULTS)
+
+    called = call("cosim", "network", study, *options, "--json")
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["golden_digest"] == done["mixed_digest"] != whole["golden_digest"]
+    assert done["bad_flits"] == 0
+    if "0" not in rtl:
+        assert done["dropped"] == done["golden_dropped"] > 30
+    assert whole["golden_dropped"] == 0
+
+
 @pytest.mark.slow
 def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""

@@ -67,6 +67,8 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
             model.inputs[name].put(rows[0], value)
         for name, value in {"lft__enable": 1, "lft__lid": 1, "lft__port": 2}.items():
             model.inputs[name].put(rows[1], value)
+        for row in rows:
+            model.inputs["ready"].put(row, 0b11)
         header = 2 << 48 | 1 << 32 | 31 << 16
         for cycle, flit in ((5, {"first": 1, "data": header}), (15, {"last": 1, "data": 77})):
             for name, value in {"valid": 1, **flit}.items():

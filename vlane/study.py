@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP
+from vlane.lft import UNASSIGNED
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.textfile import toml_document
@@ -172,6 +173,24 @@ class PacketTrace(_Section):
     file: str
 
 
+class Stall(_Section):
+    """A link that takes no packet for a while."""
+
+    cycle: int = Field(ge=0)
+    cycles: int = Field(ge=1, le=1 << 20)
+    switch: int = Field(ge=0)
+    port: int = Field(ge=1)
+
+
+class Rewrite(_Section):
+    """An entry of a forwarding table that is written under traffic."""
+
+    cycle: int = Field(ge=0)
+    switch: int = Field(ge=0)
+    lid: int = Field(ge=1)
+    port: int = Field(ge=1, le=UNASSIGNED)
+
+
 class Measures(_Section):
     """What is measured beyond service levels and links."""
 
@@ -204,6 +223,8 @@ class Study(_Section):
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = []
     trace: PacketTrace | None = None
+    stall: list[Stall] = []
+    rewrite: list[Rewrite] = []
     measure: Measures = Field(default_factory=Measures)
     run: Runs
 

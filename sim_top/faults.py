@@ -1,0 +1,96 @@
+"""Faults of a study: links that stall, forwarding tables rewritten under traffic (``docs/network.md``)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+
+from vlane.golden.inputs import ROUTED
+from vlane.golden.links import FREE_FROM
+from vlane.golden.network import Change, Network
+from vlane.sim_top.world import World
+from vlane.tb.model import Words
+from vlane.tb.program_switch import lft_write, put_writes
+from vlane.tb.rtl_network import Hardware
+from vlane.tb.stimulus import Layout
+
+from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
+from vlane.study import Rewrite, Stall
+
+__all__ = ["check_faults", "faults_of", "faults_of_hardware"]
+
+
+def check_faults(world: World) -> None:
+    """Refuse a switch, port or LID that is not there, and two writes of one table in a cycle.
+
+    Raises
+    ------
+    InputError
+        Naming the fault's section and field.
+    """
+    topology, study = world.topology, world.study
+    cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[1] - 1
+    faults: list[tuple[str, Stall | Rewrite]] = [
+        *((f"stall.{number}", fault) for number, fault in enumerate(study.stall)),
+        *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
+    ]
+    written: set[tuple[int, int]] = set()
+    for where, fault in faults:
+        if fault.switch >= topology.switches:
+            raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", fault.switch)
+        is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
+        if not is_none and (fault.switch, fault.port - 1) not in cabled:
+            raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch}, from 1", fault.port)
+        if isinstance(fault, Stall):
+            if fault.cycles >= study.run.stuck_cycles:
+                raise InputError(f"{where}.cycles", f"below run.stuck_cycles, {study.run.stuck_cycles}", fault.cycles)
+            continue
+        if fault.lid > most:
+            raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
+        if (fault.cycle, fault.switch) in written:
+            raise InputError(f"{where}.cycle", "one without another write of that switch", fault.cycle)
+        written.add((fault.cycle, fault.switch))
+
+
+def faults_of(world: World) -> deque[Change]:
+    """Return a study's faults, in the order in which they are made."""
+    study = world.study
+    return _in_order(
+        [
+            *(Change(stall.cycle, partial(_stall, stall)) for stall in study.stall),
+            *(Change(each.cycle + ROUTED, partial(_rewrite, each)) for each in study.rewrite),
+        ]
+    )
+
+
+def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
+    """Return the same for a network with some switches in hardware: their program ports are written too."""
+    found = list(faults_of(world))
+    for each in world.study.rewrite:
+        if each.switch in switches:
+            row = hardware.writes[switches.index(each.switch)]
+
+            def write(_: Network, row: Words = row, each: Rewrite = each) -> None:
+                put_writes(inputs, [lft_write(each.lid, each.port)], row[None])
+
+            def rest(_: Network, row: Words = row) -> None:
+                row[:] = 0
+
+            found += [Change(each.cycle, write), Change(each.cycle + 1, rest)]
+    return _in_order(found)
+
+
+def _in_order(changes: list[Change]) -> deque[Change]:
+    return deque(sorted(changes, key=lambda change: change.cycle))
+
+
+def _stall(stall: Stall, net: Network) -> None:
+    regs = net.links.regs[(stall.switch << net.switches.inputs.port_bits) + stall.port - 1]
+    regs[FREE_FROM] = max(regs[FREE_FROM], stall.cycle + stall.cycles)
+
+
+def _rewrite(rewrite: Rewrite, net: Network) -> None:
+    port = UNASSIGNED if rewrite.port == UNASSIGNED else rewrite.port - 1
+    net.switches.inputs.lft[rewrite.switch, rewrite.lid] = port
