@@ -26,6 +26,14 @@ SHAPES: dict[str, dict[str, Any]] = {
     "vlbuffer": {},
     "lft": {"lookups": 1},
     "ib_switch": {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},
+    "opa_switch": {
+        "ports": 5,
+        "data_vls": 2,
+        "blocks": 32,
+        "maximum": 20,
+        "central_blocks": 32,
+        "central_maximum": 20,
+    },
 }
 
 
@@ -53,7 +61,7 @@ def cells(name: str, shape: dict[str, Any]) -> dict[str, int] | str:
 def main() -> None:
     """Print one JSON document."""
     results = []
-    for name, partial in SHAPES.items():
+    for name, partial in ((name, SHAPES[name]) for name in sys.argv[1:] or SHAPES):
         shape = {**BLOCKS[name].defaults(), **partial}
         results.append({"block": name, "parameters": shape, "cells": cells(name, shape)})
     json.dump(results, sys.stdout, indent=2)
