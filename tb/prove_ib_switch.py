@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_switch import at_most_one, prove_room
+from vlane.tb.prove_switch import at_most_one, prove_returns, prove_room
 
 __all__ = ["INSTANCES", "IBSwitchProperties"]
 
@@ -38,6 +38,8 @@ class IBSwitchProperties(Elaboratable):
         m = Module()
         m.submodules.switch = self.switch
         self._allocation(m)
+        for port in self.switch.inputs:
+            prove_returns(m, port)
         for output in self.switch.outputs:
             prove_room(m, output.far)
         return m

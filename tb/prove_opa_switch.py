@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.golden.central import READERS
 from vlane.golden.opa_switch import MPORT
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_switch import at_most_one, prove_room
+from vlane.tb.prove_switch import at_most_one, prove_returns, prove_room
 
 __all__ = ["INSTANCES", "OPASwitchProperties"]
 
@@ -50,6 +50,8 @@ class OPASwitchProperties(Elaboratable):
         self._inputs(m)
         self._outputs(m)
         self._readers(m)
+        for port in self.switch.inputs:
+            prove_returns(m, port)
         for output in self.switch.outputs:
             prove_room(m, output.far)
         return m

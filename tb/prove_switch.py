@@ -1,17 +1,35 @@
-"""What is proven of switches of both kinds: the room that senders count is kept to."""
+"""What is proven of switches of both kinds: the room that senders count is kept to, and told back, block by block."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Module, Mux, Signal, Value, unsigned
 
-__all__ = ["at_most_one", "prove_room"]
+__all__ = ["at_most_one", "prove_returns", "prove_room"]
 
 
 def at_most_one(bits: Value) -> Value:
     """Return whether no two bits are set."""
     return (bits & (bits - 1)) == 0
+
+
+def prove_returns(m: Module, port: Any) -> None:
+    """Assert that each lane of an input was told back as many blocks as it let in, but for those that it holds.
+
+    Counted modulo the next power of two, so that more or less than what is held cannot pass.
+    """
+    storage, returned = port.storage, port.returned
+    for lane in range(storage.vls):
+        owed = Signal(unsigned(storage.maximum.bit_length() + 2), name=f"owed_{lane}")
+        lets_in = Mux(storage.accepted & (storage.reserve_vl == lane), storage.reserve_flits, 0)
+        tells = Mux(returned.vl == lane, returned.blocks, 0)
+        m.d.sync += owed.eq(owed + lets_in - tells)
+        m.d.comb += [
+            Assert(storage.held[lane] <= storage.used[lane]),
+            Assert(storage.used[lane] <= storage.maximum),
+            Assert(owed == storage.used[lane] + tells),
+        ]
 
 
 def prove_room(m: Module, room: Any) -> None:
