@@ -260,6 +260,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
         else:
             field = packets.field[packet]
             if place >= 0:
+                field[TARGET] = place
                 _come_free(net, field, nic_end(net, place), field[LANE], cycle, cycle + 1, 0)
                 count_delivery(net.meters, field, cycle + field[FLITS] - 1)
             free(packets, packet)
@@ -392,7 +393,8 @@ def run_to(
         reason = run_on(net, packets, change.cycle if change else end)
         if reason == POOL_EMPTY:
             packets = grown(packets, 2 * len(packets.field) + net.staged.size)
-        elif reason != DONE or not changes or change is None:
+        elif change is None or changes is None or reason != DONE:
             return reason, packets
         else:
-            changes.popleft().make(net)
+            changes.popleft()
+            change.make(net)

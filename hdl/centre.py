@@ -81,7 +81,8 @@ class Centre(wiring.Component):
                 "read": Out(self.crossing_signature).array(READERS),
             }
         )
-        self.head = data.StructLayout({"output": range(ports), "blocks": packet})
+        self.links = [Door(sizes.vls) for _ in range(_LINKS)]
+        self._head = data.StructLayout({"output": range(ports), "blocks": packet})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -95,7 +96,7 @@ class Centre(wiring.Component):
     def _take_in(self, m: Module) -> list[tuple[Signal, Signal]]:
         """Keep what comes over the links; return, of the cycle before, the lane and the head of each that came."""
         storage = self.storage
-        doors = [Door(self.sizes.vls) for _ in range(_LINKS)]
+        doors = self.links
         lower: Value = doors[0].free
         enters = (self.reserved.any() & lower, self.reserved.any() & ~lower)
         m.d.comb += [
@@ -124,7 +125,7 @@ class Centre(wiring.Component):
                 storage.write_count[link].eq(crossing.count),
                 *(storage.write_data[first + place].eq(crossing.flits[place]) for place in range(self.flits)),
             ]
-            lanes, head = Signal(self.sizes.vls, name=f"lanes_{link}"), Signal(self.head, name=f"head_{link}")
+            lanes, head = Signal(self.sizes.vls, name=f"lanes_{link}"), Signal(self._head, name=f"head_{link}")
             with m.If(busy & crossing.first):
                 m.d.sync += [
                     lanes.eq(Cat(equals(crossing.vl, lane) for lane in range(self.sizes.vls))),
@@ -140,9 +141,9 @@ class Centre(wiring.Component):
         """Let heads take part two cycles after they crossed (O2)."""
         for lane in range(self.sizes.vls):
             m.submodules[f"heads_{lane}"] = heads = SyncFIFO(
-                width=Shape.cast(self.head).width, depth=self.sizes.maximum
+                width=Shape.cast(self._head).width, depth=self.sizes.maximum
             )
-            head = data.View(self.head, heads.r_data)
+            head = data.View(self._head, heads.r_data)
             comes = [lanes[lane] for lanes, _ in arrivals]
             m.d.comb += [
                 heads.w_en.eq(Cat(comes).any()),
@@ -157,7 +158,7 @@ class Centre(wiring.Component):
         """Let a granted packet leave through a read port (O6)."""
         storage, read, vls = self.storage, self.read[reader], self.sizes.vls
         busy, lane = Signal(name=f"reads_{reader}"), Signal(vls, name=f"lane_{reader}")
-        head = Signal(self.head, name=f"read_head_{reader}")
+        head = Signal(self._head, name=f"read_head_{reader}")
         first = reader * self.flits
         shown = [storage.read_data[first + place] for place in range(self.flits)]
         moves, is_last = flits_of_head(m, shown, storage.readable[reader])

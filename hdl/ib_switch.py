@@ -139,21 +139,8 @@ class IBSwitch(Switch):
 
     def _allocate(self, m: Module) -> None:
         """Wire the allocator to the heads and to the room (VA-SA)."""
-        allocator, vls = self.allocator, self.sizes.vls
-        sizes, lanes = [], []
-        for number, port in enumerate(self.inputs):
-            first = number * vls
-            m.d.comb += [
-                allocator.valid[number].eq(port.valid),
-                allocator.drop[number].eq(port.drop),
-                allocator.input_free[number].eq(port.free),
-                port.granted.eq(allocator.granted[number]),
-                port.lane.eq(allocator.lane[number]),
-                *(allocator.output[first + lane].eq(port.outputs[lane]) for lane in range(vls)),
-                *(allocator.following[first + lane].eq(port.followings[lane]) for lane in range(vls)),
-            ]
-            sizes.append(self.of_chosen(m, f"size_{number}", port.lane, port.blocks))
-            lanes.append(self.of_chosen(m, f"lane_{number}", port.lane, port.followings))
+        allocator = self.allocator
+        sizes, lanes = self.connect_heads(m, allocator)
         for number, output in enumerate(self.outputs):
             source = allocator.source[number]
             m.d.comb += [

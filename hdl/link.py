@@ -150,8 +150,8 @@ def field_of(data: Value, name: str) -> Value:
 
 
 def blocks_of(data: Value) -> Value:
-    """Return the 64-byte blocks of the packet whose first flit this is, VCRC included, 7 bits."""
-    return ((field_of(data, "pktlen") + 16) >> 4)[:7]
+    """Return the 64-byte blocks of the packet whose first flit this is, VCRC included, 8 bits."""
+    return ((field_of(data, "pktlen") + 16) >> 4)[:8]
 
 
 def with_vl(data: Value, vl: Value) -> Value:

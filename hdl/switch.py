@@ -155,6 +155,25 @@ class Switch(wiring.Component):
             m.d.comb += port.cause.eq(DropCause.NO_VL)
         return found
 
+    def connect_heads(self, m: Module, allocator: Any) -> tuple[list[Signal], list[Signal]]:
+        """Wire inputs to an allocator; return, by input, the size and the outgoing lane of the packet it chose."""
+        vls = self.sizes.vls
+        sizes, lanes = [], []
+        for number, port in enumerate(self.inputs):
+            first = number * vls
+            m.d.comb += [
+                allocator.valid[number].eq(port.valid),
+                allocator.drop[number].eq(port.drop),
+                allocator.input_free[number].eq(port.free),
+                port.granted.eq(allocator.granted[number]),
+                port.lane.eq(allocator.lane[number]),
+                *(allocator.output[first + lane].eq(port.outputs[lane]) for lane in range(vls)),
+                *(allocator.following[first + lane].eq(port.followings[lane]) for lane in range(vls)),
+            ]
+            sizes.append(self.of_chosen(m, f"size_{number}", port.lane, port.blocks))
+            lanes.append(self.of_chosen(m, f"lane_{number}", port.lane, port.followings))
+        return sizes, lanes
+
     def of_chosen(self, m: Module, name: str, chosen: Value, by_lane: Any) -> Signal:
         """Return what is told of the lane that was chosen, one bit of ``chosen``."""
         found = Signal.like(by_lane[0], name=name)

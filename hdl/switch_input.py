@@ -110,18 +110,18 @@ class SwitchInput(wiring.Component):
             }
         )
         channels = {"channel": 5} if by_channel else {}
-        self.routed = data.StructLayout(
+        self._routed = data.StructLayout(
             {"drop": 1, "output": range(ports), "following": lane, "blocks": packet, "vl": lane, **channels}
         )
-        self.crosses = Signal(self.routed)
+        self._crosses = Signal(self._routed)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.storage = self.storage
         arrived, vl, routed = self._receive(m)
         for lane in range(self.sizes.vls):
-            m.submodules[f"heads_{lane}"] = heads = SyncFIFO(width=self.routed.size, depth=self.sizes.maximum)
-            head = data.View(self.routed, heads.r_data)
+            m.submodules[f"heads_{lane}"] = heads = SyncFIFO(width=self._routed.size, depth=self.sizes.maximum)
+            head = data.View(self._routed, heads.r_data)
             m.d.comb += [
                 heads.w_en.eq(arrived & equals(vl, lane)),
                 heads.w_data.eq(routed.as_value()),
@@ -133,7 +133,7 @@ class SwitchInput(wiring.Component):
                 self.blocks[lane].eq(head.blocks),
             ]
             with m.If(self.granted & self.lane[lane]):
-                m.d.sync += self.crosses.eq(head)
+                m.d.sync += self._crosses.eq(head)
         self._cross(m)
         return m
 
@@ -162,7 +162,7 @@ class SwitchInput(wiring.Component):
         ]
         with m.If(rx.valid & rx.first):
             m.d.sync += [vl.eq(rx.vl), size.eq(blocks), header.eq(rx.data[-HEADER_BITS:])]
-        found, routed = Signal(DropCause), Signal(self.routed)
+        found, routed = Signal(DropCause), Signal(self._routed)
         m.d.comb += [
             self.header.eq(header),
             routed.drop.eq(Value.cast(self.cause).any()),
@@ -182,7 +182,7 @@ class SwitchInput(wiring.Component):
 
     def _cross(self, m: Module) -> None:
         """Let a granted packet leave the buffer, as many flits in a cycle as are there and may (X)."""
-        storage, crossing, packet = self.storage, self.crossing, self.crosses
+        storage, crossing, packet = self.storage, self.crossing, self._crosses
         busy = Signal()
         shown = [storage.read_data[place] for place in range(self.flits)]
         moves, is_last = flits_of_head(m, shown, storage.readable[0])

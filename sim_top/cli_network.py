@@ -39,9 +39,9 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
     parameters = hardware_parameters(world)
     check_world(world)
-    check_faults(world)
     timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
     world = replace(world, study=world.study.model_copy(update={"run": timed}))
+    check_faults(world)
     note(f"compiling a switch of {world.topology.ports} ports (kept for the next run)")
     start = time.perf_counter()
     try:

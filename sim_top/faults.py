@@ -23,7 +23,7 @@ __all__ = ["check_faults", "faults_of", "faults_of_hardware"]
 
 
 def check_faults(world: World) -> None:
-    """Refuse a switch, port or LID that is not there, and two writes of one table in a cycle.
+    """Refuse what is not there or never happens, what looks like a deadlock, and two writes of one table in a cycle.
 
     Raises
     ------
@@ -37,15 +37,21 @@ def check_faults(world: World) -> None:
         *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
     ]
     written: set[tuple[int, int]] = set()
+    stalled: dict[tuple[int, int], int] = {}
     for where, fault in faults:
         if fault.switch >= topology.switches:
             raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", fault.switch)
+        if fault.cycle >= study.run.cycles:
+            raise InputError(f"{where}.cycle", f"below the run's cycles, {study.run.cycles}", fault.cycle)
         is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
         if not is_none and (fault.switch, fault.port - 1) not in cabled:
             raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch}, from 1", fault.port)
         if isinstance(fault, Stall):
-            if fault.cycles >= study.run.stuck_cycles:
-                raise InputError(f"{where}.cycles", f"below run.stuck_cycles, {study.run.stuck_cycles}", fault.cycles)
+            port = fault.switch, fault.port
+            stalled[port] = stalled.get(port, 0) + fault.cycles
+            if stalled[port] >= study.run.stuck_cycles:
+                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all stalls of that port"
+                raise InputError(f"{where}.cycles", must, fault.cycles)
             continue
         if fault.lid > most:
             raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
@@ -68,7 +74,7 @@ def faults_of(world: World) -> deque[Change]:
 def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
     """Return the same for a network with some switches in hardware: their program ports are written too."""
     found = list(faults_of(world))
-    for each in world.study.rewrite:
+    for each in sorted(world.study.rewrite, key=lambda each: each.cycle):  # so that none ends what another begins
         if each.switch in switches:
             row = hardware.writes[switches.index(each.switch)]
 

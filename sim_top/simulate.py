@@ -24,6 +24,7 @@ from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flit
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
+from vlane.sim_top import faults
 from vlane.sim_top.faults import check_faults, faults_of
 from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
 from vlane.sim_top.world import World, check_world, make_network, show_end
@@ -135,11 +136,11 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
     packets = new_packets(1 << 14)
     _warm_compile(net, packets)
     frames: list[pl.DataFrame] = []
-    faults = faults_of(world)
+    changes = faults_of(world)
     start = time.thread_time()
     end = world.study.run.cycles
     while True:
-        reason, packets = run_to(net, packets, end, changes=faults)
+        reason, packets = run_to(net, packets, end, changes=changes)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, net, packets))
         if reason == DONE:
@@ -319,6 +320,7 @@ def _key(world: World) -> str:
     """Return what a kept run must have been made with: the study, files it names, and the model's source."""
     study = world.study
     digest = hashlib.sha256(source_digest().encode())
+    digest.update(Path(faults.__file__).read_bytes())
     digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
     named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
     for name in filter(None, named):

@@ -12,9 +12,12 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import compile_model
 
+from vlane.vlarb import MAX_DATA_VLS
+
 __all__ = ["SWITCHES", "Point", "command_of", "random_point", "run_point", "shrunk"]
 
 SWITCHES = ("ib_switch", "opa_switch")
+_MANY_LANES = 0.08
 _SCHEDULERS = ("rr", "vlarb", "dtable", "drr", "scfq")
 
 
@@ -44,9 +47,12 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
     """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
     is_opa = block == "opa_switch"
     ports, lanes = source.randint(2, 10 if is_opa else 6), source.randint(2, 5)
+    if is_opa and source.random() < _MANY_LANES:
+        ports, lanes = source.randint(2, 3), source.randint(16, 31)
+    schedulers = [name for name in _SCHEDULERS if name != "vlarb" or lanes <= MAX_DATA_VLS]
     largest = source.choice((1, 2, 5, source.randint(1, 12)))
     parameters = {
-        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": source.choice(_SCHEDULERS),
+        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": source.choice(schedulers),
         "entries": source.choice((lanes, 8, 16)), "lids": source.randint(3, 40),
         "data_bits": 64 * source.choice((1, 1, 2)),
     }  # fmt: skip
@@ -74,7 +80,7 @@ def run_point(point: Point) -> str:
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
     smaller = {
-        "ports": (2, 3, 4), "data_vls": (2, 3), "scheduler": ("rr",), "largest": (1, 2), "data_bits": (64,),
+        "ports": (2, 3, 4, 5), "data_vls": (2, 3), "scheduler": ("rr",), "largest": (1, 2), "data_bits": (64,),
         "lids": (3,), "entries": (2, 4),
     }  # fmt: skip
     for name, values in smaller.items():

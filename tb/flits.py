@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from vlane.golden.kernel import inner
 
-__all__ = ["WORDS_PER_BLOCK", "channel_of", "header_of", "on_channel", "on_lane"]
+__all__ = ["WORDS_PER_BLOCK", "header_of", "on_channel", "on_lane"]
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""
@@ -31,9 +31,3 @@ def on_lane(header: int, lane: int) -> Any:
 def on_channel(header: int, channel: int) -> Any:
     """Return a header with its channel in Omni-Path's form, an unsigned number."""
     return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
-
-
-@inner
-def channel_of(header: Any) -> int:
-    """Return the channel of a header in Omni-Path's form."""
-    return int(header >> _VL) | (int(header >> _CHANNEL_TOP) & 1) << 4

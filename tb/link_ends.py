@@ -31,9 +31,6 @@ class Kind(Protocol):
     def leaves(self, header: LocalRouteHeader, lanes: int) -> tuple[LocalRouteHeader, int]:
         """Return the header with which a packet leaves, and its lane."""
 
-    def may_be_on(self, header: LocalRouteHeader, vl: int) -> bool:
-        """Tell whether a header may leave on a lane."""
-
     def map_writes(self, ports: int, lanes: int) -> Sequence[Mapping[str, int]]:
         """Return the writes of the map to lanes that ``leaves`` speaks of."""
 
@@ -132,14 +129,13 @@ class Receiver:
         assert bool(first) == (not self.open), f"port {self.port}: a packet inside a packet"
         if first:
             header = LocalRouteHeader.unpack(data)
-            assert self.kind.may_be_on(header, vl), f"port {self.port}: {header} on VL {vl}"
             flits = (header.pktlen + 1) // 16
             assert self.room.fits(vl, flits), f"port {self.port}: no room for a packet of VL {vl}"
             self.room.used[vl] += flits
         self.open.append(data)
         self.held[vl] += 1
         if last:
-            self.got.append(tuple(self.open))
+            self.got.append((vl, *self.open))
             self.open = []
 
 
@@ -173,7 +169,7 @@ async def delivers(dut: Any, kind: Kind) -> None:
             if table[packet.header.dlid] == port:
                 out, lane = kind.leaves(packet.header, lanes)
                 flow = (packet.sender, packet.lane, lane)
-                wanted.setdefault(flow, deque()).append((out.pack(), *packet.flits[1:]))
+                wanted.setdefault(flow, deque()).append((lane, out.pack(), *packet.flits[1:]))
         for flits in receiver.got:
             found = next((flow for flow, waiting in wanted.items() if waiting and waiting[0] == flits), None)
             assert found is not None, f"port {port}: {[f'{flit:x}' for flit in flits]} was not next of any flow"

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_switch import at_most_one, prove_returns, prove_room
+from vlane.tb.prove_switch import at_most_one, prove_input, prove_returns, prove_room
 
 __all__ = ["INSTANCES", "IBSwitchProperties"]
 
@@ -48,15 +48,6 @@ class IBSwitchProperties(Elaboratable):
         """Assert that nobody busy crosses, nor to a busy output; inputs and outputs serve one at a time."""
         allocator, ports = self.switch.allocator, self.switch.ports
         for port in range(ports):
-            lane, source = allocator.lane[port], allocator.source[port]
-            serves = Cat(allocator.source[output][port] for output in range(ports))
-            m.d.comb += [
-                Assert(~allocator.granted[port] | allocator.input_free[port]),
-                Assert(~allocator.granted[port] | (lane & allocator.valid[port]).any()),
-                Assert(at_most_one(lane)),
-                Assert(~source.any() | allocator.output_free[port]),
-                Assert(at_most_one(source)),
-                Assert(at_most_one(serves)),
-                Assert(~serves.any() | allocator.granted[port]),
-                Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
-            ]
+            source = allocator.source[port]
+            prove_input(m, allocator, port, Cat(allocator.source[output][port] for output in range(ports)))
+            m.d.comb += [Assert(~source.any() | allocator.output_free[port]), Assert(at_most_one(source))]

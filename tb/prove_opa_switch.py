@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.golden.central import READERS
 from vlane.golden.opa_switch import MPORT
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_switch import at_most_one, prove_returns, prove_room
+from vlane.tb.prove_switch import at_most_one, prove_input, prove_returns, prove_room
 
 __all__ = ["INSTANCES", "OPASwitchProperties"]
 
@@ -57,27 +57,21 @@ class OPASwitchProperties(Elaboratable):
         return m
 
     def _inputs(self, m: Module) -> None:
-        """Assert that an input that is granted is free, has what it was granted for, and crosses to one place."""
+        """Assert of every input what holds of a switch of either kind: it is served by an output or the centre."""
         allocator, ports = self.switch.allocator, self.switch.ports
         for mport in range(allocator.mports):
             for port in _ports_of(mport, ports):
-                lane, granted = allocator.lane[port], allocator.granted[port]
                 serves = Cat(
                     *(allocator.source[output][port % MPORT] for output in _ports_of(mport, ports)),
                     allocator.central_source[mport][port % MPORT],
                 )
-                m.d.comb += [
-                    Assert(~granted | allocator.input_free[port]),
-                    Assert(~granted | (lane & allocator.valid[port]).any()),
-                    Assert(at_most_one(lane)),
-                    Assert(at_most_one(serves)),
-                    Assert(~serves.any() | granted),
-                    Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
-                ]
+                prove_input(m, allocator, port, serves)
 
     def _outputs(self, m: Module) -> None:
-        """Assert that outputs and central links take one packet, through a door or link that is free."""
+        """Assert that outputs and central links take one packet, by a free way, to a lane that nobody writes to."""
         allocator, ports = self.switch.allocator, self.switch.ports
+        ways = [output.ways for output in self.switch.outputs] + [centre.links for centre in self.switch.centres]
+        m.d.comb += [Assert(~(one.writes & other.writes).any()) for one, other in ways]
         for output in range(ports):
             source = allocator.source[output]
             m.d.comb += [

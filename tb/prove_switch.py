@@ -6,12 +6,31 @@ from typing import Any
 
 from amaranth.hdl import Assert, Module, Mux, Signal, Value, unsigned
 
-__all__ = ["at_most_one", "prove_returns", "prove_room"]
+__all__ = ["at_most_one", "prove_input", "prove_returns", "prove_room"]
 
 
 def at_most_one(bits: Value) -> Value:
     """Return whether no two bits are set."""
     return (bits & (bits - 1)) == 0
+
+
+def prove_input(m: Module, allocator: Any, port: int, serves: Value) -> None:
+    """Assert that an input that is granted is free, has what it was granted for, and crosses to one place or nowhere.
+
+    Parameters
+    ----------
+    serves : Value
+        A bit for each place that takes its packet.
+    """
+    lane, granted = allocator.lane[port], allocator.granted[port]
+    m.d.comb += [
+        Assert(~granted | allocator.input_free[port]),
+        Assert(~granted | (lane & allocator.valid[port]).any()),
+        Assert(at_most_one(lane)),
+        Assert(at_most_one(serves)),
+        Assert(~serves.any() | granted),
+        Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
+    ]
 
 
 def prove_returns(m: Module, port: Any) -> None:

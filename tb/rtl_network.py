@@ -14,18 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.far_room import take, taken
+from vlane.golden.inputs import DROPPED as DROPS
 from vlane.golden.inputs import ROUTED
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import FREE_FROM
 from vlane.golden.network import MOVED, NOW, NOWHERE, Network, run_cycle, why_not
 from vlane.golden.packets import (
+    ARRIVED,
     BLOCKS,
+    CHANNEL,
     DLID,
     EVENT,
     FLITS,
     HOPS,
     LANE,
     NOBODY,
+    OUTPUT,
     SL,
     SOURCE,
     TO_INPUT,
@@ -35,10 +39,11 @@ from vlane.golden.packets import (
     schedule,
 )  # fmt: skip
 from vlane.golden.returns import begin, settle
+from vlane.golden.switches import route
 from vlane.tb.calls import call_step
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import get, put
-from vlane.tb.switch_kinds import keep_stamp, stamp_of, stamped
+from vlane.tb.switch_kinds import stamp_of, stamped
 
 __all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "new_hardware", "run_mixed"]
 
@@ -53,6 +58,9 @@ _RX_FIELDS, _TX_FIELDS, _COUNTS = 6, 3, 2
 _FIELD_BITS, _SL_TOP = 0xFFFF, 50
 _PER_FLIT, _HEADS = 4 + WORDS, 4
 _LOW_BITS = (1 << 32) - 1
+FOLLOWING = ARRIVED
+"""Field of a packet inside: its outgoing lane, as golden's tables say."""
+
 _INSIDE = 100
 """In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
 
@@ -86,7 +94,8 @@ class Hardware(NamedTuple):
     before : array of int64, (lanes,)
         Within a cycle.
     counts : array of int64, (2,)
-        Flits and returns that were not what went in, or when they should not; packets dropped.
+        Flits and returns that were not what went in, or where, on what lane or channel or when they should not; packets
+        dropped.
     """
 
     step: int
@@ -154,8 +163,9 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
             return
         hardware.counts[BAD_FLITS] += is_within
         field = packets.field[packet]
+        hardware.counts[BAD_FLITS] += field[OUTPUT] != port or field[FOLLOWING] != lane
         tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
-        stamp = keep_stamp(net.switches, field, top, lane)
+        stamp = stamp_of(net.switches, field, lane)
         hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
         field[LANE] = lane
         take(net.links.far, end, lane, field[BLOCKS])
@@ -175,6 +185,16 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 
 @inner
+def _look_up(net: Network, field: NDArray[np.int32], end: int) -> bool:
+    """Note where golden's tables send a packet, on which lane and channel; tell whether it drops."""
+    output, following, channel = route(
+        net.switches, end, int(field[DLID]), int(field[SL]), int(field[LANE]), int(field[CHANNEL])
+    )
+    field[OUTPUT], field[FOLLOWING], field[CHANNEL] = output, following, channel
+    return output == DROPS
+
+
+@inner
 def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Take what a port of a switch shows: a flit for the link, blocks that left its input, why a packet drops."""
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
@@ -189,14 +209,17 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
             begin(net.links.returns, net.links.far, told, cycle, since, lane, blocks, blocks, blocks - 1)
         else:
             hardware.counts[BAD_FLITS] += 1
-    if get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0:
-        packet = hardware.heads[place, (cycle - ROUTED) % _HEADS]
-        if packet != NOBODY and packets.field[packet, EVENT] == _INSIDE + number:
+    drops = get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0
+    packet = hardware.heads[place, (cycle - ROUTED) % _HEADS]
+    if packet != NOBODY:
+        should_drop = _look_up(net, packets.field[packet], end)
+        hardware.counts[BAD_FLITS] += drops != should_drop
+        if drops:
             hardware.counts[DROPPED] += 1
             packets.field[packet, EVENT] = TO_SINK
             free(packets, packet)
-        else:
-            hardware.counts[BAD_FLITS] += 1
+    else:
+        hardware.counts[BAD_FLITS] += drops
 
 
 @inner

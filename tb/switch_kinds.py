@@ -12,7 +12,7 @@ from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import CHANNEL
 from vlane.golden.random_bits import below
 from vlane.tb import rows_ib_switch, rows_opa_switch
-from vlane.tb.flits import channel_of, on_channel, on_lane
+from vlane.tb.flits import on_channel, on_lane
 from vlane.tb.world_switch import Surroundings
 
 from vlane.sc import SC_COUNT
@@ -23,7 +23,6 @@ __all__ = [
     "count_kinds",
     "describe",
     "draw_map",
-    "keep_stamp",
     "lane_numbers",
     "show_map",
     "stamp_of",
@@ -90,22 +89,6 @@ def _stamped_opa(switches: Any, header: int, stamp: int) -> Any:  # noqa: ARG001
 @by_type({IBSwitches: _stamped_ib, OPASwitches: _stamped_opa})
 def stamped(switches: Any, header: int, stamp: int) -> Any:
     """Return a header with its stamp, an unsigned number."""
-
-
-@inner
-def _keep_stamp_ib(switches: Any, field: NDArray[np.int32], header: Any, lane: int) -> int:  # noqa: ARG001 - chosen by its type
-    return lane
-
-
-@inner
-def _keep_stamp_opa(switches: Any, field: NDArray[np.int32], header: Any, lane: int) -> int:  # noqa: ARG001 - chosen by its type
-    field[CHANNEL] = channel_of(header)
-    return int(field[CHANNEL])
-
-
-@by_type({IBSwitches: _keep_stamp_ib, OPASwitches: _keep_stamp_opa})
-def keep_stamp(switches: Any, field: NDArray[np.int32], header: Any, lane: int) -> int:
-    """Let golden's packet have what hardware stamped on its header; return the stamp that must be there."""
 
 
 @inner

@@ -27,10 +27,6 @@ class InfiniBand:
         """Return the header with its new VL."""
         return header._replace(vl=header.sl % lanes), header.sl % lanes
 
-    def may_be_on(self, header: LocalRouteHeader, vl: int) -> bool:
-        """Tell whether header and link agree."""
-        return header.vl == vl
-
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
         """Return one row for every output."""
         row = sum((sl % lanes) << 4 * sl for sl in range(16))

@@ -38,10 +38,6 @@ class OmniPath:
         vl, reserved = channel_bits(channel, (header.reserved & 1) << 4)
         return header._replace(vl=vl, reserved=reserved), channel % lanes
 
-    def may_be_on(self, header: LocalRouteHeader, vl: int) -> bool:
-        """Tell whether the lane is one of the channels that leave."""
-        return _SHIFT <= _channel(header) < _SHIFT + _SENT and vl >= 0
-
     def map_writes(self, ports: int, lanes: int) -> list[dict[str, int]]:
         """Return the entries of SC2SC and SC2VL_t that are not as after power-on."""
         writes = [

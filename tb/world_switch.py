@@ -84,7 +84,7 @@ class Surroundings(NamedTuple):
         Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
         The row of SL2VL in each.
-    grants : array of int64, (ports + 2 * MPorts, 3)
+    grants : array of int64, (2 * ports + 2, 3)
         Within a cycle.
     regs : array of int64, (3,)
         The cycle; packets sent; packets started.

@@ -43,6 +43,43 @@ share = 0.4
 bytes = 64
 burst = 3
 """
+FAULTS = """
+[[stall]]
+cycle = 900
+cycles = 200
+switch = 1
+port = 2
+
+[[stall]]
+cycle = 2000
+cycles = 77
+switch = 0
+port = 1
+
+[[rewrite]]
+cycle = 2500
+switch = 1
+lid = 4
+port = 255
+
+[[rewrite]]
+cycle = 3500
+switch = 1
+lid = 4
+port = 2
+
+[[rewrite]]
+cycle = 3499
+switch = 1
+lid = 2
+port = 255
+
+[[rewrite]]
+cycle = 3501
+switch = 1
+lid = 2
+port = 1
+"""
 CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
@@ -76,10 +113,10 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
 @pytest.mark.slow
 @pytest.mark.parametrize("rtl", ["1", "all"])
 def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, study: Path) -> None:
-    """Two MPorts, one of them in part; channels that change at every switch; five-bit levels."""
+    """Two MPorts, one of them in part; channels and five-bit levels; links stall and tables are rewritten."""
     channels, lanes = [0] * 20 + [17] * 12, [0] * 15 + [15] + [1] * 16
     settings = f'[switch]\nkind = "opa"\n[link]\nsc_of_sl = {channels}\nvl_of_sc = {lanes}\n'
-    study.write_text(STUDY.replace("[link]\n", settings).replace("sl = 1\n", "sl = 21\n"))
+    study.write_text(STUDY.replace("[link]\n", settings).replace("sl = 1\n", "sl = 21\n") + FAULTS)
     (study.parent / "cables.txt").write_text(CABLES + "S2 H6\nS2 H7\nS2 H8\n")
 
     called = call("cosim", "network", study, "--rtl", rtl, "--json")
@@ -89,33 +126,7 @@ def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, s
     assert (done["mismatches"], done["bad_flits"], done["parameters"]["ports"]) == (0, 0, 6)
     assert done["golden_digest"] == done["mixed_digest"]
     assert done["deliveries"] > 4000
-
-
-FAULTS = """
-[[stall]]
-cycle = 900
-cycles = 200
-switch = 1
-port = 2
-
-[[stall]]
-cycle = 2000
-cycles = 77
-switch = 0
-port = 1
-
-[[rewrite]]
-cycle = 2500
-switch = 1
-lid = 4
-port = 255
-
-[[rewrite]]
-cycle = 3500
-switch = 1
-lid = 4
-port = 2
-"""
+    assert done["dropped"] == done["golden_dropped"] > 10
 
 
 @pytest.mark.slow

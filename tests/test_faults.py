@@ -82,6 +82,17 @@ def test_a_rewritten_entry_holds_for_heads_that_arrive_in_its_cycle_or_later(stu
 
 
 @pytest.mark.slow
+def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> None:
+    """The trace says by whom."""
+    study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 3\n")
+    world = make_world(read_study(study), study.parent)
+
+    _, tables = simulate(world, load=1.0, seed=1, trace=True)
+
+    assert tables["trace"]["target"].to_list() == [2]
+
+
+@pytest.mark.slow
 def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
     """So the next run begins with them."""
     study.write_text(STUDY + "\n[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 2\nport = 255\n")
@@ -101,6 +112,8 @@ def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
         ("[[stall]]\ncycle = 1\ncycles = 0\nswitch = 0\nport = 1", ["stall.0.cycles", "0"]),
         ("[[stall]]\ncycle = 1\ncycles = 100000\nswitch = 0\nport = 1", ["stall.0.cycles", "stuck_cycles", "100000"]),
         ("[[stall]]\ncycle = 1\nswitch = 0\nport = 1", ["stall.0.cycles", "given", "missing"]),
+        ("[[stall]]\ncycle = 400\ncycles = 5\nswitch = 0\nport = 1", ["stall.0.cycle", "below", "400"]),
+        (2 * "[[stall]]\ncycle = 1\ncycles = 60000\nswitch = 0\nport = 1\n", ["stall.1.cycles", "all stalls", "60000"]),
         ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 4\nport = 1", ["rewrite.0.lid", "1 to 3", "4"]),
         ("[[rewrite]]\ncycle = 1\nswitch = 0\nlid = 1\nport = 9", ["rewrite.0.port", "cabled port", "9"]),
         (

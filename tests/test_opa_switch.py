@@ -18,7 +18,7 @@ SHAPES: list[dict[str, Any]] = [
     {"ports": 8, "data_vls": 4, "scheduler": "vlarb"},
     {
         "ports": 5,
-        "data_vls": 16,
+        "data_vls": 18,
         "blocks": 90,
         "minimum": 5,
         "maximum": 10,
