@@ -1,4 +1,7 @@
-"""Cells of every block after synthesis for ECP5, before placement, as JSON: the exact forms, at default sizes."""
+"""Cells of blocks after synthesis for ECP5, before placement, as JSON: the exact forms, at default sizes.
+
+Blocks that are named, or all that are listed.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     "vlbuffer": {},
     "lft": {"lookups": 1},
     "ib_switch": {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},
-    "opa_switch": {
-        "ports": 5,
-        "data_vls": 2,
-        "blocks": 32,
-        "maximum": 20,
-        "central_blocks": 32,
-        "central_maximum": 20,
-    },
 }
 
 
