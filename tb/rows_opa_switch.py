@@ -18,7 +18,7 @@ from vlane.tb.world_switch import W_FIVE, W_FOUR, W_ONE, W_THREE, W_TWO, Surroun
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC15, SC_COUNT, SCTable
 
-__all__ = ["NUMBERS", "PASSES", "RULES", "apply_map", "count_kinds", "draw_map", "show_map"]
+__all__ = ["NUMBERS", "OWN_RULES", "PASSES", "RULES", "apply_map", "count_kinds", "draw_map", "show_map"]
 
 NUMBERS = 32
 """Lanes that a link can name."""
@@ -26,12 +26,14 @@ NUMBERS = 32
 PASSES = 0x0FF7_0000_F800_FFFF
 """Bits of a header that pass through: link version, service level, next header, reserved ones, SLID."""
 
-_OWN = (
+OWN_RULES = (
     Rule("to_centre", "O4", "a packet was granted a central link"),
     Rule("from_centre", "O2", "a packet was granted out of a central buffer"),
     Rule("large_to_centre", "O6", "a packet of several flits was granted a central link"),
 )
-RULES = (*SHARED_RULES, *_OWN)
+"""Of the centre."""
+
+RULES = (*SHARED_RULES, *OWN_RULES)
 (TO_CENTRE, FROM_CENTRE, LARGE) = range(len(SHARED_RULES), len(RULES))
 _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
 

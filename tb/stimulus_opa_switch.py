@@ -13,7 +13,7 @@ from vlane.golden.room import new_rooms
 from vlane.golden.switches import Switches
 from vlane.tb.phases_switch import switch_phases
 from vlane.tb.program_switch import TableWrite, sc_writes
-from vlane.tb.rows_opa_switch import RULES
+from vlane.tb.rows_opa_switch import OWN_RULES, RULES
 from vlane.tb.stimulus import Layout, cut
 from vlane.tb.stimulus_switch import SwitchTraffic
 
@@ -37,6 +37,8 @@ class OPASwitchTraffic(SwitchTraffic):
         self._sc2sc = np.broadcast_to(np.arange(SC_COUNT, dtype=np.uint8), (1, ports, ports, SC_COUNT)).copy()
         self._sc2vl = np.zeros((1, ports, SC_COUNT), np.uint8)
         super().__init__(parameters, **traffic)
+        if mports_of(ports) == 1:
+            self.applicable -= {rule.name for rule in OWN_RULES}
 
     @property
     def packets_inside(self) -> int:

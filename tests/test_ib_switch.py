@@ -77,7 +77,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
         seen = {int(cycle): int(model.outputs["tx__1__data"].get(out)[cycle])
                 for cycle in np.flatnonzero(model.outputs["tx__1__valid"].get(out))}  # fmt: skip
 
-    assert seen == {10: header, 19: 77}
+    assert seen == {10: header, 18: 77}
 
 
 @pytest.mark.slow
