@@ -222,13 +222,11 @@ def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffe
             "fifo": new_fifo_switches,
             "per_vl": new_per_vl_switches,
         }
-        return makers[kind](
-            lanes=len(central.largest), lft=routes.lft.copy(), tables=VLTables(routes.vl, routes.by_lane)
-        )
+        return makers[kind](lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane))
     if topology.ports > OPA_PORTS:
         raise InputError("ports", f"up to {OPA_PORTS} of an Omni-Path switch", topology.ports)
     rooms = central.rooms(topology.switches * mports_of(topology.ports))
-    return new_opa_switches(central=rooms, lft=routes.lft.copy(), sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
+    return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
 
 def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:

@@ -101,12 +101,12 @@ def port_bits_for(ports: int) -> int:
 
 
 def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -> Inputs:
-    """Return empty inputs of as many switches as the forwarding table has, of so many ports."""
+    """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
     total = switches << bits
     return Inputs(
         bits, new_queues(total, lanes), np.zeros(total, np.int64), np.full(total, lanes - 1, np.int64),
-        np.zeros(switches, np.int64), np.zeros(places, np.int64), lft, np.zeros((switches, 2), np.int64),
+        np.zeros(switches, np.int64), np.zeros(places, np.int64), lft.copy(), np.zeros((switches, 2), np.int64),
     )  # fmt: skip
 
 

@@ -388,13 +388,13 @@ def run_to(
     changes : deque of Change
         In order; those that were made are taken out.
     """
+    pending = deque() if changes is None else changes
     while True:
-        change = changes[0] if changes and changes[0].cycle < end else None
-        reason = run_on(net, packets, change.cycle if change else end)
+        stop = min(end, pending[0].cycle) if pending else end
+        reason = run_on(net, packets, stop)
         if reason == POOL_EMPTY:
             packets = grown(packets, 2 * len(packets.field) + net.staged.size)
-        elif change is None or changes is None or reason != DONE:
+        elif reason != DONE or stop == end:
             return reason, packets
         else:
-            changes.popleft()
-            change.make(net)
+            pending.popleft().make(net)

@@ -6,12 +6,11 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
-from vlane.golden.inputs import ROUTED
-from vlane.golden.links import FREE_FROM
+from vlane.golden.faults import link_stalls, table_is_written
 from vlane.golden.network import Change, Network
 from vlane.sim_top.world import World
 from vlane.tb.model import Words
-from vlane.tb.program_switch import lft_write, put_writes
+from vlane.tb.program_switch import TableWrite, lft_write, put_writes
 from vlane.tb.rtl_network import Hardware
 from vlane.tb.stimulus import Layout
 
@@ -63,12 +62,14 @@ def check_faults(world: World) -> None:
 def faults_of(world: World) -> deque[Change]:
     """Return a study's faults, in the order in which they are made."""
     study = world.study
-    return _in_order(
-        [
-            *(Change(stall.cycle, partial(_stall, stall)) for stall in study.stall),
-            *(Change(each.cycle + ROUTED, partial(_rewrite, each)) for each in study.rewrite),
-        ]
-    )
+    stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
+    writes = [
+        table_is_written(
+            each.switch, each.lid, UNASSIGNED if each.port == UNASSIGNED else each.port - 1, cycle=each.cycle
+        )
+        for each in study.rewrite
+    ]
+    return _in_order([*stalls, *writes])
 
 
 def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
@@ -76,27 +77,19 @@ def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int]
     found = list(faults_of(world))
     for each in sorted(world.study.rewrite, key=lambda each: each.cycle):  # so that none ends what another begins
         if each.switch in switches:
-            row = hardware.writes[switches.index(each.switch)]
-
-            def write(_: Network, row: Words = row, each: Rewrite = each) -> None:
-                put_writes(inputs, [lft_write(each.lid, each.port)], row[None])
-
-            def rest(_: Network, row: Words = row) -> None:
-                row[:] = 0
-
-            found += [Change(each.cycle, write), Change(each.cycle + 1, rest)]
+            number = switches.index(each.switch)
+            row = hardware.writes[number : number + 1]
+            written = lft_write(each.lid, each.port)
+            found += [
+                Change(each.cycle, partial(_show, inputs, written, row)),
+                Change(each.cycle + 1, partial(_show, inputs, {}, row)),
+            ]
     return _in_order(found)
+
+
+def _show(inputs: Layout, write: TableWrite, row: Words, _: Network) -> None:
+    put_writes(inputs, [write], row)
 
 
 def _in_order(changes: list[Change]) -> deque[Change]:
     return deque(sorted(changes, key=lambda change: change.cycle))
-
-
-def _stall(stall: Stall, net: Network) -> None:
-    regs = net.links.regs[(stall.switch << net.switches.inputs.port_bits) + stall.port - 1]
-    regs[FREE_FROM] = max(regs[FREE_FROM], stall.cycle + stall.cycles)
-
-
-def _rewrite(rewrite: Rewrite, net: Network) -> None:
-    port = UNASSIGNED if rewrite.port == UNASSIGNED else rewrite.port - 1
-    net.switches.inputs.lft[rewrite.switch, rewrite.lid] = port

@@ -24,7 +24,6 @@ from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flit
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
-from vlane.sim_top import faults
 from vlane.sim_top.faults import check_faults, faults_of
 from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
 from vlane.sim_top.world import World, check_world, make_network, show_end
@@ -320,7 +319,6 @@ def _key(world: World) -> str:
     """Return what a kept run must have been made with: the study, files it names, and the model's source."""
     study = world.study
     digest = hashlib.sha256(source_digest().encode())
-    digest.update(Path(faults.__file__).read_bytes())
     digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
     named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
     for name in filter(None, named):

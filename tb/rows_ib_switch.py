@@ -8,29 +8,57 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 from vlane.golden.random_bits import below
+from vlane.tb.flits import on_lane
 from vlane.tb.packing import put
 from vlane.tb.world_switch import W_ONE, W_THREE, W_TWO, Surroundings
 
 from vlane.sl2vl import SL_COUNT
 
-__all__ = ["NUMBERS", "PASSES", "apply_map", "draw_map", "show_map"]
+__all__ = ["apply_map", "count_kinds", "describe", "draw_map", "lane_numbers", "show_map", "stamp_of", "stamped"]
 
-NUMBERS = 16
-"""Lanes that a link can name."""
-
-PASSES = 0x0F0F_0000_F800_FFFF
+_NUMBERS = 16
+_PASSES = 0x0F0F_0000_F800_FFFF
 """Bits of a header that pass through: link version, reserved ones, next header, SLID."""
 
 
 @inner
-def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> None:  # noqa: ARG001 - chosen by its type
+def lane_numbers(switches: Any) -> int:
+    """Return how many lanes a link can name."""
+    return _NUMBERS
+
+
+@inner
+def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
+    """Draw a packet: any SL; its stamp is its VL."""
+    return _PASSES, below(bits, SL_COUNT), 0, lane
+
+
+@inner
+def stamp_of(switches: Any, field: NDArray[np.int32], lane: int) -> int:
+    """Return the VL."""
+    return lane
+
+
+@inner
+def stamped(switches: Any, header: int, stamp: int) -> Any:
+    """Return a header with its VL."""
+    return on_lane(header, stamp)
+
+
+@inner
+def count_kinds(switches: Any, around: Surroundings, count: int, rules: NDArray[np.int64]) -> None:
+    """No rules of its own."""
+
+
+@inner
+def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a row of SL2VL, now and then for a port or with a lane that is not there."""
     ports, write = len(around.tx), around.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
     write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, NUMBERS if below(bits, 16) == 0 else around.up.used.shape[1])
+        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else around.up.used.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
     around.rows[slot] = row
 
@@ -48,7 +76,7 @@ def apply_map(switches: Any, around: Surroundings, slot: int) -> None:
 
 @inner
 def show_map(
-    switches: Any, around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],  # noqa: ARG001 - chosen by its type
+    switches: Any, around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
     first: int,
 ) -> None:  # fmt: skip
     """Write it to the program port."""

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 from vlane.golden.opa_switch import MPORT
-from vlane.golden.packets import BLOCKS, NOBODY, OUTPUT
+from vlane.golden.packets import BLOCKS, CHANNEL, NOBODY, OUTPUT
 from vlane.golden.random_bits import below
 from vlane.golden.rule import Rule
+from vlane.tb.flits import on_channel
 from vlane.tb.packing import put
 from vlane.tb.world_switch import RULES as SHARED_RULES
 from vlane.tb.world_switch import W_FIVE, W_FOUR, W_ONE, W_THREE, W_TWO, Surroundings
@@ -18,12 +19,21 @@ from vlane.tb.world_switch import W_FIVE, W_FOUR, W_ONE, W_THREE, W_TWO, Surroun
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC15, SC_COUNT, SCTable
 
-__all__ = ["NUMBERS", "OWN_RULES", "PASSES", "RULES", "apply_map", "count_kinds", "draw_map", "show_map"]
+__all__ = [
+    "OWN_RULES",
+    "RULES",
+    "apply_map",
+    "count_kinds",
+    "describe",
+    "draw_map",
+    "lane_numbers",
+    "show_map",
+    "stamp_of",
+    "stamped",
+]
 
-NUMBERS = 32
-"""Lanes that a link can name."""
-
-PASSES = 0x0FF7_0000_F800_FFFF
+_NUMBERS = 32
+_PASSES = 0x0FF7_0000_F800_FFFF
 """Bits of a header that pass through: link version, service level, next header, reserved ones, SLID."""
 
 OWN_RULES = (
@@ -39,7 +49,32 @@ _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
 
 
 @inner
-def count_kinds(switches: Any, around: Surroundings, count: int, rules: NDArray[np.int64]) -> None:  # noqa: ARG001 - chosen by its type
+def lane_numbers(switches: Any) -> int:
+    """Return how many lanes a link can name."""
+    return _NUMBERS
+
+
+@inner
+def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
+    """Draw a packet: any channel, which is its stamp; its SL passes through."""
+    channel = below(bits, SC_COUNT)
+    return _PASSES, 0, channel, channel
+
+
+@inner
+def stamp_of(switches: Any, field: NDArray[np.int32], lane: int) -> int:
+    """Return the channel."""
+    return int(field[CHANNEL])
+
+
+@inner
+def stamped(switches: Any, header: int, stamp: int) -> Any:
+    """Return a header with its channel."""
+    return on_channel(header, stamp)
+
+
+@inner
+def count_kinds(switches: Any, around: Surroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants into the centre and out of it."""
     for index in range(count):
         port, field = around.grants[index, 0], around.packets.field[around.grants[index, 1]]
@@ -51,7 +86,7 @@ def count_kinds(switches: Any, around: Surroundings, count: int, rules: NDArray[
 
 
 @inner
-def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> None:  # noqa: ARG001 - chosen by its type
+def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw an entry of one of the maps, now and then of one that is not there or for a port that is not."""
     ports, write = len(around.tx), around.written[slot]
     beyond = 64 if below(bits, 16) == 0 else ports
@@ -77,7 +112,7 @@ def apply_map(switches: Any, around: Surroundings, slot: int) -> None:
 
 @inner
 def show_map(
-    switches: Any, around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],  # noqa: ARG001 - chosen by its type
+    switches: Any, around: Surroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
     first: int,
 ) -> None:  # fmt: skip
     """Write it to the program port."""

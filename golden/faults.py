@@ -1,0 +1,30 @@
+"""What is done to a network from outside while it runs: links stall, forwarding tables are written."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from vlane.golden.inputs import ROUTED
+from vlane.golden.links import FREE_FROM
+from vlane.golden.network import Change, Network
+
+__all__ = ["link_stalls", "table_is_written"]
+
+
+def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
+    """Return the change after which nothing starts on a port's link for so many cycles (S7); ports from 0."""
+    return Change(cycle, partial(_stall, switch, port, cycle + cycles))
+
+
+def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
+    """Return the change after which heads that arrive in a cycle or later find a LID's output, from 0; 255 for none."""
+    return Change(cycle + ROUTED, partial(_write, switch, lid, output))
+
+
+def _stall(switch: int, port: int, until: int, net: Network) -> None:
+    regs = net.links.regs[(switch << net.switches.inputs.port_bits) + port]
+    regs[FREE_FROM] = max(regs[FREE_FROM], until)
+
+
+def _write(switch: int, lid: int, output: int, net: Network) -> None:
+    net.switches.inputs.lft[switch, lid] = output
