@@ -1,4 +1,4 @@
-"""The VL arbiter of InfiniBand in its exact form: one decision a cycle, every rule visible."""
+"""The VL arbiter of InfiniBand: its exact form, one decision a cycle, every rule visible; or the line-rate form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from vlane.hdl.list_search import ListSearch
 from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.select import bit_of, equals, one_of
 from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
+from vlane.hdl.vlarb_line_rate import LineRateVLArb
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, MAX_DATA_VLS, MAX_ENTRIES, VL15
 
 __all__ = ["VLArb"]
 
+_FORMS = ("exact", "line_rate")
 _COUNTER_SHAPE = signed(15)
 _REMAINING_SHAPE = signed(9)
 
@@ -33,6 +35,8 @@ class VLArb(wiring.Component):
         Entries of each list, 1 to 64.
     vl15 : bool
         Whether there is one more requester, the last, for VL15.
+    form : str
+        ``exact``, or ``line_rate``: lists in memory, walked ahead of need (``docs/vlarb_line_rate.md``).
 
     Members
     -------
@@ -60,6 +64,8 @@ class VLArb(wiring.Component):
         Data lanes that no entry with a weight names: they are never served.
     bad_entries : Out(range(2 * entries + 1))
         Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+    behind : In(data_vls)
+        The line-rate form only: behind the head is another packet that fits after it. Only a hint.
 
     Raises
     ------
@@ -71,9 +77,9 @@ class VLArb(wiring.Component):
 
     latency = 0
 
-    def __init__(self, *, data_vls: int = 8, entries: int = 8, vl15: bool = True) -> None:
-        self.check_parameters(data_vls=data_vls, entries=entries, vl15=vl15)
-        self.data_vls, self.entries, self.vl15 = data_vls, entries, vl15
+    def __init__(self, *, data_vls: int = 8, entries: int = 8, vl15: bool = True, form: str = "exact") -> None:
+        self.check_parameters(data_vls=data_vls, entries=entries, vl15=vl15, form=form)
+        self.data_vls, self.entries, self.vl15, self.form = data_vls, entries, vl15, form
         self.requesters = data_vls + vl15
         super().__init__(
             {
@@ -83,8 +89,12 @@ class VLArb(wiring.Component):
                 "swap_pending": Out(1),
                 "unreachable": Out(data_vls),
                 "bad_entries": Out(range(2 * entries + 1)),
+                **({"behind": In(data_vls)} if form == "line_rate" else {}),
             }
         )
+        if form == "line_rate":
+            self.core = LineRateVLArb(data_vls=data_vls, entries=entries, vl15=vl15)
+            return
         self.banks = VLArbBanks(data_vls=data_vls, entries=entries)
         self.searches = {ListCode.HIGH: ListSearch(entries), ListCode.LOW: ListSearch(entries)}
         self.pointers = {
@@ -96,14 +106,20 @@ class VLArb(wiring.Component):
         self.counter = Signal(_COUNTER_SHAPE, init=1)
 
     @staticmethod
-    def check_parameters(*, data_vls: int, entries: int, vl15: bool) -> None:
+    def check_parameters(*, data_vls: int, entries: int, vl15: bool, form: str = "exact") -> None:
         """Raise what the constructor would raise, without making anything."""
         check_range("data_vls", data_vls, 1, MAX_DATA_VLS)
         check_range("entries", entries, 1, MAX_ENTRIES)
         check_flag("vl15", vl15)
+        if form not in _FORMS:
+            raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        if self.form == "line_rate":
+            m.submodules.core = self.core
+            connect(m, flipped(self), self.core)
+            return m
         m.submodules.banks = self.banks
         connect(m, flipped(self.program), self.banks.program)
         able = Signal(self.requesters)

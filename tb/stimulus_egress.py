@@ -93,7 +93,7 @@ class EgressStimulus(Stimulus):
         self._around = new_surroundings(data_vls=data_vls, vl15=vl15, seed=seed)
         self._writes = writes
         programmed = ["program__enable", *(f"program__{name}" for name in fields), "swap"]
-        used = [*COMMON_INPUTS, *programmed]
+        used = [*COMMON_INPUTS, *programmed, "behind"]
         self._places = places({name: inputs.get(name, _NOWHERE) for name in used}, used)
         self._sizes = np.array([inputs["heads__blocks"].word, inputs["heads__blocks"].shift], np.int64)
         self._field_bits = np.array([inputs.get(name, _NOWHERE).bits for name in programmed[1:5]], np.int64)

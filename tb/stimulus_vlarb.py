@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import vlarb as golden
+from vlane.golden import vlarb_line_rate as line_rate
 from vlane.golden.kernel import kernel
+from vlane.golden.random_bits import draw
+from vlane.golden.rule import Rule
 from vlane.golden.vlarb_rules import RULES, applicable_rules
 from vlane.tb.packing import clear_row, put
 from vlane.tb.qualification_vlarb import qualification
 from vlane.tb.stimulus import Layout, Stimulus, cut
 from vlane.tb.stimulus_egress import EgressStimulus
 from vlane.tb.surroundings import (
+    BEHIND,
     ENABLE,
     FITS,
+    GRANT,
     HOLD,
+    OUT_BLOCKS,
+    OUT_LIST,
+    OUT_VL,
+    P_IDLE_BITS,
     READY,
     REQUEST,
     RST,
@@ -80,6 +89,55 @@ def _fill(
             missing, bad = golden.unreachable(state, data_vls), golden.bad_entries(state, data_vls)
 
 
+@kernel
+def _fill_line_rate(
+    state: line_rate.LineRateState,
+    around: Surroundings,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    writes: NDArray[np.int64],
+    field_bits: NDArray[np.int64],
+    given: NDArray[np.int64],
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    stats: Statistics,
+) -> None:
+    """Write one row of inputs and of expected outputs of the line-rate form per cycle."""
+    data_vls = around.data_vls
+    saturated = not wild and chances[P_IDLE_BITS] == 0
+    for cycle in range(len(rows)):
+        before(around, chances, wild, writes, field_bits, given)
+        given[BEHIND] = ((1 << data_vls) - 1) & (-1 if saturated else draw(around.bits))
+        clear_row(expected, cycle)
+        put(expected, cycle, wanted, PENDING, state.regs[line_rate.SWAP_PENDING])
+        put(expected, cycle, wanted, UNREACHABLE, line_rate.unreachable(state, data_vls))
+        put(expected, cycle, wanted, BAD, line_rate.bad_entries(state))
+        put(expected, cycle, wanted, OUT_BLOCKS, state.regs[line_rate.LAST_BLOCKS])
+        enable = given[ENABLE] & (given[RST] == 0)
+        write = (enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4])
+        vl, source, granted = line_rate.step(
+            state, data_vls, around.lanes > data_vls, given[REQUEST], given[FITS], given[BEHIND], around.blocks,
+            given[READY] != 0, given[HOLD] != 0, write, given[SWAP] != 0, rules,
+        )  # fmt: skip
+        emit(around, given, -1, 0, places, sizes, wanted, rows, expected, cycle)
+        put(expected, cycle, wanted, GRANT, granted)
+        put(expected, cycle, wanted, OUT_VL, vl)
+        put(expected, cycle, wanted, OUT_LIST, source)
+        after(around, chances, len(writes), given, min(vl, data_vls) if granted else -1, source, stats)
+        if given[RST] != 0:
+            line_rate.reset(state)
+
+
+_FORMS: dict[str, tuple[Callable[[int], Any], Callable[..., None], Sequence[Rule]]] = {
+    "exact": (golden.new_state, _fill, RULES),
+    "line_rate": (line_rate.new_state, _fill_line_rate, line_rate.RULES),
+}
+
+
 class VLArbTraffic(EgressStimulus):
     """A source of rows for the lockstep: golden, its surroundings, and a plan of phases.
 
@@ -89,6 +147,8 @@ class VLArbTraffic(EgressStimulus):
         Parameters of the arbiter.
     vl15 : bool
         Whether it has the VL15 requester.
+    form : str
+        ``exact`` or ``line_rate``.
     tables : sequence of VLArbTable
         What phases and live rewrites choose from; padded with empty entries.
     phases : sequence of Phase
@@ -110,14 +170,16 @@ class VLArbTraffic(EgressStimulus):
         data_vls: int,
         entries: int,
         vl15: bool,
+        form: str = "exact",
         tables: Sequence[VLArbTable],
         phases: Sequence[Phase],
         seed: int,
         inputs: Layout,
         outputs: Layout,
     ) -> None:
+        state, fill, rules = _FORMS[form]
         super().__init__(
-            state=golden.new_state(entries), fill=_fill, data_vls=data_vls, vl15=vl15, phases=phases, rules=RULES,
+            state=state(entries), fill=fill, data_vls=data_vls, vl15=vl15, phases=phases, rules=rules,
             outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs, fields=_FIELDS,
             writes=np.array([writes_of(table, entries) for table in tables], np.int64),
         )  # fmt: skip
@@ -157,6 +219,10 @@ def planned(
 ) -> VLArbTraffic:
     """Return the stimulus of a plan, with the rules that its tables can make happen."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    if parameters.get("form") == "line_rate":
+        vl15 = {"vl15_first"} if parameters["vl15"] else set()
+        traffic.applicable = frozenset({rule.name for rule in line_rate.RULES} - {"vl15_first"} | vl15)
+        return traffic
     traffic.applicable = frozenset(
         name
         for table in tables

@@ -26,8 +26,8 @@ COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
 COMMON_OUTPUTS = ("grant", "vl", "list", "blocks")
 """Outputs that every egress scheduler has."""
 
-(RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP) = range(11)
-INPUT_COUNT = 11
+(RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)
+INPUT_COUNT = 12
 (GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS) = range(4)
 
 (P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)

@@ -1,0 +1,241 @@
+"""A walk along a list of (VL, weight) kept in memory: the entries that can send, in order, one a cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.select import bit_of, equals
+
+from vlane.vlarb import VL15
+
+__all__ = ["ROW_ENTRIES", "ListWalk", "any_able"]
+
+ROW_ENTRIES = 8
+"""Entries that are looked at together."""
+
+_ENTRY = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
+
+_NO_WEIGHT = 1
+"""Weight that is kept, with VL15, for a data lane's entry of weight 0; an entry of VL15 itself is kept with 0."""
+
+
+class ListWalk(wiring.Component):
+    """Two banks of a list in memory, the active one walked ahead of need (``docs/vlarb.md``, L1 to L5).
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, 1 to 15.
+    entries : int
+        Entries of the list, 1 to 64.
+
+    Members
+    -------
+    able_before : In(data_vls)
+        Lanes that could send in the cycle before.
+    write : In(1)
+        Write an entry of the shadow bank.
+    index : In(6)
+        Which; past the end nothing is written.
+    vl, weight : In(4), In(8)
+        What.
+    exchange : In(1)
+        The banks change places at the end of this cycle; the new one is then read, and walked from its start.
+    reading : Out(1)
+        The list is being read: there is no candidate.
+    next_able : Out(1)
+        It is thought to be able to send in the next cycle, if there is one then.
+    lane : Out(data_vls)
+        Its lane, one bit.
+    offered_vl, offered_weight : Out(4), Out(8)
+        The same as a number, and its weight.
+    single, double : Out(1), Out(1)
+        The weight is 1; it is 2.
+    leaves : In(1)
+        The candidate is taken or dropped in this cycle.
+    served : Out(data_vls)
+        Lanes that an entry with a weight names, of those read so far.
+    bad : Out(range(entries + 1))
+        Entries that name VL15 or a lane that is not there, of those read so far.
+    """
+
+    def __init__(self, *, data_vls: int, entries: int) -> None:
+        self.data_vls, self.entries, self.rows = data_vls, entries, -(-entries // ROW_ENTRIES)
+        super().__init__(
+            {
+                "able_before": In(data_vls),
+                "write": In(1),
+                "index": In(6),
+                "vl": In(4),
+                "weight": In(8),
+                "exchange": In(1),
+                "reading": Out(1),
+                "next_able": Out(1),
+                "lane": Out(data_vls),
+                "offered_vl": Out(4),
+                "offered_weight": Out(8),
+                "single": Out(1),
+                "double": Out(1),
+                "leaves": In(1),
+                "served": Out(data_vls),
+                "bad": Out(range(entries + 1)),
+            }
+        )
+        self.named = [Signal(data_vls, name=f"named_{row}") for row in range(self.rows)]
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        number = Signal(range(max(2, self.rows)))
+        chosen, fetched = Signal(), Signal()
+        current_row = Signal(data.ArrayLayout(_ENTRY, ROW_ENTRIES))
+        lanes, rest = Signal(ROW_ENTRIES), Signal(ROW_ENTRIES)
+        waits, advances, pulls = Signal(), Signal(), Signal()
+        offered, comes = Signal(), Signal()
+        next_row = self._memory(m, number, pulls)
+        m.d.comb += [
+            rest.eq(lanes & ~_lowest(lanes)),
+            advances.eq(self.reading | ~waits),
+            pulls.eq(advances & ~rest.any()),
+        ]
+        with m.If(advances):
+            m.d.sync += lanes.eq(rest)
+        with m.If(pulls):
+            can_send = (bit_of(self.able_before, entry.vl) for entry in _each(next_row))
+            m.d.sync += [
+                fetched.eq(chosen),
+                current_row.eq(next_row),
+                lanes.eq(Cat(fetched & (self.reading | can) for can in can_send)),
+            ]
+        self._choose(m, pulls, chosen, number)
+        picked, entry, lane = Signal(), Signal(_ENTRY), Signal(self.data_vls)
+        with m.If(advances):
+            m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
+        m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
+        waiting, waiting_lane, waiting_single = Signal(_ENTRY), Signal(self.data_vls), Signal()
+        single, double, waiting_double = Signal(), Signal(), Signal()
+        m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
+        with m.If(~waits):
+            m.d.sync += [waiting.eq(entry), waiting_lane.eq(lane), waiting_single.eq(single), waiting_double.eq(double)]
+        loads = Signal()
+        m.d.comb += [loads.eq(self.leaves | ~offered), comes.eq(picked & ~self.reading)]
+        with m.If(loads):
+            m.d.sync += [
+                offered.eq(waits | comes),
+                self.lane.eq(Mux(waits, waiting_lane, lane)),
+                self.offered_vl.eq(Mux(waits, waiting.vl, entry.vl)),
+                self.offered_weight.eq(Mux(waits, waiting.weight, entry.weight)),
+                self.single.eq(Mux(waits, waiting_single, single)),
+                self.double.eq(Mux(waits, waiting_double, double)),
+            ]
+        m.d.sync += waits.eq((waits | comes) & ~loads)
+        m.d.comb += self.next_able.eq(
+            any_able(self.lane, self.able_before, ~loads)
+            | any_able(waiting_lane, self.able_before, loads & waits)
+            | (loads & ~waits & comes)
+        )
+        self._read(m, picked, entry, lane)
+        with m.If(self.exchange):
+            m.d.sync += [chosen.eq(0), fetched.eq(0), lanes.eq(0), picked.eq(0), waits.eq(0), offered.eq(0)]
+        return m
+
+    def _memory(self, m: Module, number: Signal, pulls: Signal) -> data.View:
+        """Return the row of the active bank; write the shadow bank."""
+        active = Signal()
+        m.d.sync += active.eq(active ^ self.exchange)
+        row_bits = len(number)
+        row = sum((VL15 | _NO_WEIGHT << 4) << place * _ENTRY.size for place in range(ROW_ENTRIES))
+        m.submodules.memory = memory = Memory(
+            shape=unsigned(8 * _ENTRY.size), depth=2 << row_bits, init=[row] * (2 << row_bits)
+        )
+        writer, reader = memory.write_port(granularity=_ENTRY.size), memory.read_port()
+        writes, at, entry = Signal(), Signal(6), Signal(_ENTRY)
+        m.d.sync += [
+            writes.eq(self.write & ~self.exchange & (self.index < self.entries)),
+            at.eq(self.index),
+            entry.vl.eq(self.vl),
+            entry.weight.eq(self.weight),
+        ]
+        with m.If(~self.weight.any()):
+            m.d.sync += [entry.vl.eq(VL15), entry.weight.eq(Mux(self.vl < self.data_vls, _NO_WEIGHT, 0))]
+        with m.Elif(self.vl == VL15):
+            m.d.sync += entry.weight.eq(0)
+        m.d.comb += [
+            writer.addr.eq(Cat(at[3 : 3 + row_bits], ~active)),
+            writer.data.eq(Value.cast(entry).replicate(ROW_ENTRIES)),
+            writer.en.eq(Cat(writes & equals(at[:3], place) for place in range(ROW_ENTRIES))),
+            reader.addr.eq(Cat(number, active)),
+            reader.en.eq(pulls),
+        ]
+        return data.View(data.ArrayLayout(_ENTRY, ROW_ENTRIES), reader.data)
+
+    def _choose(self, m: Module, pulls: Signal, chosen: Signal, number: Signal) -> None:
+        """Choose the next row with a lane that can send, round and round; while reading every row, once."""
+        wakes, beyond, after = Signal(self.rows), Signal(self.rows), Signal(self.rows)
+        m.d.sync += wakes.eq(Cat(self.reading | (named & self.able_before).any() for named in self.named))
+        m.d.comb += after.eq(wakes & beyond)
+        with m.If(pulls):
+            m.d.sync += [
+                chosen.eq(after.any() | (wakes.any() & ~self.reading)),
+                number.eq(Mux(after.any(), _lowest_index(after), _lowest_index(wakes))),
+                beyond.eq(Mux(after.any(), _above(after), Mux(self.reading, 0, _above(wakes)))),
+            ]
+        with m.If(self.exchange):
+            m.d.sync += [wakes.eq(~0), beyond.eq(~0)]
+
+    def _read(self, m: Module, picked: Signal, entry: data.View, lane: Signal) -> None:
+        """Note which lanes each row names, an entry a cycle."""
+        comes, ends = Signal(), Signal()
+        place, in_row, with_this = Signal(6), Signal(self.data_vls), Signal(self.data_vls)
+        m.d.comb += [comes.eq(self.reading & picked), with_this.eq(in_row | lane)]
+        m.d.sync += ends.eq(comes & (place == ROW_ENTRIES * self.rows - 1) & ~self.exchange)
+        with m.If(comes):
+            m.d.sync += [
+                place.eq(place + 1),
+                self.served.eq(self.served | with_this),
+                self.bad.eq(self.bad + (~lane.any() & ~((entry.vl == VL15) & (entry.weight == _NO_WEIGHT)))),
+                in_row.eq(Mux(place[:3].all(), 0, with_this)),
+            ]
+            with m.If(place[:3].all()):
+                m.d.sync += [kept.eq(new) for kept, new in zip(self.named, [*self.named[1:], with_this], strict=True)]
+        with m.If(ends):
+            m.d.sync += self.reading.eq(0)
+        with m.If(self.exchange):
+            m.d.sync += [self.reading.eq(1), place.eq(0), in_row.eq(0), self.served.eq(0), self.bad.eq(0)]
+            m.d.sync += [named.eq(0) for named in self.named]
+
+
+def any_able(lane: Value, able: Value, when: Value) -> Value:
+    """Return whether a lane is able, in cycles of ``when``; four lanes are looked at together."""
+    looked = lane & able
+    return Cat(looked[at : at + 5].any() & when for at in range(0, len(looked), 5)).any()
+
+
+def _each(row: data.View) -> list[data.View]:
+    return [row[place] for place in range(ROW_ENTRIES)]
+
+
+def _lowest(bits: Value) -> Value:
+    """Return the lowest set bit alone."""
+    return Cat(bits[i] & ~bits[:i].any() for i in range(len(bits)))
+
+
+def _above(bits: Value) -> Value:
+    """Return the places above the lowest set bit."""
+    return Cat(bits[:i].any() for i in range(len(bits)))
+
+
+def _lowest_index(bits: Value) -> Value:
+    """Return the place of the lowest set bit."""
+    return _by_priority(bits, [Const(place, max(1, (len(bits) - 1).bit_length())) for place in range(len(bits))])
+
+
+def _by_priority(bits: Value, values: list[Any]) -> Value:
+    """Return the value of the lowest set bit, by halves; the last if none is set."""
+    if len(values) == 1:
+        return Value.cast(values[0])
+    half = len(values) // 2
+    return Mux(bits[:half].any(), _by_priority(bits[:half], values[:half]), _by_priority(bits[half:], values[half:]))
