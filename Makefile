@@ -51,8 +51,8 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/network.py
 	@$(PYTHON) bench/mixed.py
 
-area: $(READY)  ## ECP5 cells of every block before placement, as JSON
-	@$(PYTHON) bench/area.py
+area: $(READY)  ## area and speed of every block on ECP5
+	@$(VLANE) area
 
 verilog: $(READY)  ## Verilog and port tables of the catalogue, under build/verilog
 	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog || exit 1; done

@@ -72,7 +72,7 @@ def stepper(name: str, *, data_vls: int, vl15: bool = False, **parameters: Any) 
     """
     rules = np.zeros(SERVE_RULES, np.int64)
     if name == "vlarb":
-        arbiter = vlarb.new_state(**parameters)
+        arbiter = vlarb.new_state(parameters["entries"])
 
         def arbitrate(
             request: int, fits: int, blocks: NDArray[np.int64], write: Program, *, ready: bool, swap: bool

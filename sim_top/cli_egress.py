@@ -60,6 +60,8 @@ def egress(
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
+    if parameters.get("form") == "line_rate":
+        raise InputError("--param form", "exact with egress", "line_rate")
     runs: list[EgressRun] = []
     if model in ("golden", "both"):
         arbiter = GoldenArbiter(scheduler, parameters, writes)

@@ -14,10 +14,10 @@ from vlane.golden.kernel import kernel
 from vlane.golden.lanes import SELECT_TABLE
 from vlane.golden.random_bits import draw
 from vlane.tb.packing import clear_row, elements, places, put
-from vlane.tb.stimulus import Layout, Stimulus
-from vlane.tb.stimulus_egress import random_map, scheduled
+from vlane.tb.stimulus import Layout
+from vlane.tb.stimulus_egress import EgressStimulus, random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, SWAP, Surroundings, after, before, emit
-from vlane.tb.traffic import Statistics
+from vlane.tb.traffic import Phase, Statistics
 
 from vlane.dtable import DTable
 
@@ -135,10 +135,11 @@ def qualified(
     inputs: Layout,
     outputs: Layout,
     writes: Sequence[Sequence[int]] = (),
-) -> Stimulus:
+    phases: Sequence[Phase] = (),
+) -> EgressStimulus:
     """Return the stimulus that qualifies a Deficit Table: every rule, every corner.
 
-    ``writes`` replaces the random tables by one.
+    ``writes`` replaces the random tables by one; ``phases`` the kinds of traffic.
     """
     source = random.Random(f"dtable {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
@@ -168,6 +169,7 @@ def qualified(
             places(outputs, ["read_vl", "read_weight"] if packed else []),
         ),
         rules=golden.RULES,
+        phases=phases,
         outputs_beside=_OUTPUTS,
         seed=seed,
         inputs=inputs,

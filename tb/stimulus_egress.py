@@ -145,17 +145,19 @@ def scheduled(
     *,
     cycles: int,
     applicable: frozenset[str],
+    phases: Sequence[Phase] = (),
     **given: Any,
 ) -> EgressStimulus:
     """Return the stimulus that brings every kind of traffic to each program, in that many cycles.
 
-    ``given`` goes to ``EgressStimulus`` as it is; ``applicable`` names the rules that must be seen.
+    ``given`` goes to ``EgressStimulus`` as it is; ``applicable`` names the rules that must be seen; ``phases`` replaces
+    the kinds of traffic.
     """
     each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
     stimulus = EgressStimulus(
         data_vls=parameters["data_vls"], vl15=parameters["vl15"],
         writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
-        phases=cut(varied(range(len(programs)), each), cycles), **given,
+        phases=phases or cut(varied(range(len(programs)), each), cycles), **given,
     )  # fmt: skip
     stimulus.applicable = applicable
     return stimulus

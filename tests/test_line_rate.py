@@ -1,0 +1,128 @@
+"""The VL arbiter's line-rate form: lockstep, and what it shares with the exact form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from vlane.golden import vlarb as exact
+from vlane.golden import vlarb_line_rate as golden
+from vlane.golden import vlarb_rules
+from vlane.hdl.vlarb import VLArb
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.decision_rate import decisions_per_cycle
+from vlane.tb.cocotb_bench import run_cocotb
+from vlane.tb.lockstep import run_lockstep
+from vlane.tb.model import compile_model
+from vlane.tb.tables_vlarb import random_tables
+
+from vlane.egress import ListCode
+from vlane.paths import build_dir
+from vlane.vlarb import VLArbTable
+
+FORM = {"form": "line_rate"}
+SHAPES: list[dict[str, Any]] = [
+    {"data_vls": 15, "entries": 64, "vl15": True, **FORM},
+    {"data_vls": 3, "entries": 5, "vl15": False, **FORM},
+    {"data_vls": 1, "entries": 1, "vl15": False, **FORM},
+    {"data_vls": 10, "entries": 33, "vl15": True, **FORM},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
+def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
+    with compile_model(VLArb(**shape), "vlarb") as model:
+        source = BLOCKS["vlarb"].qualify(shape, cycles=150_000, seed=3, inputs=model.inputs, outputs=model.outputs)
+        outcome = run_lockstep(model, source)
+    assert outcome.mismatch is None, str(outcome.mismatch)
+    missed = [name for name, count in source.rule_counts().items() if name in source.applicable and not count]
+    assert not missed or shape["entries"] == 1
+
+
+def test_cocotb_agrees() -> None:
+    shape = {"data_vls": 4, "entries": 8, "vl15": True, **FORM}
+    outcome = run_cocotb(
+        VLArb(**shape), top="vlarb", bench="vlane.tb.tb_vlarb", where=build_dir("tests", "cocotb-line-rate"),
+        told={"parameters": shape, "cycles": 3000, "seed": 2}, tests=("agrees_with_golden_in_every_cycle",),
+    )  # fmt: skip
+    assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
+
+
+Grant = tuple[int, int]
+
+
+def grants_of_exact(table: VLArbTable, entries: int, able: int, sizes: np.ndarray[Any, Any], count: int) -> list[Grant]:
+    state, rules = exact.new_state(entries), np.zeros(len(vlarb_rules.RULES), np.int64)
+    exact.load(state, table)
+    found: list[Grant] = []
+    while len(found) < count:
+        decision = exact.step(state, 15, False, able, able, sizes, True, False, (0, 0, 0, 0, 0), False, rules)
+        if decision[1] == ListCode.NONE:
+            break
+        found.append((int(decision[0]), int(decision[1])))
+    return found
+
+
+def grants_of_line_rate(
+    table: VLArbTable, entries: int, able: int, sizes: np.ndarray[Any, Any], count: int
+) -> tuple[list[Grant], list[int]]:
+    """Return grants and their cycles; a packet holds the link for its blocks."""
+    state, rules = golden.new_state(entries), np.zeros(len(golden.RULES), np.int64)
+    listed = [(0, index, entry) for index, entry in enumerate(table.high)]
+    listed += [(1, index, entry) for index, entry in enumerate(table.low)]
+    writes = [(1, select, index, entry.vl, entry.weight) for select, index, entry in listed]
+    writes.append((1, 2, 0, 0, table.limit_of_high_priority))
+    found: list[Grant] = []
+    cycles: list[int] = []
+    busy = 0
+    for cycle in range(len(writes) + 200 + 70 * count):
+        write = writes[cycle] if cycle < len(writes) else (0, 0, 0, 0, 0)
+        swap = cycle == len(writes)
+        vl, source, granted = golden.step(
+            state, 15, False, able, able, able, sizes, busy == 0, False, write, swap, rules
+        )
+        if granted and busy == 0:
+            found.append((int(vl), int(source)))
+            cycles.append(cycle)
+            busy = int(sizes[vl])
+        busy = max(0, busy - 1)
+        if len(found) == count:
+            break
+    assert not rules[golden.LOST]
+    assert not rules[golden.DROPPED]
+    return found, cycles
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_steady_lanes_are_served_in_the_order_and_by_the_weights_of_the_exact_form(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    entries = int(draw.choice([8, 20, 64]))
+    table = random_tables(12, data_vls=15, entries=entries, seed=seed)[seed]
+    able = int(draw.integers(1, 1 << 15))
+    sizes = draw.integers(1, 67, 17) if seed % 2 else np.ones(17, np.int64)
+    wanted = grants_of_exact(table, entries, able, sizes, 400)
+    got, cycles = grants_of_line_rate(table, entries, able, sizes, len(wanted))
+    assert got == wanted
+    if not seed % 2 and len(cycles) > 1:
+        assert cycles[-1] - cycles[0] == len(cycles) - 1, "packets of one block follow each other without a gap"
+
+
+@pytest.mark.parametrize("form", ["exact", "line_rate"])
+def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
+    block = BLOCKS["vlarb"]
+    assert decisions_per_cycle(block, {**block.defaults(), "entries": 16, "form": form}) == 1
+
+
+def test_a_lane_that_wakes_in_an_idle_arbiter_is_granted_after_seven_cycles() -> None:
+    table = random_tables(1, data_vls=15, entries=8, seed=5)[0]
+    state, rules = golden.new_state(8), np.zeros(len(golden.RULES), np.int64)
+    sizes = np.ones(17, np.int64)
+    writes = [(1, 0, index, 3, 5) for index in range(len(table.high))]
+    for cycle in range(120):
+        write = writes[cycle] if cycle < len(writes) else (0, 0, 0, 0, 0)
+        golden.step(state, 15, False, 0, 0, 0, sizes, True, False, write, cycle == len(writes), rules)
+    waited = 0
+    while not golden.step(state, 15, False, 8, 8, 8, sizes, True, False, (0, 0, 0, 0, 0), False, rules)[2]:
+        waited += 1
+    assert waited == 7
