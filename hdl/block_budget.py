@@ -54,12 +54,13 @@ class BlockBudget(wiring.Component):
                 "last": Out(1),
             }
         )
+        self.value, self.charged = Signal(bits), Signal()
+        self.is_one, self.is_two = Signal(init=starts_with), Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        renewed, charged = Signal(), Signal()
-        is_one, is_two = Signal(init=self.starts_with), Signal()
-        given, counted, value = Signal(self.bits), Signal(self.bits, init=self.starts_with), Signal(self.bits)
+        value, charged, is_one, is_two = self.value, self.charged, self.is_one, self.is_two
+        renewed, given, counted = Signal(), Signal(self.bits), Signal(self.bits, init=self.starts_with)
         with m.If(self.renew):
             m.d.sync += given.eq(self.amount)
         m.d.comb += [

@@ -86,6 +86,9 @@ class ListWalk(wiring.Component):
             }
         )
         self.named = [Signal(data_vls, name=f"named_{row}") for row in range(self.rows)]
+        self.offered, self.waits = Signal(), Signal()
+        self.waiting, self.waiting_lane = Signal(_ENTRY), Signal(data_vls)
+        self.waiting_single, self.waiting_double = Signal(), Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -93,8 +96,8 @@ class ListWalk(wiring.Component):
         chosen, fetched = Signal(), Signal()
         current_row = Signal(data.ArrayLayout(_ENTRY, ROW_ENTRIES))
         lanes, rest = Signal(ROW_ENTRIES), Signal(ROW_ENTRIES)
-        waits, advances, pulls = Signal(), Signal(), Signal()
-        offered, comes = Signal(), Signal()
+        offered, waits, waiting, waiting_lane = self.offered, self.waits, self.waiting, self.waiting_lane
+        advances, pulls, comes = Signal(), Signal(), Signal()
         next_row = self._memory(m, number, pulls)
         m.d.comb += [
             rest.eq(lanes & ~_lowest(lanes)),
@@ -115,11 +118,15 @@ class ListWalk(wiring.Component):
         with m.If(advances):
             m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
         m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
-        waiting, waiting_lane, waiting_single = Signal(_ENTRY), Signal(self.data_vls), Signal()
-        single, double, waiting_double = Signal(), Signal(), Signal()
+        single, double = Signal(), Signal()
         m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
         with m.If(~waits):
-            m.d.sync += [waiting.eq(entry), waiting_lane.eq(lane), waiting_single.eq(single), waiting_double.eq(double)]
+            m.d.sync += [
+                waiting.eq(entry),
+                waiting_lane.eq(lane),
+                self.waiting_single.eq(single),
+                self.waiting_double.eq(double),
+            ]
         loads = Signal()
         m.d.comb += [loads.eq(self.leaves | ~offered), comes.eq(picked & ~self.reading)]
         with m.If(loads):
@@ -128,8 +135,8 @@ class ListWalk(wiring.Component):
                 self.lane.eq(Mux(waits, waiting_lane, lane)),
                 self.offered_vl.eq(Mux(waits, waiting.vl, entry.vl)),
                 self.offered_weight.eq(Mux(waits, waiting.weight, entry.weight)),
-                self.single.eq(Mux(waits, waiting_single, single)),
-                self.double.eq(Mux(waits, waiting_double, double)),
+                self.single.eq(Mux(waits, self.waiting_single, single)),
+                self.double.eq(Mux(waits, self.waiting_double, double)),
             ]
         m.d.sync += waits.eq((waits | comes) & ~loads)
         m.d.comb += self.next_able.eq(

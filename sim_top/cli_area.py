@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.area import GENERIC_LIBERTY, TARGETS, Area, measure_area
+from vlane.sim_top.area import GENERIC_LIBERTY, TARGETS, Area, measure_area, read_liberty
 from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
@@ -15,13 +15,12 @@ from vlane.errors import InputError
 
 __all__ = ["register"]
 
-_PORT = {"data_vls": 15, "entries": 64}
 _SHAPES: dict[str, tuple[dict[str, Any], ...]] = {
-    "vlarb": ({**_PORT, "form": "line_rate"}, {**_PORT, "form": "exact"}),
-    "dtable": ({"data_vls": 16, "vl15": False, "entries": 64},),
-    "drr": ({"data_vls": 16, "vl15": False},),
-    "scfq": ({"data_vls": 16, "vl15": False},),
-    "rr": ({"data_vls": 16, "vl15": False},),
+    "vlarb": ({"data_vls": 15, "entries": 64, "form": "line_rate"}, {}),
+    "dtable": ({"entries": 32},),
+    "drr": ({},),
+    "scfq": ({},),
+    "rr": ({},),
     "sl2vl": ({},),
     "sc": ({"ports": 4},),
     "lft": ({"lookups": 1},),
@@ -59,6 +58,8 @@ def area(
         raise InputError("--seeds", "at least 0", seeds)
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
+    if liberty is not None:
+        read_liberty(liberty)
     instances = [
         (block, block.parameters(param or [], shape))
         for block in (find_block(name) for name in blocks or _SHAPES)

@@ -8,20 +8,29 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, Value
+from vlane.tb.prove_vlarb_line_rate import LineRateProperties
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15
 
-__all__ = ["INSTANCES", "VLArbProperties"]
+__all__ = ["INSTANCES", "VLArbProperties", "properties_of"]
 
 INSTANCES = (
     {"data_vls": 2, "entries": 4, "vl15": True},
     {"data_vls": 3, "entries": 5, "vl15": False},
     {"data_vls": 15, "entries": 64, "vl15": True},
+    {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"},
+    {"data_vls": 3, "entries": 20, "vl15": False, "form": "line_rate"},
+    {"data_vls": 15, "entries": 64, "vl15": True, "form": "line_rate"},
 )
-"""Parameters of the instances that are proven: small, not a power of two, full size."""
+"""Parameters of the instances that are proven: small, not a power of two, full size; then the line-rate form."""
 
 _SUMMED_ENTRIES = 8
+
+
+def properties_of(arbiter: Any) -> Elaboratable:
+    """Return what is proven of an arbiter, by its form."""
+    return LineRateProperties(arbiter) if arbiter.form == "line_rate" else VLArbProperties(arbiter)
 
 
 class VLArbProperties(Elaboratable):

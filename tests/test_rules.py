@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from amaranth.lib import wiring
 from vlane.hdl.allocator import Allocator
+from vlane.hdl.block_budget import BlockBudget
 from vlane.hdl.buffer_sizes import BufferSizes
 from vlane.hdl.centre import Centre
 from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
@@ -30,6 +31,7 @@ from vlane.hdl.egress import HeadsSignature
 from vlane.hdl.lft import LFTProgramSignature
 from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
+from vlane.hdl.list_walk import ListWalk
 from vlane.hdl.opa_allocator import OPAAllocator
 from vlane.hdl.rr import RR
 from vlane.hdl.sc import SCProgramSignature
@@ -87,7 +89,7 @@ def test_wheel_holds_every_module_and_nothing_else(tmp_path: Path) -> None:
     wanted = set()
     for folder, package in FOLDERS.items():
         for file in (ROOT / folder).rglob("*"):
-            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".toml", ".csv", ".txt"}:
+            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".toml", ".csv", ".txt", ".lib"}:
                 wanted.add("/".join([*package.split("."), *file.relative_to(ROOT / folder).parts]))
     assert held == wanted
 
@@ -111,8 +113,8 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
 
 
 EVERY_MEMBER = {
-    "dtable": {"form": "ib"}, "rr": {"requesters": 4}, "ib_switch": {"scheduler": "vlarb"},
-    "opa_switch": {"scheduler": "vlarb"},
+    "vlarb": {"form": "line_rate"}, "dtable": {"form": "ib"}, "rr": {"requesters": 4},
+    "ib_switch": {"scheduler": "vlarb"}, "opa_switch": {"scheduler": "vlarb"},
 }  # fmt: skip
 _SIZES = BufferSizes(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
@@ -121,6 +123,8 @@ COMPONENTS = [block.make({**block.defaults(), **EVERY_MEMBER.get(name, {})}) for
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
     ListSearch(4),
+    ListWalk(data_vls=4, entries=9),
+    BlockBudget(8, starts_with=0),
     DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
     CreditIBSender(2),
     CreditIBReceiver(2, 16),

@@ -1,0 +1,114 @@
+"""What is proven of the VL arbiter's line-rate form, for every table and every input, by induction over its state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
+from vlane.tb.prove import free_inputs
+
+from vlane.egress import ListCode
+from vlane.vlarb import VL15
+
+__all__ = ["LineRateProperties"]
+
+
+class LineRateProperties(Elaboratable):
+    """The arbiter beside its properties.
+
+    Parameters
+    ----------
+    arbiter : VLArb
+        The component in its line-rate form; what is in it is watched, nothing is changed.
+    """
+
+    unfolds_memories = True
+
+    def __init__(self, arbiter: Any) -> None:
+        self.arbiter = arbiter
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs."""
+        return free_inputs(self.arbiter)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.arbiter = self.arbiter
+        self._grants(m)
+        core = self.arbiter.core
+        for each in core.lists:
+            self._entries(m, each)
+            self._budget(m, each.weight, f"weight_{each.name}")
+        return m
+
+    def _grants(self, m: Module) -> None:
+        """Assert that a grant goes to an able lane, VL15 first, one list at a time."""
+        a = self.arbiter
+        able = a.heads.request & a.heads.fits
+        granted_able, vl15_able = Signal(), Signal()
+        m.d.comb += [
+            granted_able.eq(able.bit_select(a.vl, 1)),
+            vl15_able.eq(able[a.data_vls] if a.vl15 else 0),
+        ]
+        high, low = a.core.lists
+        m.d.comb += [
+            Assert((a.grant & (a.vl == VL15)) == vl15_able),
+            Assert((Value.cast(a.list) == int(ListCode.VL15)) == vl15_able),
+            Assert(~(high.wins & low.wins)),
+        ]
+        with m.If(a.grant & ~vl15_able):
+            m.d.comb += [Assert(granted_able & (a.vl < a.data_vls)), Assert(~a.hold_data)]
+            m.d.comb += Assert((Value.cast(a.list) == int(ListCode.HIGH)) == high.wins)
+            m.d.comb += Assert((Value.cast(a.list) == int(ListCode.LOW)) == low.wins)
+        with m.If(a.hold_data & ~vl15_able):
+            m.d.comb += Assert(~a.grant)
+        with m.If((able[: a.data_vls] == 0) & ~vl15_able):
+            m.d.comb += Assert(~a.grant)
+
+    def _entries(self, m: Module, each: Any) -> None:
+        """Assert that what is offered, waits or is served names one lane of the port, the same in both ways."""
+        walk = each.walk
+        with m.If(walk.offered):
+            m.d.comb += [
+                Assert(walk.lane == _lane(walk.offered_vl, walk.data_vls)),
+                Assert(walk.single == (walk.offered_weight == 1)),
+                Assert(walk.double == (walk.offered_weight == 2)),
+            ]
+        with m.If(walk.waits):
+            m.d.comb += [
+                Assert(walk.offered),
+                Assert(walk.waiting_lane == _lane(walk.waiting.vl, walk.data_vls)),
+                Assert(walk.waiting_single == (walk.waiting.weight == 1)),
+                Assert(walk.waiting_double == (walk.waiting.weight == 2)),
+            ]
+        with m.If(each.can):
+            m.d.comb += Assert(walk.offered)
+        with m.If(each.weight.left):
+            m.d.comb += Assert(each.lane == _lane(each.vl, walk.data_vls))
+        with m.If(walk.reading):
+            m.d.comb += Assert(~walk.offered & ~walk.waits & ~each.can & ~each.weight.left)
+
+    def _budget(self, m: Module, budget: Any, name: str) -> None:
+        """Assert that a list's budget has blocks left just while a plain count of them is above 0.
+
+        What is in the memory is not followed: that a lane's entry is kept with a weight is assumed.
+        """
+        plain = Signal(budget.bits, name=f"plain_{name}")
+        m.d.comb += Assume(~budget.renew | (budget.amount != 0))
+        before = Signal(budget.bits, name=f"before_{name}")
+        m.d.comb += before.eq(Mux(budget.renew, budget.amount, plain))
+        m.d.sync += plain.eq(before - (budget.charge & (before != 0)))
+        with m.If(budget.end):
+            m.d.sync += plain.eq(0)
+        m.d.comb += Assert(budget.left == (plain != 0))
+        with m.If(budget.left):
+            m.d.comb += [
+                Assert((budget.value - budget.charged)[: budget.bits] == plain),
+                Assert(budget.is_one == (budget.value == 1)),
+                Assert(budget.is_two == (budget.value == 2)),
+            ]
+
+
+def _lane(vl: Value, data_vls: int) -> Value:
+    """Return the lane of a VL, one bit; 0 for VL15 and lanes that are not there."""
+    return (1 << vl)[:data_vls]

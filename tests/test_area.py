@@ -1,0 +1,61 @@
+"""``vlane area``: cells, gates and speed, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from vlane.sim_top.area import GENERIC_LIBERTY, measure_area
+from vlane.sim_top.blocks import BLOCKS
+
+from tests.conftest import assert_refused, call
+
+SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
+
+
+@pytest.mark.slow
+def test_cells_and_speed_are_printed_and_kept() -> None:
+    first = call("area", "rr", *SMALL, "--seeds", "2", "--json")
+    assert first.status == 0, first
+    (block,) = first.json()["blocks"]
+    assert block["lut"] > 0
+    assert block["ff"] > 0
+    assert len(block["fmax_mhz"]) == 2
+    assert min(block["fmax_mhz"]) <= block["median_fmax_mhz"] <= max(block["fmax_mhz"])
+    assert call("area", "rr", *SMALL, "--seeds", "2", "--json").out == first.out
+
+
+def test_gates_are_counted_in_nand2() -> None:
+    rr = BLOCKS["rr"]
+    found = measure_area(rr, {**rr.defaults(), "data_vls": 2, "vl15": False}, target="gates", seeds=0)
+    assert found.ge
+    assert found.ge_storage == 4.0 * found.cells["DFF"]
+    assert found.ge > found.ge_storage
+
+
+def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: Path) -> None:
+    rr = BLOCKS["rr"]
+    parameters = {**rr.defaults(), "data_vls": 2, "vl15": False}
+    scaled = tmp_path / "scaled.lib"
+    lines = GENERIC_LIBERTY.read_text().replace("area : 1.0;", "area : 24.0;").replace("area : 4.0;", "area : 96.0;")
+    for area in ("0.67", "1.33", "1.67", "2.33"):
+        lines = lines.replace(f"area : {area};", f"area : {24 * float(area)};")
+    scaled.write_text(lines)
+    ours = measure_area(rr, parameters, target="gates", seeds=0)
+    theirs = measure_area(rr, parameters, target="gates", seeds=0, liberty=scaled)
+    assert theirs.ge_storage == ours.ge_storage
+    assert theirs.ge == pytest.approx(ours.ge, rel=0.05)
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.lib"
+    empty.write_text("library (none) { }\n")
+    assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
+    assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
+    assert_refused(call("area", "nothing"), "BLOCK", "nothing")
+    assert_refused(call("area", "rr", "--liberty", str(empty)), "--liberty", "gates")
+    assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(empty)), "--liberty", "NAND2")
+    assert_refused(
+        call("area", "rr", "--target", "gates", "--liberty", str(tmp_path / "no.lib")), "--liberty", "no.lib"
+    )
+    assert_refused(call("cosim", "vlarb", "--param", "form=fast"), "form", "fast")
