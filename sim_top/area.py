@@ -68,7 +68,8 @@ _ECP5 = "synth_ecp5 -noiopad -top {top}"
 _FAMILIES = {
     "ecp5": _Family(
         _ECP5,
-        f'scratchpad -set abc9.script "{_ABC}"\n{_ECP5}',
+        # Names that yosys counts up make the mapping independent of ours.
+        f'proc\nflatten\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n{_ECP5}',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
