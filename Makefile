@@ -54,8 +54,8 @@ bench: $(READY)  ## speeds, as JSON
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area
 
-verilog: $(READY)  ## Verilog and port tables of the catalogue, under build/verilog
-	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog || exit 1; done
+verilog: $(READY)  ## Verilog, port tables, cores and testbenches of the catalogue, under build/verilog
+	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog --testbench 2000 || exit 1; done
 
 fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 	@$(VLANE) fabric show $(FABRIC)

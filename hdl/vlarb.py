@@ -49,11 +49,11 @@ class VLArb(wiring.Component):
     grant : Out(1)
         A packet may start; it starts if ``ready`` is asserted too.
     vl : Out(4)
-        Its lane; 15 for VL15. 0 without a grant.
+        Its lane; 15 for VL15. 0 if none is named.
     list : Out(ListCode)
         The list it came from.
     blocks : Out(7)
-        Its size. 0 without a grant.
+        Its size. 0 without a grant. In the line-rate form that of the grant a cycle ago.
     program : In(ProgramSignature())
         Writes to the shadow tables, at any time.
     swap : In(1)

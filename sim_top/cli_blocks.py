@@ -325,13 +325,18 @@ def mutate(
 def export(
     block: BlockName,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
+    testbench: Annotated[
+        int, typer.Option(metavar="N", help="Also write a testbench that checks N cycles against golden.")
+    ] = 0,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
-    seed: Seed = 1,  # noqa: ARG001
+    seed: Seed = 1,
 ) -> None:
-    """Write the block's Verilog and its port table."""
+    """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python."""
     found = find_block(block)
-    exported = export_block(found, found.parameters(param or []), out)
+    if testbench < 0:
+        raise InputError("--testbench", "at least 0", testbench)
+    exported = export_block(found, found.parameters(param or []), out, bench_cycles=testbench, seed=seed)
     if as_json:
         emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
         return

@@ -1,4 +1,4 @@
-"""Export of a block: Verilog, and a table of its ports."""
+"""Export of a block: Verilog, a table of its ports, a FuseSoC core, a testbench."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from amaranth.lib.wiring import FlippedSignature
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.testbench import core_file, testbench_files
 from vlane.tb.model import component_ports, to_verilog
 
 from vlane.files import usable_folder, write_whole
@@ -26,7 +28,7 @@ class Exported:
     Parameters
     ----------
     files : list of Path
-        Verilog first, then the port table.
+        Verilog first, then the port table, the core, and the testbench.
     ports : list of dict
         Name, direction, bits and meaning.
     """
@@ -35,8 +37,12 @@ class Exported:
     ports: list[dict[str, Any]]
 
 
-def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> Exported:
-    """Write the Verilog and the port table of a block; nothing is left half-written.
+def export_block(
+    block: Block, parameters: Mapping[str, Any], folder: Path, *, bench_cycles: int = 0, seed: int = 1
+) -> Exported:
+    """Write the Verilog, the port table and a FuseSoC core of a block; nothing is left half-written.
+
+    With ``bench_cycles``, also a testbench that checks so many cycles against golden.
 
     Raises
     ------
@@ -69,11 +75,17 @@ def export_block(block: Block, parameters: Mapping[str, Any], folder: Path) -> E
         "| port | direction | bits | meaning |", "|---|---|---|---|",
         *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in ports), "",
     ]  # fmt: skip
-    files = [folder / f"{block.name}.v", folder / f"{block.name}.md"]
     usable_folder(folder, option="--out")
-    for file, content in zip(files, (text, "\n".join(page)), strict=True):
-        write_whole(file, content, option="--out")
-    return Exported(files, ports)
+    written = {
+        f"{block.name}.v": text,
+        f"{block.name}.md": "\n".join(page),
+        f"{block.name}.core": core_file(block, version=version("vlane"), bench=bench_cycles > 0),
+    }
+    if bench_cycles:
+        written |= testbench_files(block, parameters, component_ports(component), cycles=bench_cycles, seed=seed)
+    for name, content in written.items():
+        write_whole(folder / name, content, option="--out")
+    return Exported([folder / name for name in written], ports)
 
 
 def _meanings(component: Any) -> dict[str, str]:

@@ -157,10 +157,12 @@ def test_export_writes_verilog_and_its_ports(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["exact", "line_rate"])
 @pytest.mark.parametrize("size", [(15, 64), (1, 1), (3, 5)])
-def test_exported_verilog_is_lint_clean(size: tuple[int, int], tmp_path: Path) -> None:
+def test_exported_verilog_is_lint_clean(size: tuple[int, int], form: str, tmp_path: Path) -> None:
     """Verilator -Wall with the one waiver file has nothing to say."""
-    call("export", "vlarb", "--out", tmp_path, "--param", f"data_vls={size[0]}", "--param", f"entries={size[1]}")
+    given = (f"data_vls={size[0]}", f"entries={size[1]}", f"form={form}")
+    call("export", "vlarb", "--out", tmp_path, *(word for value in given for word in ("--param", value)))
 
     said = subprocess.run(
         [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), "vlarb.v", "--top", "vlarb"],
