@@ -11,7 +11,7 @@ __all__ = ["BlockBudget"]
 
 
 class BlockBudget(wiring.Component):
-    """An amount of blocks that is renewed and charged (``docs/vlarb.md``, L6).
+    """An amount of blocks that is renewed and charged (``docs/vlarb_line_rate.md``, L6).
 
     Reset leaves nothing, or one block.
 

@@ -19,12 +19,13 @@ ROW_ENTRIES = 8
 
 _ENTRY = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 
+_TOGETHER = 5
 _NO_WEIGHT = 1
 """Weight that is kept, with VL15, for a data lane's entry of weight 0; an entry of VL15 itself is kept with 0."""
 
 
 class ListWalk(wiring.Component):
-    """Two banks of a list in memory, the active one walked ahead of need (``docs/vlarb.md``, L1 to L5).
+    """Two banks of a list in memory, the active one walked ahead of need (``docs/vlarb_line_rate.md``, L1 to L5).
 
     Parameters
     ----------
@@ -216,9 +217,9 @@ class ListWalk(wiring.Component):
 
 
 def any_able(lane: Value, able: Value, when: Value) -> Value:
-    """Return whether a lane is able, in cycles of ``when``; four lanes are looked at together."""
+    """Return whether a lane is able, in cycles of ``when``, which goes with a few lanes at a time: it may be late."""
     looked = lane & able
-    return Cat(looked[at : at + 5].any() & when for at in range(0, len(looked), 5)).any()
+    return Cat(looked[at : at + _TOGETHER].any() & when for at in range(0, len(looked), _TOGETHER)).any()
 
 
 def _each(row: data.View) -> list[data.View]:
