@@ -150,7 +150,7 @@ def test_export_writes_verilog_and_its_ports(tmp_path: Path) -> None:
 
     done = called.json()
     text = (tmp_path / "vlarb.v").read_text()
-    assert [Path(file).name for file in done["files"]] == ["vlarb.v", "vlarb.md"]
+    assert [Path(file).name for file in done["files"]] == ["vlarb.v", "vlarb.md", "vlarb.core"]
     assert all(port["meaning"] for port in done["ports"])
     assert all(f" {port['name']};" in text for port in done["ports"])
     assert {p["name"]: p["bits"] for p in done["ports"]}["heads__request"] == 5
