@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
-from vlane.tb.lockstep import BATCH, run_lockstep
+from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import CompiledModel, compile_model
 from vlane.tb.stimulus import Stimulus
 
@@ -51,22 +50,11 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def recorded(name: str, shape: dict[str, Any], model: CompiledModel, cycles: int) -> np.ndarray[Any, Any]:
-    """Return the rows of the stimulus, for the run without golden."""
-    source = stimulus(name, shape, model, cycles)
-    rows = np.zeros((cycles, model.input_words), np.uint64)
-    expected = np.zeros((cycles, model.output_words), np.uint64)
-    done = 0
-    while done < cycles:
-        done += source.fill(rows[done : done + BATCH], expected[done : done + BATCH])
-    return rows
-
-
 def native(name: str, shape: dict[str, Any], cycles: int, repeats: int) -> dict[str, Any]:
     """Return free-running and lockstep speed, taken in turns."""
     free, lock, lock_cpu = [], [], []
     with compile_model(BLOCKS[name].make(shape), name) as model:
-        rows = recorded(name, shape, model, cycles)
+        rows, _ = stimulus(name, shape, model, cycles).record(model.input_words, model.output_words)
         for _ in range(repeats):
             model.restart()
             free.append(cycles / timed(lambda: model.free_run(rows))[0])

@@ -14,11 +14,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim_network import cosim_network, hardware_parameters, switch_block
 from vlane.sim_top.world import make_world
-from vlane.tb.lockstep import BATCH, run_lockstep
+from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import compile_model
 
 from vlane.study import read_study
@@ -44,11 +43,7 @@ def main() -> None:
         compiled = time.perf_counter() - start
         layouts = {"inputs": model.inputs, "outputs": model.outputs}
         source = block.qualify(parameters, cycles=given.cycles, seed=1, **layouts)
-        rows = np.zeros((given.cycles, model.input_words), np.uint64)
-        expected = np.zeros((given.cycles, model.output_words), np.uint64)
-        done = 0
-        while done < given.cycles:
-            done += source.fill(rows[done : done + BATCH], expected[done : done + BATCH])
+        rows, _ = source.record(model.input_words, model.output_words)
         for _ in range(given.repeats):
             model.restart()
             start = time.perf_counter()

@@ -13,7 +13,7 @@ from vlane.golden.vlarb import SELECT_HIGH, SELECT_LIMIT, SELECT_LOW, counter_lo
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15
 
-__all__ = ["RULES", "LineRateState", "bad_entries", "new_state", "reset", "step", "unreachable"]
+__all__ = ["RULES", "LineRateState", "applicable_rules", "bad_entries", "new_state", "reset", "step", "unreachable"]
 
 ROW = 8
 """Entries of a row (L1)."""
@@ -43,6 +43,12 @@ _NONE = -1
  SERVED, BAD) = range(16)  # fmt: skip
 BANK, SWAP_PENDING, COUNTER, SINCE_EXCHANGE, ABLE_BEFORE, ONGOING, TO_CHARGE, LAST_BLOCKS = range(8)
 _FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+def applicable_rules(*, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that random tables and traffic show."""
+    never = set() if has_vl15 else {RULES[VL15_FIRST].name}
+    return frozenset(rule.name for rule in RULES) - never
 
 
 class LineRateState(NamedTuple):
@@ -126,7 +132,7 @@ def _able(lanes: int, vl: int) -> bool:
 
 
 @inner
-def _walk(state: LineRateState, which: int, data_vls: int, leaves: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001
+def _walk(state: LineRateState, which: int, data_vls: int, leaves: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
     """Let a cycle of a list's walk pass, and foresee whether what will be offered can send (L3 to L5)."""
     each, bank, rows = state.lists[which], state.regs[BANK], state.named.shape[1]
     before, read = state.regs[ABLE_BEFORE], _is_read(state)
@@ -158,7 +164,7 @@ def _walk(state: LineRateState, which: int, data_vls: int, leaves: bool, rules: 
 
 
 @inner
-def _move(state: LineRateState, which: int, read: bool) -> None:  # noqa: FBT001
+def _move(state: LineRateState, which: int, read: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
     """Pick the next entry left in the current row; get the next row if that was the last (L3)."""
     each, bank, rows = state.lists[which], state.regs[BANK], state.named.shape[1]
     left = each[LEFT_IN_ROW]

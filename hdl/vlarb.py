@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
-from vlane.hdl.egress import egress_members
+from amaranth.lib.wiring import connect, flipped
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.select import bit_of, equals, one_of
-from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
+from vlane.hdl.vlarb_banks import VLArbBanks, vlarb_members
 from vlane.hdl.vlarb_line_rate import LineRateVLArb
 
 from vlane.egress import ListCode
@@ -81,17 +80,7 @@ class VLArb(wiring.Component):
         self.check_parameters(data_vls=data_vls, entries=entries, vl15=vl15, form=form)
         self.data_vls, self.entries, self.vl15, self.form = data_vls, entries, vl15, form
         self.requesters = data_vls + vl15
-        super().__init__(
-            {
-                **egress_members(self.requesters),
-                "program": In(ProgramSignature()),
-                "swap": In(1),
-                "swap_pending": Out(1),
-                "unreachable": Out(data_vls),
-                "bad_entries": Out(range(2 * entries + 1)),
-                **({"behind": In(data_vls)} if form == "line_rate" else {}),
-            }
-        )
+        super().__init__(vlarb_members(data_vls=data_vls, entries=entries, vl15=vl15, behind=form == "line_rate"))
         if form == "line_rate":
             self.core = LineRateVLArb(data_vls=data_vls, entries=entries, vl15=vl15)
             return

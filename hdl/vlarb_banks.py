@@ -5,12 +5,14 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
+from vlane.hdl.egress import egress_members
 
-__all__ = ["ENTRY_LAYOUT", "ProgramSelect", "ProgramSignature", "VLArbBanks"]
+__all__ = ["ENTRY_LAYOUT", "ProgramSelect", "ProgramSignature", "VLArbBanks", "vlarb_members"]
 
 ENTRY_LAYOUT = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
 
@@ -55,6 +57,19 @@ class ProgramSignature(Signature):
                 "weight": Out(8),
             }
         )
+
+
+def vlarb_members(*, data_vls: int, entries: int, vl15: bool, behind: bool) -> dict[str, Any]:
+    """Return the members of a VL arbiter; ``VLArb`` says what each is, ``behind`` whether it has that one."""
+    return {
+        **egress_members(data_vls + vl15),
+        "program": In(ProgramSignature()),
+        "swap": In(1),
+        "swap_pending": Out(1),
+        "unreachable": Out(data_vls),
+        "bad_entries": Out(range(2 * entries + 1)),
+        **({"behind": In(data_vls)} if behind else {}),
+    }
 
 
 class VLArbBanks(wiring.Component):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 from vlane.hdl.block_budget import BlockBudget
-from vlane.hdl.egress import egress_members
 from vlane.hdl.list_walk import ListWalk, any_able
 from vlane.hdl.select import equals, one_of
-from vlane.hdl.vlarb_banks import ProgramSelect, ProgramSignature
+from vlane.hdl.vlarb_banks import ProgramSelect, vlarb_members
 
 from vlane.egress import ListCode
 from vlane.vlarb import VL15
@@ -51,17 +49,7 @@ class LineRateVLArb(wiring.Component):
     def __init__(self, *, data_vls: int, entries: int, vl15: bool) -> None:
         self.data_vls, self.vl15 = data_vls, vl15
         self.requesters = data_vls + vl15
-        super().__init__(
-            {
-                **egress_members(self.requesters),
-                "program": In(ProgramSignature()),
-                "swap": In(1),
-                "swap_pending": Out(1),
-                "unreachable": Out(data_vls),
-                "bad_entries": Out(range(2 * entries + 1)),
-                "behind": In(data_vls),
-            }
-        )
+        super().__init__(vlarb_members(data_vls=data_vls, entries=entries, vl15=vl15, behind=True))
         self.lists = tuple(_List(side, data_vls=data_vls, entries=entries) for side in (ListCode.HIGH, ListCode.LOW))
         self.turn = BlockBudget(_LIMIT_BITS, starts_with=1)
         self.able, self.able_before = Signal(data_vls), Signal(data_vls)

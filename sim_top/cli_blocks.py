@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.blocks import BLOCKS, Block, find_block
 from vlane.sim_top.cli_network import run_network
+from vlane.sim_top.cli_options import AsJson, Params, Seed
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim import FAULT_COUNT, CosimResult, Job, cosim_cocotb, cosim_native, fault, qualification_job
 from vlane.sim_top.cosim_vlarb import cosim_tables, job_of_plan
@@ -34,9 +35,6 @@ BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.
 BlockOrNetwork = Annotated[
     str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
-Seed = Annotated[int, typer.Option(help="Chooses random tables and traffic; equal seeds give equal runs.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from vlane.golden.dtable_plan import TablePlan, plan_table
+from vlane.sim_top.cli_options import AsJson, NoSeed
 from vlane.sim_top.console import emit_json, screen, table
 
 from vlane.dtable_plan import read_request
@@ -26,8 +27,8 @@ def _group() -> None:
 def plan(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Request: a TOML file with [dtable_plan].")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table there, as a table file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
-    seed: Annotated[int, typer.Option(help="Has no effect: nothing here is drawn at random.")] = 0,  # noqa: ARG001
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: NoSeed = 0,  # noqa: ARG001
 ) -> None:
     """Plan the entries and weights of a Deficit Table, or say which bound forbids it."""
     planned = plan_table(read_request(file))

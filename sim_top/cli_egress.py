@@ -10,6 +10,7 @@ import typer
 from vlane.golden.schedulers import SCHEDULERS
 from vlane.sim_top.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cli_options import AsJson, NoSeed, Params
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.egress import EgressRun, run_egress
 from vlane.sim_top.schedule import Writes, read_schedule, schedule_writes
@@ -44,11 +45,9 @@ def egress(
         Path | None,
         typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited."),
     ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the arbiter.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
-    seed: Annotated[int, typer.Option(help="Has no effect: nothing here is drawn at random.")] = 0,  # noqa: ARG001
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
+    seed: NoSeed = 0,  # noqa: ARG001
 ) -> None:
     """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ."""
     if model not in _MODELS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from vlane.sim_top.cli_options import AsJson, NoSeed
 from vlane.sim_top.console import emit_json, screen, table
 
 from vlane.fabric.capture import load_fabric
@@ -20,12 +21,10 @@ app = typer.Typer(help="A fabric captured from its subnet manager.", no_args_is_
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and what goes with it.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
-Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is drawn at random.")]
 
 
 @app.command(epilog="Example: vlane fabric show tests/data/irregular_s1")
-def show(folder: Folder, as_json: AsJson = False, seed: Seed = 0) -> None:  # noqa: ARG001, FBT002
+def show(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # noqa: ARG001, FBT002
     """Show a captured fabric: switches, hosts, links, lanes and tables."""
     fabric = load_fabric(folder)
     sls = trace_pairs(fabric).sls
@@ -70,7 +69,7 @@ def _list(entries: tuple[Any, ...]) -> str:
 
 
 @app.command(epilog="Example: vlane fabric check tests/data/torus44_2qos. Exit status 1 if the check fails.")
-def check(folder: Folder, as_json: AsJson = False, seed: Seed = 0) -> None:  # noqa: ARG001, FBT002
+def check(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # noqa: ARG001, FBT002
     """Check a captured fabric: configured against programmed, credit loops, unreachable pairs, unserved lanes."""
     fabric = load_fabric(folder)
     report = check_fabric(fabric)

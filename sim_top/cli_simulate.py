@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from vlane.sim_top.cli_options import AsJson
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.plot_study import write_plots
 from vlane.sim_top.simulate import RunResult, StuckError, run_study
@@ -30,7 +31,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every delivery (Parquet).")] = False,  # noqa: FBT002
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
     seed: Annotated[int, typer.Option(help="Has no effect: seeds are in the study.")] = 0,  # noqa: ARG001
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network gets stuck."""

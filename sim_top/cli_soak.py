@@ -7,6 +7,7 @@ import time
 from typing import Annotated
 
 import typer
+from vlane.sim_top.cli_options import AsJson
 from vlane.sim_top.console import emit_json, note, screen
 from vlane.sim_top.soak import SWITCHES, command_of, random_point, run_point, shrunk
 
@@ -25,7 +26,7 @@ def soak(
     points: Annotated[int, typer.Option(help="Random instances.")] = 50,
     cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
     seed: Annotated[int, typer.Option(help="Chooses the instances; equal seeds give equal ones.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run random switches against golden. Exit status 1 if one differs; told as small as it fails, with its command."""
     if block not in SWITCHES:

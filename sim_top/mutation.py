@@ -66,12 +66,13 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
     start = time.perf_counter()
     mutants = list_mutants(block.make(parameters), block.name, count=count, seed=seed)
     model = mutant_model(block.make(parameters), block.name, mutants)
-    batches = _recorded(block, model, parameters, cycles, seed)
-    if _killed(model, batches, 0):
+    source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
+    recorded = source.record(model.input_words, model.output_words)  # golden runs once for all mutants
+    if _killed(model, recorded, 0):
         raise RuntimeError("select 0 differs from golden: the mutants prove nothing")
     shares = [mutants[worker::_WORKERS] for worker in range(_WORKERS)]
     with ThreadPoolExecutor(_WORKERS) as pool:
-        alive = pool.map(lambda share: _survivors(model, batches, share), shares)
+        alive = pool.map(lambda share: _survivors(model, recorded, share), shares)
     survivors = sorted((mutant for share in alive for mutant in share), key=lambda mutant: mutant.number)
     equivalent = prove_equivalent(block.make(parameters), block.name, survivors)
     return MutationRun(
@@ -83,35 +84,19 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
     )
 
 
-def _recorded(
-    block: Block, model: CompiledModel, parameters: Mapping[str, Any], cycles: int, seed: int
-) -> list[tuple[Words, Words]]:
-    """Return the whole stimulus and what must come out, so that golden runs once for all mutants."""
-    source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
-    batches: list[tuple[Words, Words]] = []
-    while True:
-        rows = np.zeros((BATCH, model.input_words), np.uint64)
-        expected = np.zeros((BATCH, model.output_words), np.uint64)
-        done = 0
-        while done < BATCH and (filled := source.fill(rows[done:], expected[done:])):
-            done += filled
-        if not done:
-            return batches
-        batches.append((rows[:done], expected[:done]))
-
-
-def _survivors(model: CompiledModel, batches: list[tuple[Words, Words]], mutants: tuple[Mutant, ...]) -> list[Mutant]:
+def _survivors(model: CompiledModel, recorded: tuple[Words, Words], mutants: tuple[Mutant, ...]) -> list[Mutant]:
     with CompiledModel(model.library, model.ports) as own:
-        return [mutant for mutant in mutants if not _killed(own, batches, mutant.number)]
+        return [mutant for mutant in mutants if not _killed(own, recorded, mutant.number)]
 
 
-def _killed(model: CompiledModel, batches: list[tuple[Words, Words]], number: int) -> bool:
+def _killed(model: CompiledModel, recorded: tuple[Words, Words], number: int) -> bool:
     model.restart()
-    for rows, expected in batches:
-        chosen = rows.copy()
+    rows, expected = recorded
+    for at in range(0, len(rows), BATCH):
+        chosen = rows[at : at + BATCH].copy()
         model.inputs[SELECT].put(chosen, number)
         try:
-            agrees = np.array_equal(model.run(chosen), expected)
+            agrees = np.array_equal(model.run(chosen), expected[at : at + BATCH])
         except RuntimeError:  # it oscillates: nobody could miss that
             return True
         if not agrees:

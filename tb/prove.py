@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Value
+from vlane.tb.yosys import tool
 
 from vlane.paths import build_dir
 
-__all__ = ["Proof", "free_inputs", "prove", "tool"]
+__all__ = ["Proof", "free_inputs", "prove"]
 
 _SBY = """[options]
 mode {mode}
@@ -56,11 +56,6 @@ class Proof:
     seconds: float
     folder: Path
     detail: str
-
-
-def tool(name: str) -> Path:
-    """Return a tool that was installed beside this Python."""
-    return Path(sys.executable).parent / name
 
 
 def _solver_environment() -> dict[str, str]:

@@ -98,6 +98,15 @@ class Stimulus(ABC):
         self._done += count
         return count
 
+    def record(self, input_words: int, output_words: int) -> tuple[Words, Words]:
+        """Return the rows of the whole plan and what must come out, of rows so many words wide."""
+        rows = np.zeros((self.cycles, input_words), np.uint64)
+        expected = np.zeros((self.cycles, output_words), np.uint64)
+        done = 0
+        while filled := self.fill(rows[done:], expected[done:]):
+            done += filled
+        return rows, expected
+
 
 def cut(phases: Sequence[Any], cycles: int) -> tuple[Any, ...]:
     """Return phases cut, or the last one stretched, to exactly that many cycles."""

@@ -220,8 +220,7 @@ def planned(
     """Return the stimulus of a plan, with the rules that its tables can make happen."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     if parameters.get("form") == "line_rate":
-        vl15 = {"vl15_first"} if parameters["vl15"] else set()
-        traffic.applicable = frozenset({rule.name for rule in line_rate.RULES} - {"vl15_first"} | vl15)
+        traffic.applicable = line_rate.applicable_rules(has_vl15=parameters["vl15"])
         return traffic
     traffic.applicable = frozenset(
         name

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.sim_top.area import GENERIC_LIBERTY, measure_area
+from vlane.sim_top.area import measure_area
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.liberty import Liberty
 
 from tests.conftest import assert_refused, call
 
@@ -37,12 +38,12 @@ def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: P
     rr = BLOCKS["rr"]
     parameters = {**rr.defaults(), "data_vls": 2, "vl15": False}
     scaled = tmp_path / "scaled.lib"
-    lines = GENERIC_LIBERTY.read_text().replace("area : 1.0;", "area : 24.0;").replace("area : 4.0;", "area : 96.0;")
+    lines = Liberty.read().text.replace("area : 1.0;", "area : 24.0;").replace("area : 4.0;", "area : 96.0;")
     for area in ("0.67", "1.33", "1.67", "2.33"):
         lines = lines.replace(f"area : {area};", f"area : {24 * float(area)};")
     scaled.write_text(lines)
     ours = measure_area(rr, parameters, target="gates", seeds=0)
-    theirs = measure_area(rr, parameters, target="gates", seeds=0, liberty=scaled)
+    theirs = measure_area(rr, parameters, target="gates", seeds=0, liberty=Liberty.read(scaled))
     assert theirs.ge_storage == ours.ge_storage
     assert theirs.ge == pytest.approx(ours.ge, rel=0.05)
 
@@ -50,6 +51,11 @@ def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: P
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.lib"
     empty.write_text("library (none) { }\n")
+    nand = "cell (NAND2) { area : 1.0; pin (A) { direction : input; } }"
+    stateless = tmp_path / "stateless.lib"
+    stateless.write_text(f"library (stateless) {{ {nand} }}\n")
+    useless = tmp_path / "useless.lib"
+    useless.write_text(f"library (useless) {{ {nand} cell (DFF) {{ area : 4.0; ff (Q, QN) {{ }} }} }}\n")
     assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
     assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
     assert_refused(call("area", "nothing"), "BLOCK", "nothing")
@@ -58,4 +64,6 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(
         call("area", "rr", "--target", "gates", "--liberty", str(tmp_path / "no.lib")), "--liberty", "no.lib"
     )
+    assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(stateless)), "--liberty", "flip-flop")
+    assert_refused(call("area", "rr", *SMALL, "--target", "gates", "--liberty", str(useless)), "--liberty", "abc")
     assert_refused(call("cosim", "vlarb", "--param", "form=fast"), "form", "fast")

@@ -9,16 +9,13 @@ import pytest
 from vlane.golden import vlarb as exact
 from vlane.golden import vlarb_line_rate as golden
 from vlane.golden import vlarb_rules
-from vlane.hdl.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.decision_rate import decisions_per_cycle
-from vlane.tb.cocotb_bench import run_cocotb
-from vlane.tb.lockstep import run_lockstep
-from vlane.tb.model import compile_model
+from vlane.tb.stimulus_vlarb import writes_of
 from vlane.tb.tables_vlarb import random_tables
 
+from tests.scheduling import assert_bench_agrees, qualified_lockstep
 from vlane.egress import ListCode
-from vlane.paths import build_dir
 from vlane.vlarb import VLArbTable
 
 FORM = {"form": "line_rate"}
@@ -32,21 +29,12 @@ SHAPES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
-    with compile_model(VLArb(**shape), "vlarb") as model:
-        source = BLOCKS["vlarb"].qualify(shape, cycles=150_000, seed=3, inputs=model.inputs, outputs=model.outputs)
-        outcome = run_lockstep(model, source)
-    assert outcome.mismatch is None, str(outcome.mismatch)
-    missed = [name for name, count in source.rule_counts().items() if name in source.applicable and not count]
-    assert not missed or shape["entries"] == 1
+    qualified_lockstep("vlarb", shape)
 
 
 def test_cocotb_agrees() -> None:
-    shape = {"data_vls": 4, "entries": 8, "vl15": True, **FORM}
-    outcome = run_cocotb(
-        VLArb(**shape), top="vlarb", bench="vlane.tb.tb_vlarb", where=build_dir("tests", "cocotb-line-rate"),
-        told={"parameters": shape, "cycles": 3000, "seed": 2}, tests=("agrees_with_golden_in_every_cycle",),
-    )  # fmt: skip
-    assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
+    only = ("agrees_with_golden_in_every_cycle",)
+    assert_bench_agrees("vlarb", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)
 
 
 Grant = tuple[int, int]
@@ -69,10 +57,7 @@ def grants_of_line_rate(
 ) -> tuple[list[Grant], list[int]]:
     """Return grants and their cycles; a packet holds the link for its blocks."""
     state, rules = golden.new_state(entries), np.zeros(len(golden.RULES), np.int64)
-    listed = [(0, index, entry) for index, entry in enumerate(table.high)]
-    listed += [(1, index, entry) for index, entry in enumerate(table.low)]
-    writes = [(1, select, index, entry.vl, entry.weight) for select, index, entry in listed]
-    writes.append((1, 2, 0, 0, table.limit_of_high_priority))
+    writes = [(1, *write) for write in writes_of(table, entries)]
     found: list[Grant] = []
     cycles: list[int] = []
     busy = 0

@@ -1,0 +1,71 @@
+"""Libraries of cells in the Liberty format: areas in gate equivalents, a NAND2 being 1."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from vlane.errors import InputError
+
+__all__ = ["Liberty"]
+
+_GENERIC = Path(__file__).with_name("generic.lib")
+
+
+@dataclass(frozen=True, slots=True)
+class Liberty:
+    """A library of cells.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    areas : dict of str to float
+        Area of every cell that has one, in the file's unit.
+    storage : frozenset of str
+        Cells that are flip-flops.
+    unit : float
+        Area of a NAND2.
+    """
+
+    text: str
+    areas: dict[str, float]
+    storage: frozenset[str]
+    unit: float
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Self:
+        """Return the library in a file; without one, a small generic library.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, or has no NAND2 with an area, or no flip-flop.
+        """
+        try:
+            text = (path or _GENERIC).read_text()
+        except (OSError, UnicodeDecodeError):
+            raise InputError("--liberty", "a Liberty file", str(path)) from None
+        bodies = _cell_bodies(text)
+        found = {name: re.search(r"\barea\s*:\s*([\d.eE+-]+)", body) for name, body in bodies.items()}
+        areas = {name: float(area.group(1)) for name, area in found.items() if area}
+        unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name] > 0), None)
+        storage = frozenset(name for name, body in bodies.items() if re.search(r"\bff\s*\(", body))
+        if unit is None:
+            raise InputError("--liberty", "a Liberty file with a NAND2 cell that has an area", str(path))
+        if not storage:
+            raise InputError("--liberty", "a Liberty file with a flip-flop", str(path))
+        return cls(text, areas, storage, unit)
+
+    def equivalents(self, cells: dict[str, int]) -> float:
+        """Return the area of cells, counted by name, in gate equivalents."""
+        return round(sum(count * self.areas.get(name, 0.0) for name, count in cells.items()) / self.unit, 1)
+
+
+def _cell_bodies(text: str) -> dict[str, str]:
+    """Return the text of every cell of a Liberty file by its name."""
+    starts = list(re.finditer(r"\bcell\s*\(\s*\"?([^\")\s]+)\"?\s*\)", text))
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    return {start.group(1): text[start.start() : end] for start, end in zip(starts, ends, strict=False)}
