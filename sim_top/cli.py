@@ -6,7 +6,7 @@ import sys
 from typing import NoReturn
 
 import typer
-from vlane.sim_top import cli_area, cli_blocks, cli_dtable, cli_egress, cli_fabric, cli_simulate, cli_soak
+from vlane.sim_top import cli_area, cli_blocks, cli_dtable, cli_egress, cli_export, cli_fabric, cli_simulate, cli_soak
 
 from vlane.errors import InputError
 
@@ -26,6 +26,7 @@ cli_blocks.register(app)
 cli_egress.register(app)
 cli_simulate.register(app)
 cli_soak.register(app)
+cli_export.register(app)
 cli_area.register(app)
 
 

@@ -1,4 +1,4 @@
-"""The verbs that work on a block of the catalogue: cosim, prove, mutate, export."""
+"""The verbs that work on a block of the catalogue: cosim, prove, mutate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.blocks import BLOCKS, Block, find_block
 from vlane.sim_top.cli_network import run_network
-from vlane.sim_top.cli_options import AsJson, Params, Seed
+from vlane.sim_top.cli_options import AsJson, BlockName, Params, Seed
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim import FAULT_COUNT, CosimResult, Job, cosim_cocotb, cosim_native, fault, qualification_job
 from vlane.sim_top.cosim_vlarb import cosim_tables, job_of_plan
-from vlane.sim_top.export import export_block
 from vlane.sim_top.mutation import mutation_run
 from vlane.sim_top.plan_vlarb import Plan, plan_for_fabric, plan_for_table
-from vlane.sim_top.proofs import prove_block
+from vlane.sim_top.proofs import prove_block, prove_block_netlist
 from vlane.sim_top.report import write_page
 from vlane.sim_top.schedule import SCHEDULED, writes_for
 from vlane.sim_top.wave import write_wave
 from vlane.tb.cocotb_bench import simulator_installed
+from vlane.tb.netlist import NETLISTS
 
 from vlane.errors import InputError
 from vlane.files import usable_folder
@@ -31,10 +31,12 @@ __all__ = ["register"]
 _DEFAULT_CYCLES = 1_000_000
 _FAULT_CYCLES = 2_000_000
 
-BlockName = Annotated[str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}.")]
 BlockOrNetwork = Annotated[
     str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
 ]
+
+
+Netlist = Annotated[str, typer.Option(metavar="TARGET", help=f"The hardware after synthesis: {' or '.join(NETLISTS)}.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +44,6 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: vlane cosim vlarb --fabric tests/data/two_switch --cycles 100000 --json")(cosim)
     app.command(epilog="Example: vlane prove vlarb")(prove)
     app.command(epilog="Example: vlane mutate vlarb --count 400")(mutate)
-    app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")(export)
 
 
 def cosim(
@@ -64,6 +65,7 @@ def cosim(
     simulator: Annotated[str, typer.Option(help="verilator, or icarus with the cocotb engine.")] = "verilator",
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
+    netlist: Netlist = "",
     planted: Annotated[
         int | None,
         typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail."),
@@ -77,7 +79,7 @@ def cosim(
         given = {
             "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,
             "--page": page is not None, "--fault": planted is not None, "--param": bool(param),
-            "--engine": engine != "native", "--simulator": simulator != "verilator",
+            "--netlist": bool(netlist), "--engine": engine != "native", "--simulator": simulator != "verilator",
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with network", "given")
@@ -87,6 +89,9 @@ def cosim(
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator, planted)
+    _check_netlist(netlist, **{"--fault": planted, "--fabric": fabric, "--table": table_file, "--waves": waves})
+    if netlist and engine != "native":
+        raise InputError("--engine", "native with --netlist", engine)
     if fabric is not None and table_file is not None:
         raise InputError("--fabric and --table", "given one at a time", "both")
     if cycles < 1:
@@ -105,7 +110,7 @@ def cosim(
         if file is not None:
             usable_folder(file if option == "--page" else file.parent, option=option)
     note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())} (kept for the next run)")
-    result = _run(job, plan, engine, simulator, planted)
+    result = _run(job, plan, engine, simulator, planted, netlist)
     if waves is not None:
         shown = write_wave(job, waves)
         note(f"wave of the first {shown} cycles of the design as it is: {waves}")
@@ -113,7 +118,7 @@ def cosim(
         on = fabric.resolve().name if fabric else table_file.name if table_file else "its qualification"
         note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves)}")
     if as_json:
-        emit_json(_cosim_document(block, result, waves))
+        emit_json(_cosim_document(block, result, waves, netlist))
     else:
         _print_cosim(result)
     raise typer.Exit(1 if result.mismatches or result.failed_audits or planted else 0)
@@ -130,6 +135,13 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
         raise InputError("--simulator", "verilator with the native engine", simulator)
     if planted is not None and engine != "native":
         raise InputError("--engine", "native with --fault", engine)
+
+
+def _check_netlist(netlist: str, **beside: object) -> None:
+    if netlist and netlist not in NETLISTS:
+        raise InputError("--netlist", f"one of {', '.join(NETLISTS)}", netlist)
+    for option in (option for option, given in beside.items() if netlist and given is not None):
+        raise InputError(option, "left out with --netlist", "given")
 
 
 def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
@@ -160,7 +172,9 @@ def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> dict[
     return parameters
 
 
-def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None) -> CosimResult:
+def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None, netlist: str) -> CosimResult:
+    if netlist:
+        return cosim_native(job, netlist=netlist)[0]
     if engine == "cocotb":
         return cosim_cocotb(job, simulator=simulator)
     mutant = None if planted is None else fault(job.block, planted, job.parameters)
@@ -174,10 +188,11 @@ def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int 
     return cosim_native(longer, planted=mutant)[0]
 
 
-def _cosim_document(block: str, result: CosimResult, waves: Path | None) -> dict[str, Any]:
+def _cosim_document(block: str, result: CosimResult, waves: Path | None, netlist: str) -> dict[str, Any]:
     return {
         "block": block,
         "engine": result.engine,
+        "netlist": netlist or None,
         "simulator": result.simulator,
         "parameters": dict(result.parameters),
         "cycles": result.cycles,
@@ -248,16 +263,26 @@ def prove(
     block: BlockName,
     minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
     as_json: AsJson = False,  # noqa: FBT002
+    netlist: Netlist = "",
     seed: Seed = 1,  # noqa: ARG001
 ) -> None:
-    """Prove the block's properties by k-induction, small and full size. Exit status 1 if one fails."""
+    """Prove the block's properties by k-induction, small and full size. Exit status 1 if one fails.
+
+    With --netlist, prove instead that what synthesis makes of a small instance is that instance.
+    """
     found = find_block(block)
+    _check_netlist(netlist)
     proofs = []
-    for parameters in found.proven:
+    for parameters in ({**found.defaults(), **found.mutated},) if netlist else found.proven:
         note(f"proving {block} with {', '.join(f'{k}={v}' for k, v in parameters.items())}")
-        proofs.append((parameters, prove_block(found, parameters, timeout_seconds=60 * minutes)))
+        if netlist:
+            proof = prove_block_netlist(found, parameters, netlist, timeout_seconds=60 * minutes)
+        else:
+            proof = prove_block(found, parameters, timeout_seconds=60 * minutes)
+        proofs.append((parameters, proof))
     document = {
         "block": block,
+        "netlist": netlist or None,
         "proofs": [
             {
                 "parameters": dict(p),
@@ -318,25 +343,3 @@ def mutate(
             f"{run.killed_percent:.2f} % of those that are not equivalent were killed"
         )
     raise typer.Exit(0 if run.killed_percent >= least else 1)
-
-
-def export(
-    block: BlockName,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
-    testbench: Annotated[
-        int, typer.Option(metavar="N", help="Also write a testbench that checks N cycles against golden.")
-    ] = 0,
-    param: Params = None,
-    as_json: AsJson = False,  # noqa: FBT002
-    seed: Seed = 1,
-) -> None:
-    """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python."""
-    found = find_block(block)
-    if testbench < 0:
-        raise InputError("--testbench", "at least 0", testbench)
-    exported = export_block(found, found.parameters(param or []), out, bench_cycles=testbench, seed=seed)
-    if as_json:
-        emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
-        return
-    for file in exported.files:
-        screen.print(str(file), markup=False)

@@ -15,6 +15,7 @@ from vlane.tb.cocotb_bench import run_cocotb
 from vlane.tb.lockstep import Outcome, run_lockstep
 from vlane.tb.model import CompiledModel, Words, compile_model, component_ports, row_layout
 from vlane.tb.mutate import SELECT, Mutant, list_mutants, mutant_model
+from vlane.tb.netlist import compile_netlist
 from vlane.tb.stimulus import Layout, Stimulus
 
 from vlane.paths import build_dir
@@ -140,14 +141,19 @@ def fault(block: Block, number: int, parameters: Mapping[str, Any]) -> Mutant:
 
 
 def cosim_native(
-    job: Job, *, planted: Mutant | None = None, observer: Callable[[CompiledModel], Observe] | None = None
-) -> tuple[CosimResult, Stimulus]:
+    job: Job, *, planted: Mutant | None = None, netlist: str = "",
+    observer: Callable[[CompiledModel], Observe] | None = None,
+) -> tuple[CosimResult, Stimulus]:  # fmt: skip
     """Run a job through the compiled hardware, with a mutant planted in it if one is given.
 
-    ``observer`` gets the model and returns what sees every batch that agreed.
+    With ``netlist``, one of ``NETLISTS``, the hardware is what synthesis makes of it. ``observer`` gets the model and
+    returns what sees every batch that agreed.
     """
     component, name = job.block.make(job.parameters), job.block.name
-    model = mutant_model(component, name, (planted,)) if planted else compile_model(component, name)
+    if netlist:
+        model = compile_netlist(component, name, netlist)
+    else:
+        model = mutant_model(component, name, (planted,)) if planted else compile_model(component, name)
     stimulus, warm_up = (job.make(model.inputs, model.outputs) for _ in range(2))
     warm_up.fill(np.zeros((1, model.input_words), np.uint64), np.zeros((1, model.output_words), np.uint64))
     source = _Planted(stimulus, model, planted) if planted else stimulus

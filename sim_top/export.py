@@ -1,4 +1,4 @@
-"""Export of a block: Verilog, a table of its ports, a FuseSoC core, a testbench."""
+"""Export of a block: Verilog, a table of its ports, a FuseSoC core, a testbench, a register map."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.lib.wiring import FlippedSignature
+from vlane.hdl.axi_lite import AxiLite
+from vlane.hdl.register_port import RegisteredBlock
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.register_files import register_files
 from vlane.sim_top.testbench import core_file, testbench_files
 from vlane.tb.model import component_ports, to_verilog
 
 from vlane.files import usable_folder, write_whole
+from vlane.register_maps import register_map
 
 __all__ = ["Exported", "export_block"]
 
@@ -28,7 +32,7 @@ class Exported:
     Parameters
     ----------
     files : list of Path
-        Verilog first, then the port table, the core, and the testbench.
+        Verilog first, then the port table, the core, and the register map or the testbench.
     ports : list of dict
         Name, direction, bits and meaning.
     """
@@ -38,11 +42,13 @@ class Exported:
 
 
 def export_block(
-    block: Block, parameters: Mapping[str, Any], folder: Path, *, bench_cycles: int = 0, seed: int = 1
-) -> Exported:
+    block: Block, parameters: Mapping[str, Any], folder: Path, *, bench_cycles: int = 0, seed: int = 1,
+    registered: bool = False,
+) -> Exported:  # fmt: skip
     """Write the Verilog, the port table and a FuseSoC core of a block; nothing is left half-written.
 
-    With ``bench_cycles``, also a testbench that checks so many cycles against golden.
+    With ``bench_cycles``, also a testbench that checks so many cycles against golden. If ``registered``, the block
+    stands behind AXI4-Lite registers, as the module ``NAME_axi_lite``; their map is written too.
 
     Raises
     ------
@@ -50,8 +56,13 @@ def export_block(
         If the folder cannot be used.
     """
     component = block.make(parameters)
-    text = to_verilog(component, block.name)
-    meanings = _meanings(component)
+    name, latency, meanings, maps = block.name, component.latency, _meanings(component), {}
+    if registered:
+        registers = register_map(block.name, parameters)
+        component, name = RegisteredBlock(registers, component), f"{block.name}_axi_lite"
+        meanings |= _members(AxiLite)
+        maps = register_files(registers)
+    text = to_verilog(component, name)
     ports = [
         {
             "name": "clk",
@@ -71,21 +82,22 @@ def export_block(
     ]
     heading = ", ".join(f"{name} = {value}" for name, value in parameters.items())
     page = [
-        f"# {block.name}", "", f"Parameters: {heading}. Latency: {component.latency} cycles.", "",
+        f"# {name}", "", f"Parameters: {heading}. Latency: {latency} cycles.", "",
         "| port | direction | bits | meaning |", "|---|---|---|---|",
         *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in ports), "",
     ]  # fmt: skip
     usable_folder(folder, option="--out")
     written = {
-        f"{block.name}.v": text,
-        f"{block.name}.md": "\n".join(page),
-        f"{block.name}.core": core_file(block, version=version("vlane"), bench=bench_cycles > 0),
+        f"{name}.v": text,
+        f"{name}.md": "\n".join(page),
+        f"{name}.core": core_file(name, block.title, version=version("vlane"), bench=bench_cycles > 0),
+        **maps,
     }
     if bench_cycles:
         written |= testbench_files(block, parameters, component_ports(component), cycles=bench_cycles, seed=seed)
-    for name, content in written.items():
-        write_whole(folder / name, content, option="--out")
-    return Exported([folder / name for name in written], ports)
+    for file, content in written.items():
+        write_whole(folder / file, content, option="--out")
+    return Exported([folder / file for file in written], ports)
 
 
 def _meanings(component: Any) -> dict[str, str]:

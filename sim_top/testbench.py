@@ -78,11 +78,10 @@ def testbench_files(
     }
 
 
-def core_file(block: Block, *, version: str, bench: bool) -> str:
-    """Return a FuseSoC core of the exported files."""
-    name = block.name
+def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
+    """Return a FuseSoC core of the exported files of a module."""
     lines = [
-        "CAPI=2:", f"name: vlane:qos:{name}:{version}", f"description: {block.title}", "filesets:", "  rtl:",
+        "CAPI=2:", f"name: vlane:qos:{name}:{version}", f"description: {title}", "filesets:", "  rtl:",
         f"    files: [{name}.v]", "    file_type: verilogSource",
     ]  # fmt: skip
     if bench:

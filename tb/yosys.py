@@ -17,7 +17,7 @@ __all__ = ["YosysError", "run_yosys", "tool"]
 
 
 class YosysError(RuntimeError):
-    """A script that ended without its result; the text is the end of what yosys said."""
+    """A script that ended without its result; the text ends with what yosys said."""
 
 
 def tool(name: str) -> Path:
@@ -63,7 +63,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
             cwd=work, capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
         if done.returncode or not (work / result).is_file():
-            raise YosysError((done.stdout + done.stderr)[-4000:].strip())
+            raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
         if not (folder / result).is_file():
             shutil.rmtree(folder, ignore_errors=True)
             work.replace(folder)

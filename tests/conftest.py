@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from vlane.sim_top.cli import main
+from vlane.tb import verilator
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data"
@@ -59,6 +60,16 @@ def call(*arguments: str | Path) -> Called:
     ):
         main()
     return Called(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+def assert_lint_clean(folder: Path, top: str) -> None:
+    """Check that Verilator -Wall, with the one waiver file, has nothing to say of a module's file."""
+    said = subprocess.run(
+        [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), f"{top}.v", "--top", top],
+        cwd=folder, env=verilator.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr[-2000:]
+    assert "%Warning" not in said.stderr
 
 
 def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:

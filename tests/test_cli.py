@@ -19,10 +19,9 @@ from vlane.golden.vlarb_rules import RULES
 from vlane.hdl.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.wave import read_wave
-from vlane.tb import verilator
 from vlane.tb.model import component_ports
 
-from tests.conftest import BAD, DATA, GOOD, TABLE, assert_refused, call
+from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
@@ -164,12 +163,7 @@ def test_exported_verilog_is_lint_clean(size: tuple[int, int], form: str, tmp_pa
     given = (f"data_vls={size[0]}", f"entries={size[1]}", f"form={form}")
     call("export", "vlarb", "--out", tmp_path, *(word for value in given for word in ("--param", value)))
 
-    said = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), "vlarb.v", "--top", "vlarb"],
-        cwd=tmp_path, env=verilator.environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert said.returncode == 0, said.stderr[-2000:]
-    assert "%Warning" not in said.stderr
+    assert_lint_clean(tmp_path, "vlarb")
 
 
 @pytest.mark.slow
@@ -178,12 +172,7 @@ def test_every_block_exports_documented_and_lint_clean(name: str, tmp_path: Path
     """Default sizes: every port has its meaning, and Verilator -Wall has nothing to say."""
     done = call("export", name, "--out", tmp_path, "--json").json()
 
-    said = subprocess.run(
-        [str(verilator.executable()), "--lint-only", "-Wall", str(verilator.waivers()), f"{name}.v", "--top", name],
-        cwd=tmp_path, env=verilator.environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert said.returncode == 0, said.stderr[-2000:]
-    assert "%Warning" not in said.stderr
+    assert_lint_clean(tmp_path, name)
     assert [port["name"] for port in done["ports"] if not port["meaning"]] == []
 
 

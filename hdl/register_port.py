@@ -1,0 +1,182 @@
+"""Registers on a bus in front of a block: what programs its tables and reads its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Flow
+from amaranth.utils import exact_log2
+from vlane.hdl.axi_lite import BUS_PREFIX, AxiLite, axi_lite_members
+from vlane.hdl.select import one_of
+
+from vlane.registers import WORD_BYTES, Command, Constant, RegisterMap, Setting, Status, Window
+
+__all__ = ["RegisterPort", "RegisteredBlock"]
+
+_WORD_BITS = 32
+
+
+class RegisterPort(wiring.Component):
+    """An AXI4-Lite register port (``docs/register_port.md``).
+
+    What is written reaches the block in the cycle after the bus has answered the write.
+
+    Parameters
+    ----------
+    registers : RegisterMap
+        What is where.
+    block : Component
+        Whose ports are programmed and read: only their shapes are looked at.
+
+    Members
+    -------
+    The bus, see ``AxiLite``; of the block, turned round: program ports, commands and settings as outputs, states as
+    inputs.
+    """
+
+    def __init__(self, registers: RegisterMap, block: wiring.Component) -> None:
+        self.registers = registers
+        driven = (_driven_by(each) for _, each in registers)
+        self.driven = tuple(dict.fromkeys(member for member in driven if member))
+        self.states = tuple(dict.fromkeys(each.member for _, each in registers if isinstance(each, Status)))
+        given = block.signature.members
+        super().__init__(
+            {
+                **axi_lite_members(registers.address_bits),
+                **{name: given[name].flip() for name in (*self.driven, *self.states)},
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.bus = bus = AxiLite(self.registers.address_bits)
+        _pass_through(m, self, bus, (name for name in bus.signature.members if name.startswith(BUS_PREFIX)))
+        for name in self.driven:
+            if self.signature.members[name].is_signature:
+                port = getattr(self, name)
+                m.d.sync += [Value.cast(getattr(port, each)).eq(0) for each in port.signature.members]
+        writable, readable, found = [], [], []
+        for address, register in self.registers:
+            first, size = address // WORD_BYTES, RegisterMap.span(register) // WORD_BYTES
+            place = exact_log2(size)
+            if not isinstance(register, Constant | Status):
+                here = bus.write_at[place:] == first >> place
+                writable.append(here & self._take(m, bus, here & bus.write, bus.write_at[:place], register))
+            if not isinstance(register, Command | Window):
+                here = bus.read_at[place:] == first >> place
+                for word, value in enumerate(self._words(register)):
+                    readable.append(here & (bus.read_at[:place] == word))
+                    found.append(value)
+        m.d.comb += [
+            bus.writable.eq(Cat(writable).any()),
+            bus.readable.eq(Cat(readable).any()),
+            bus.found.eq(one_of(readable, found)),
+        ]
+        return m
+
+    def _words(self, register: Constant | Status | Setting) -> list[Value]:
+        """Return what each word of a register reads."""
+        if isinstance(register, Constant):
+            return [Const(register.value, _WORD_BITS)]
+        value = Value.cast(getattr(self, register.member))
+        bits = (register.element_bits if isinstance(register, Status) else 0) or _WORD_BITS
+        return [value[low : low + bits] for low in range(0, len(value), bits)]
+
+    def _take(
+        self, m: Module, bus: AxiLite, written: Value, place: Value, register: Command | Setting | Window
+    ) -> Value:
+        """Do what a write to a register does; return whether there is something at its word."""
+        if isinstance(register, Window):
+            self._program(m, bus, written, register)
+            return Const(1)
+        value = Value.cast(getattr(self, register.member))
+        if isinstance(register, Command):
+            m.d.sync += value.eq(0)
+        words = range(0, len(value), _WORD_BITS)
+        for word, low in enumerate(words):
+            with m.If(written & (place == word)):
+                m.d.sync += value[low : low + _WORD_BITS].eq(bus.data)
+        return place < len(words)
+
+    def _program(self, m: Module, bus: AxiLite, written: Value, window: Window) -> None:
+        """Write an entry: the word, or its higher half with the lower half that was written before."""
+        port = getattr(self, window.program)
+        entry, value, complete = bus.write_at, bus.data, written
+        if window.entry_words > 1:
+            lower = Signal(_WORD_BITS, name=f"lower_{window.name}")
+            with m.If(written & ~bus.write_at[0]):
+                m.d.sync += lower.eq(bus.data)
+            entry, value, complete = bus.write_at[1:], Cat(lower, bus.data), written & bus.write_at[0]
+        with m.If(complete):
+            m.d.sync += port.enable.eq(1)
+            for name, fixed in window.fixed.items():
+                m.d.sync += Value.cast(getattr(port, name)).eq(fixed)
+            for part in window.index:
+                m.d.sync += getattr(port, part.name).eq(entry[part.low : part.low + part.bits])
+            for part in window.fields:
+                m.d.sync += getattr(port, part.name).eq(value[part.low : part.low + part.bits])
+
+
+class RegisteredBlock(wiring.Component):
+    """A block with a register port in place of its program ports.
+
+    Parameters
+    ----------
+    registers : RegisterMap
+        What is where.
+    block : Component
+        The block; its other ports stay as they are.
+
+    Members
+    -------
+    The bus, see ``AxiLite``, and the block's.
+    """
+
+    def __init__(self, registers: RegisterMap, block: wiring.Component) -> None:
+        self._block, self._port = block, RegisterPort(registers, block)
+        self._kept = [name for name in block.signature.members if name not in self._port.driven]
+        super().__init__(
+            {
+                **axi_lite_members(registers.address_bits),
+                **{name: block.signature.members[name] for name in self._kept},
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.registers, m.submodules.block = self._port, self._block
+        bus = (name for name in self.signature.members if name.startswith(BUS_PREFIX))
+        _pass_through(m, self, self._port, bus)
+        _pass_through(m, self, self._block, self._kept)
+        for name in self._port.driven:
+            for path, (_, inner) in _leaves(self._block, name).items():
+                m.d.comb += inner.eq(_leaves(self._port, name)[path][1])
+        for name in self._port.states:
+            m.d.comb += Value.cast(getattr(self._port, name)).eq(Value.cast(getattr(self._block, name)))
+        return m
+
+
+def _leaves(component: wiring.Component, name: str) -> dict[tuple[str | int, ...], tuple[Flow, Value]]:
+    """Return direction and value of every port of a member by its path."""
+    return {
+        path: (member.flow, Value.cast(value))
+        for path, member, value in component.signature.flatten(component)
+        if path[0] == name
+    }
+
+
+def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, names: Iterable[str]) -> None:
+    """Connect members of the same name and direction, inside to outside."""
+    for name in names:
+        within = _leaves(inner, name)
+        for path, (flow, value) in _leaves(outer, name).items():
+            m.d.comb += value.eq(within[path][1]) if flow == Flow.Out else within[path][1].eq(value)
+
+
+def _driven_by(register: object) -> str:
+    """Return the member of the block that a register drives; none for one that is only read."""
+    if isinstance(register, Window):
+        return register.program
+    return register.member if isinstance(register, Command | Setting) else ""

@@ -1,0 +1,62 @@
+"""cocotb bench of a VL arbiter behind its registers: a table written over the bus, grants against golden."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+from vlane.golden import vlarb as golden
+from vlane.golden import vlarb_rules
+from vlane.tb.cocotb_drive import layouts, setting, start
+from vlane.tb.tables_vlarb import random_tables
+
+from vlane.register_maps import register_map
+from vlane.registers import WORD_BYTES
+
+_READY, _HOLD, _SWAP, _NO_WRITE = True, False, False, (0, 0, 0, 0, 0)
+
+
+@cocotb.test()
+async def tables_written_over_the_bus_are_served(dut: Any) -> None:
+    """Write a table, swap, wait until the swap is done; then every decision is golden's with that table."""
+    told = setting()
+    parameters = told["parameters"]
+    inputs, _ = layouts(told)
+    registers = register_map("vlarb", parameters)
+    draw = random.Random(told["seed"])  # noqa: S311 - stimulus
+    data_vls, entries, vl15 = parameters["data_vls"], parameters["entries"], parameters["vl15"]
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+    await start(dut, [name for name in inputs if not name.startswith("s_axil")])
+    rules = np.zeros(len(vlarb_rules.RULES), np.int64)
+    for table in random_tables(3, data_vls=data_vls, entries=entries, seed=told["seed"]):
+        for name, listed in (("high", table.high), ("low", table.low)):
+            for index, (vl, weight) in enumerate([*listed, *[(0, 0)] * (entries - len(listed))]):
+                await master.write_dword(registers.address(name, index), vl << 8 | weight)
+        await master.write_dword(registers.address("limit"), table.limit_of_high_priority)
+        dut.ready.value = 1
+        await master.write_dword(registers.address("swap"), 1)
+        while (await master.read(registers.address("swap_pending"), WORD_BYTES)).data[0]:
+            pass
+        state = golden.new_state(entries)
+        golden.load(state, table)
+        assert await master.read_dword(registers.address("unreachable")) == golden.unreachable(state, data_vls)
+        assert await master.read_dword(registers.address("bad_entries")) == golden.bad_entries(state, data_vls)
+        for number in range(told["cycles"]):
+            request, fits = (draw.getrandbits(data_vls + vl15) for _ in range(2))
+            blocks = np.array([draw.randrange(1, 67) for _ in range(data_vls + vl15)], np.int64)
+            dut.heads__request.value, dut.heads__fits.value = request, fits
+            dut.heads__blocks.value = sum(int(size) << 7 * lane for lane, size in enumerate(blocks))
+            vl, source = golden.step(
+                state, data_vls, vl15, request, fits, blocks, _READY, _HOLD, _NO_WRITE, _SWAP, rules
+            )
+            await RisingEdge(dut.clk)
+            got = int(dut.grant.value), int(dut.vl.value), int(dut.list.value)
+            assert got == (int(source != 0), vl, source), f"decision {number}"
+            await FallingEdge(dut.clk)
+        dut.heads__request.value = 0
+        await FallingEdge(dut.clk)
+    assert rules.sum()

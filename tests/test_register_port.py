@@ -1,0 +1,135 @@
+"""Registers over AXI4-Lite: every map through a third party's bus master, and a block behind one."""
+
+from __future__ import annotations
+
+import itertools
+import runpy
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vlane.hdl.register_port import RegisteredBlock, RegisterPort
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.cocotb_bench import run_cocotb
+
+from tests.conftest import assert_lint_clean, assert_refused, call
+from vlane.paths import build_dir
+from vlane.register_maps import REGISTERED, register_map
+from vlane.registers import Command, RegisterMap, Setting, Window
+
+SWITCH = {"ports": 34, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
+GIVEN: dict[str, dict[str, Any]] = {
+    "rr": {"requesters": 3},
+    "ib_switch": {**SWITCH, "scheduler": "vlarb"},
+    "opa_switch": {"scheduler": "dtable", "entries": 8},
+}
+
+
+def parameters_of(name: str) -> dict[str, Any]:
+    return {**BLOCKS[name].defaults(), **GIVEN.get(name, {})}
+
+
+def bench(component: Any, top: str, name: str, told: dict[str, Any]) -> None:
+    outcome = run_cocotb(
+        component, top=top, bench=f"vlane.tb.tb_{top}", where=build_dir("tests", f"cocotb-{top}-{name}"), told=told
+    )
+    assert outcome.tests
+    assert outcome.failures == 0, outcome.messages
+
+
+@pytest.mark.parametrize("name", ["dtable", "sl2vl", "sc", "ib_switch"])
+def test_the_bus_reaches_every_port_and_nothing_else(name: str) -> None:
+    parameters = parameters_of(name)
+    component = RegisterPort(register_map(name, parameters), BLOCKS[name].make(parameters))
+    bench(component, "register_port", name, {"block": name, "parameters": parameters, "seed": 1})
+
+
+def test_an_arbiter_behind_its_registers_serves_as_golden() -> None:
+    parameters = {**BLOCKS["vlarb"].defaults(), "data_vls": 4}
+    component = RegisteredBlock(register_map("vlarb", parameters), BLOCKS["vlarb"].make(parameters))
+    bench(component, "registered_vlarb", "vlarb", {"parameters": parameters, "seed": 1, "cycles": 1500})
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_registers_do_not_overlap_and_do_not_move(name: str) -> None:
+    registers = register_map(name, parameters_of(name))
+    places = [(at, at + RegisterMap.span(register)) for at, register in registers]
+    assert all(low % (high - low) == 0 for low, high in places)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(places))
+    assert places[-1][1] <= 1 << registers.address_bits
+    names = [register.name for _, register in registers]
+    assert len(set(names)) == len(names)
+    for _, register in registers:
+        if isinstance(register, Window):
+            bits = sorted((part.low, part.low + part.bits) for part in register.fields)
+            assert all(end <= start for (_, end), (start, _) in itertools.pairwise(bits))
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_every_block_can_stand_behind_its_registers(name: str) -> None:
+    parameters = parameters_of(name)
+    block = BLOCKS[name].make(parameters)
+    registers = register_map(name, parameters)
+    component = RegisteredBlock(registers, block)
+    left = {member for member in block.signature.members if member not in component.signature.members}
+    assert left == {each.program for _, each in registers if isinstance(each, Window)} | {
+        each.member for _, each in registers if isinstance(each, Command | Setting)
+    }
+
+
+def test_addresses_are_those_that_software_was_told() -> None:
+    registers = register_map("vlarb", {})
+    assert [(hex(at), register.name) for at, register in registers] == [
+        ("0x0", "identity"), ("0x4", "swap"), ("0x8", "swap_pending"), ("0xc", "unreachable"), ("0x10", "bad_entries"),
+        ("0x400", "limit"), ("0x500", "high"), ("0x600", "low"),
+    ]  # fmt: skip
+    assert registers.address("low", 63) == 0x6FC
+    with pytest.raises(ValueError, match="64 entries"):
+        registers.address("low", 64)
+    with pytest.raises(KeyError):
+        registers.address("middle")
+
+
+def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None:
+    called = call("export", "ib_switch", "--bus", "axi_lite", "--out", tmp_path, "--param", "scheduler=vlarb", "--json")
+    assert [Path(file).name for file in called.json()["files"]] == [
+        "ib_switch_axi_lite.v", "ib_switch_axi_lite.md", "ib_switch_axi_lite.core",
+        "ib_switch_registers.md", "ib_switch_registers.h", "ib_switch_registers.py",
+    ]  # fmt: skip
+    assert all(port["meaning"] for port in called.json()["ports"])
+    registers = register_map("ib_switch", {"scheduler": "vlarb"})
+    page = (tmp_path / "ib_switch_registers.md").read_text()
+    names = runpy.run_path(str(tmp_path / "ib_switch_registers.py"))
+    program = ["#include <assert.h>", '#include "ib_switch_registers.h"', "int main(void) {"]
+    for at, register in registers:
+        assert f"| `{at:#07x}` | `{register.name}` |" in page
+        assert names[register.name.upper()] == at
+        program.append(f"assert(IB_SWITCH_{register.name.upper()} == {at});")
+        if isinstance(register, Window):
+            last = registers.address(register.name, register.entries - 1)
+            name = register.name.upper()
+            assert names[name] + names[f"{name}_STRIDE"] * (names[f"{name}_ENTRIES"] - 1) == last
+            steps = f"IB_SWITCH_{name}_STRIDE * (IB_SWITCH_{name}_ENTRIES - 1u)"
+            program.append(f"assert(IB_SWITCH_{name} + {steps} == {last});")
+    (tmp_path / "check.c").write_text("\n".join([*program, "return 0; }", ""]))
+    built = ["g++", "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "check.c", "-o", "check"]
+    subprocess.run(built, cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "check"], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REGISTERED)
+def test_blocks_behind_registers_are_lint_clean(name: str, tmp_path: Path) -> None:
+    given = [word for key, value in GIVEN.get(name, {}).items() for word in ("--param", f"{key}={value}")]
+    assert call("export", name, "--bus", "axi_lite", "--out", tmp_path, *given).status == 0
+    assert_lint_clean(tmp_path, f"{name}_axi_lite")
+
+
+def test_bad_input_is_refused(tmp_path: Path) -> None:
+    assert_refused(call("export", "rr", "--bus", "axi_lite", "--out", tmp_path), "--bus", "rr")
+    assert_refused(call("export", "vlbuffer", "--bus", "axi_lite", "--out", tmp_path), "--bus", "vlbuffer")
+    assert_refused(call("export", "drr", "--bus", "wishbone", "--out", tmp_path), "--bus", "wishbone")
+    both = call("export", "drr", "--bus", "axi_lite", "--testbench", "9", "--out", tmp_path)
+    assert_refused(both, "--testbench", "9")
+    assert list(tmp_path.iterdir()) == []
