@@ -231,10 +231,9 @@ def _gates(text: str, top: str, liberty: Liberty) -> Area:
     try:
         folder = run_yosys("area", files, _GATES.format(top=top), result="cells.json", seconds=_SYNTHESIS_SECONDS)
     except YosysError as error:
-        if re.search(r"cells\.lib|[Ll]iberty|genlib|gate library", str(error)):
-            said = str(error).splitlines()[-1]
-            raise InputError("--liberty", "a Liberty file that yosys and abc can use", said) from error
-        raise
+        if liberty.is_generic:
+            raise
+        raise InputError("--liberty", "a Liberty file that yosys and abc can use", str(error)[-200:]) from error
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     storage = {name: count for name, count in cells.items() if name in liberty.storage}
     return Area(

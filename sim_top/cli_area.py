@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.area import TARGETS, Area, measure_area
-from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.area import TARGETS, measure_area
+from vlane.sim_top.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
 from vlane.sim_top.cli_options import AsJson, Params
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
@@ -41,14 +41,23 @@ def register(app: typer.Typer) -> None:
 
 def area(
     blocks: Annotated[
-        list[str] | None, typer.Argument(metavar="[BLOCK]...", help=f"Any of: {', '.join(_SHAPES)}; all if left out.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[BLOCK[:K=V,K=V]]...",
+            help=f"Any of: {', '.join(_SHAPES)}, each with parameters of its own; all if left out.",
+        ),
     ] = None,
     target: Annotated[str, typer.Option(help=f"One of: {', '.join(TARGETS)}.")] = "ecp5",
     liberty: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Cells for gates; without it, a small generic library.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Placements per instance; 0 for none. Gates are not placed.")] = 1,
+    sweep: Annotated[
+        list[str] | None, typer.Option("--sweep", metavar="K=V,V", help="Values of a parameter; several: all together.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture (PNG) of the sweep.")] = None,
     param: Params = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Synthesise blocks and estimate their speed. What was measured once is kept."""
@@ -59,26 +68,33 @@ def area(
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
     library = Liberty.read(liberty)
-    instances = [
-        (block, block.parameters(param or [], shape))
-        for block in (find_block(name) for name in blocks or _SHAPES)
-        for shape in (({},) if param else _SHAPES.get(block.name, ({},)))
-    ]
+    instances = instances_of(blocks or list(_SHAPES), param or [], sweep or [], _SHAPES)
+    if plot is not None:
+        check_plot(instances, plot)
     measured = []
-    for block, parameters in instances:
-        note(f"{block.name} with {', '.join(f'{k}={v}' for k, v in parameters.items())} for {target}")
-        found = measure_area(block, parameters, target=target, seeds=seeds, liberty=library)
-        measured.append((block, parameters, found, decisions_per_cycle(block, parameters)))
+    for each in instances:
+        note(f"{each.block.name} with {', '.join(f'{k}={v}' for k, v in each.parameters.items())} for {target}")
+        found = measure_area(each.block, each.parameters, target=target, seeds=seeds, liberty=library)
+        measured.append(Measured(each, found, decisions_per_cycle(each.block, each.parameters)))
+    if plot is not None:
+        write_plot(measured, plot, target=target)
     if as_json:
-        emit_json({"target": target, "blocks": [_document(*each) for each in measured]})
+        rows = zip(measured, ratios(measured), strict=True)
+        emit_json({"target": target, "blocks": [_document(*row) for row in rows]})
+        return
+    columns, cells = _rows(target, measured)
+    if markdown:
+        for row in (columns, ["---:" if name.startswith(">") else "---" for name in columns], *cells):
+            screen.print(f"| {' | '.join(cell.lstrip('>') for cell in row)} |", markup=False, soft_wrap=True)
     else:
-        _print(target, measured)
+        screen.print(table(f"Area for {target}", columns, cells))
 
 
-def _document(block: Block, parameters: dict[str, Any], found: Area, rate: float | None) -> dict[str, Any]:
+def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
+    found = measured.area
     return {
-        "block": block.name,
-        "parameters": parameters,
+        "block": measured.instance.block.name,
+        "parameters": measured.instance.parameters,
         "lut": found.lut,
         "ff": found.ff,
         "ram": found.ram,
@@ -86,18 +102,27 @@ def _document(block: Block, parameters: dict[str, Any], found: Area, rate: float
         "median_fmax_mhz": found.median_fmax_mhz,
         "ge": found.ge,
         "ge_storage": found.ge_storage,
-        "decisions_per_cycle": rate,
+        "decisions_per_cycle": measured.rate,
+        "ratio": ratio[0],
+        "ratio_without_storage": ratio[1],
         "cells": dict(found.cells),
     }
 
 
-def _print(target: str, measured: list[tuple[Block, dict[str, Any], Area, float | None]]) -> None:
+def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[str]]]:
+    """Return columns and cells of the table."""
     gates = target == "gates"
-    counted = [">GE", ">of it storage"] if gates else [">LUT", ">FF", ">RAM", ">MHz (median)"]
+    first = measured[0].instance.asked
+    counted = [">GE", ">of it storage", f">to {first}", ">without storage"] if gates else [
+        ">LUT", ">FF", ">RAM", ">MHz (median)", f">LUTs to {first}"
+    ]  # fmt: skip
     rows = []
-    for block, parameters, found, rate in measured:
-        shown = ", ".join(f"{k}={v}" for k, v in parameters.items() if v != block.defaults()[k])
-        numbers = [found.ge, found.ge_storage] if gates else [found.lut, found.ff, found.ram, found.median_fmax_mhz]
-        cells = ["" if number is None else f"{number:,}" for number in numbers]
-        rows.append([block.name, shown, *cells, "" if rate is None else f"{rate:g}"])
-    screen.print(table(f"Area for {target}", ["block", "parameters", *counted, ">decisions a cycle"], rows))
+    for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
+        found, instance = each.area, each.instance
+        defaults = instance.block.defaults()
+        shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
+        areas = (found.ge, found.ge_storage) if gates else (found.lut, found.ff, found.ram, found.median_fmax_mhz)
+        cells = ["" if number is None else f"{number:,}" for number in areas]
+        cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (logic,))]
+        rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
+    return ["block", "parameters", *counted, ">decisions a cycle"], rows

@@ -28,12 +28,15 @@ class Liberty:
         Cells that are flip-flops.
     unit : float
         Area of a NAND2.
+    is_generic : bool
+        Whether it is ours.
     """
 
     text: str
     areas: dict[str, float]
     storage: frozenset[str]
     unit: float
+    is_generic: bool
 
     @classmethod
     def read(cls, path: Path | None = None) -> Self:
@@ -57,7 +60,7 @@ class Liberty:
             raise InputError("--liberty", "a Liberty file with a NAND2 cell that has an area", str(path))
         if not storage:
             raise InputError("--liberty", "a Liberty file with a flip-flop", str(path))
-        return cls(text, areas, storage, unit)
+        return cls(text, areas, storage, unit, path is None)
 
     def equivalents(self, cells: dict[str, int]) -> float:
         """Return the area of cells, counted by name, in gate equivalents."""

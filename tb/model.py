@@ -8,18 +8,20 @@ then the clock rises.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth.back import verilog
+from amaranth.back import rtlil, verilog
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 from vlane.tb import verilator
@@ -36,6 +38,7 @@ __all__ = [
     "component_ports",
     "row_layout",
     "row_words",
+    "to_rtlil",
     "to_verilog",
 ]
 
@@ -164,8 +167,28 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog; with ``sources``, attributes name the lines it came from."""
-    text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
+    with _no_collection():
+        text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
     return text
+
+
+def to_rtlil(design: Any, top: str, **options: Any) -> str:
+    """Return a design as RTLIL, what yosys reads; ``options`` are Amaranth's."""
+    with _no_collection():
+        text: str = rtlil.convert(design, name=top, **options)
+    return text
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage meanwhile: looking for it among millions of cells, all of them needed, takes half the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class CompiledModel:

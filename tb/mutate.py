@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
-from vlane.tb.model import CompiledModel, Port, compile_verilog, component_ports
+from vlane.tb.model import CompiledModel, Port, compile_verilog, component_ports, to_rtlil
 from vlane.tb.yosys import YosysError, run_yosys
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
@@ -148,6 +147,6 @@ def _shown(source: str) -> str:
 
 def _run(component: Any, top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
     """Return the folder in which yosys ran a script on the component as ``design.il``."""
-    design = rtlil.convert(component, name=top)
+    design = to_rtlil(component, top)
     commands = script.replace("{top}", top).replace("; ", "\n")
     return run_yosys("mutate", {"design.il": design}, commands, result=result, seconds=seconds)

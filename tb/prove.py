@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Value
+from vlane.tb.model import to_rtlil
 from vlane.tb.yosys import tool
 
 from vlane.paths import build_dir
@@ -93,7 +93,7 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     folder = build_dir("formal") / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "design.il").write_text(rtlil.convert(properties, name="top", ports=properties.ports()))
+    (folder / "design.il").write_text(to_rtlil(properties, "top", ports=properties.ports()))
     bounded = getattr(properties, "bounded", 0)
     mapping = "; memory_map; opt_clean" if getattr(properties, "unfolds_memories", False) else ""
     mode = "bmc" if bounded else "prove"

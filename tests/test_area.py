@@ -16,14 +16,39 @@ SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
 @pytest.mark.slow
 def test_cells_and_speed_are_printed_and_kept() -> None:
-    first = call("area", "rr", *SMALL, "--seeds", "2", "--json")
+    first = call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json")
     assert first.status == 0, first
     (block,) = first.json()["blocks"]
     assert block["lut"] > 0
     assert block["ff"] > 0
     assert len(block["fmax_mhz"]) == 2
     assert min(block["fmax_mhz"]) <= block["median_fmax_mhz"] <= max(block["fmax_mhz"])
-    assert call("area", "rr", *SMALL, "--seeds", "2", "--json").out == first.out
+    assert call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json").out == first.out
+
+
+def test_cells_of_ecp5_are_counted() -> None:
+    (block,) = call("area", "rr", *SMALL, "--seeds", "0", "--json").json()["blocks"]
+    assert block["lut"] > 0
+    assert block["ff"] == block["cells"]["TRELLIS_FF"] > 0
+    assert block["median_fmax_mhz"] is None
+
+
+def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "sweep.png"
+    words = ("--sweep", "data_vls=2,4", "--param", "vl15=no", "--target", "gates", "--plot", str(picture))
+    done = call("area", "rr", "drr", *words, "--json").json()["blocks"]
+    assert [(block["block"], block["parameters"]["data_vls"]) for block in done] == [
+        ("rr", 2), ("rr", 4), ("drr", 2), ("drr", 4),
+    ]  # fmt: skip
+    for one, other in zip(done[:2], done[2:], strict=True):
+        assert (one["ratio"], one["ratio_without_storage"]) == (1.0, 1.0)
+        assert other["ratio"] == round(other["ge"] / one["ge"], 2) > 1
+        logic = [block["ge"] - block["ge_storage"] for block in (one, other)]
+        assert other["ratio_without_storage"] == round(logic[1] / logic[0], 2)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    lines = call("area", "rr:data_vls=3", "rr", *words[:6], "--markdown").out.splitlines()
+    assert lines[0].startswith("| block | parameters | GE |")
+    assert len(lines) == 6
 
 
 def test_gates_are_counted_in_nand2() -> None:
@@ -59,6 +84,12 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
     assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
     assert_refused(call("area", "nothing"), "BLOCK", "nothing")
+    assert_refused(call("area", "rr:lanes=2"), "--param", "lanes=2")
+    assert_refused(call("area", "rr", "--sweep", "entries=2,4"), "--sweep", "entries")
+    assert_refused(call("area", "rr", "--sweep", "data_vls"), "--sweep", "K=V,V", "data_vls")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2,99"), "data_vls", "99")
+    assert_refused(call("area", "rr", "--plot", str(tmp_path / "p.png")), "--plot", "--sweep")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2,4", "--plot", str(tmp_path)), "--plot", "a file")
     assert_refused(call("area", "rr", "--liberty", str(empty)), "--liberty", "gates")
     assert_refused(call("area", "rr", "--target", "gates", "--liberty", str(empty)), "--liberty", "NAND2")
     assert_refused(
