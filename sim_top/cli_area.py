@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from vlane.sim_top.area import TARGETS, measure_area
+from vlane.sim_top.area_nouns import nouns_of
 from vlane.sim_top.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
 from vlane.sim_top.cli_options import AsJson, Params
 from vlane.sim_top.console import emit_json, note, screen, table
@@ -56,6 +58,7 @@ def area(
         list[str] | None, typer.Option("--sweep", metavar="K=V,V", help="Values of a parameter; several: all together.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture (PNG) of the sweep.")] = None,
+    nouns: Annotated[bool, typer.Option("--nouns", help="Show the parts of one block, for ECP5.")] = False,  # noqa: FBT002
     param: Params = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
@@ -68,6 +71,9 @@ def area(
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
     library = Liberty.read(liberty)
+    if nouns:
+        _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
+        return
     instances = instances_of(blocks or list(_SHAPES), param or [], sweep or [], _SHAPES)
     if plot is not None:
         check_plot(instances, plot)
@@ -83,11 +89,38 @@ def area(
         emit_json({"target": target, "blocks": [_document(*row) for row in rows]})
         return
     columns, cells = _rows(target, measured)
-    if markdown:
-        for row in (columns, ["---:" if name.startswith(">") else "---" for name in columns], *cells):
-            screen.print(f"| {' | '.join(cell.lstrip('>') for cell in row)} |", markup=False, soft_wrap=True)
-    else:
-        screen.print(table(f"Area for {target}", columns, cells))
+    _show(f"Area for {target}", columns, cells, markdown=markdown)
+
+
+def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: bool) -> None:
+    if not markdown:
+        screen.print(table(title, columns, cells))
+        return
+    for row in (columns, ["---:" if name.startswith(">") else "---" for name in columns], *cells):
+        screen.print(f"| {' | '.join(cell.lstrip('>') for cell in row)} |", markup=False, soft_wrap=True)
+
+
+def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_json: bool, markdown: bool) -> None:
+    """Show the parts of a block."""
+    if len(blocks) != 1:
+        raise InputError("--nouns", "given with one BLOCK", " ".join(blocks) or "none")
+    if target != "ecp5":
+        raise InputError("--target", "ecp5 with --nouns", target)
+    if given:
+        raise InputError("--sweep and --plot", "left out with --nouns", "given")
+    (instance,) = instances_of(blocks, param, [], {})
+    found = nouns_of(instance.block, instance.parameters)
+    if as_json:
+        parts = [{**asdict(noun), "lut_of_all": noun.lut * noun.instances} for noun in found]
+        emit_json({"target": target, "block": blocks[0], "parameters": instance.parameters, "nouns": parts})
+        return
+    cells = [
+        [noun.name, *(f"{n:,}" for n in (noun.instances, noun.lut, noun.ff, noun.memory_bits, noun.many_ports_bits,
+                                         noun.lut * noun.instances, noun.ff * noun.instances))]
+        for noun in found
+    ]  # fmt: skip
+    columns = ["part", ">of them", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT of all", ">FF of all"]
+    _show(f"{blocks[0]}, its parts", columns, cells, markdown=markdown)
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from vlane.sim_top.area import measure_area
+from vlane.sim_top.area_nouns import measured_noun
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.liberty import Liberty
 
@@ -51,6 +52,30 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
     assert len(lines) == 6
 
 
+def test_parts_are_counted_apart() -> None:
+    shape = ("--param", "vls=2", "--param", "flits=8", "--param", "minimum=2", "--param", "maximum=4")
+    assert call("area", "vlbuffer", *shape, "--param", "mtu_flits=2", "--nouns", "--json").json()["nouns"] == []
+    found = call("area", "rr", *SMALL, "--nouns", "--json").json()["nouns"]
+    assert [(noun["name"], noun["instances"]) for noun in found] == [("search", 1)]
+    assert found[0]["lut"] > 0
+    assert found[0]["ff"] == found[0]["memory_bits"] == found[0]["many_ports_bits"] == 0
+
+
+def test_a_memory_that_no_ram_holds_is_a_cell_of_its_own() -> None:
+    module = """module top.store(clk, a, b, d, e, q);
+  input clk; input [2:0] a, b; input [3:0] d, e; output [3:0] q;
+  reg [3:0] kept [7:0];
+  always @(posedge clk) begin
+    kept[a] <= d;
+    kept[b] <= e;
+  end
+  assign q = kept[a] ^ kept[b];
+endmodule
+"""
+    noun = measured_noun("store", ["top.store"], {"top.store": module.replace("top.store", "\\top.store ")})
+    assert (noun.memory_bits, noun.many_ports_bits, noun.ff, noun.lut) == (32, 32, 0, 4)
+
+
 def test_gates_are_counted_in_nand2() -> None:
     rr = BLOCKS["rr"]
     found = measure_area(rr, {**rr.defaults(), "data_vls": 2, "vl15": False}, target="gates", seeds=0)
@@ -84,6 +109,9 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "--target", "asic"), "--target", "asic")
     assert_refused(call("area", "rr", "--seeds", "-1"), "--seeds", "-1")
     assert_refused(call("area", "nothing"), "BLOCK", "nothing")
+    assert_refused(call("area", "rr", "drr", "--nouns"), "--nouns", "one BLOCK", "rr drr")
+    assert_refused(call("area", "rr", "--nouns", "--target", "ice40"), "--target", "ice40")
+    assert_refused(call("area", "rr", "--nouns", "--sweep", "data_vls=2"), "--sweep", "--nouns")
     assert_refused(call("area", "rr:lanes=2"), "--param", "lanes=2")
     assert_refused(call("area", "rr", "--sweep", "entries=2,4"), "--sweep", "entries")
     assert_refused(call("area", "rr", "--sweep", "data_vls"), "--sweep", "K=V,V", "data_vls")

@@ -89,7 +89,7 @@ def test_wheel_holds_every_module_and_nothing_else(tmp_path: Path) -> None:
     wanted = set()
     for folder, package in FOLDERS.items():
         for file in (ROOT / folder).rglob("*"):
-            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".toml", ".csv", ".txt", ".lib"}:
+            if file.suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".toml", ".csv", ".txt", ".lib", ".v"}:
                 wanted.add("/".join([*package.split("."), *file.relative_to(ROOT / folder).parts]))
     assert held == wanted
 
