@@ -99,6 +99,8 @@ class AxiLite(wiring.Component):
                 "read_at": Out(address_bits - 2), "found": In(_WORD_BITS), "readable": In(1),
             }
         )  # fmt: skip
+        self.has_address, self.has_word, self.has_read = Signal(), Signal(), Signal()
+        self.strobes = Signal(_WORD_BITS // 8)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -107,8 +109,7 @@ class AxiLite(wiring.Component):
         return m
 
     def _write(self, m: Module) -> None:
-        has_address, has_word = Signal(), Signal()
-        strobes = Signal(_WORD_BITS // 8)
+        has_address, has_word, strobes = self.has_address, self.has_word, self.strobes
         answers = Signal()
         m.d.comb += [
             self.s_axil_awready.eq(~has_address),
@@ -130,16 +131,16 @@ class AxiLite(wiring.Component):
             m.d.sync += self.s_axil_bvalid.eq(0)
 
     def _read(self, m: Module) -> None:
-        has_address, answers = Signal(), Signal()
+        answers = Signal()
         m.d.comb += [
-            self.s_axil_arready.eq(~has_address),
-            answers.eq(has_address & (~self.s_axil_rvalid | self.s_axil_rready)),
+            self.s_axil_arready.eq(~self.has_read),
+            answers.eq(self.has_read & (~self.s_axil_rvalid | self.s_axil_rready)),
         ]
         with m.If(self.s_axil_arready & self.s_axil_arvalid):
-            m.d.sync += [has_address.eq(1), self.read_at.eq(self.s_axil_araddr[2:])]
+            m.d.sync += [self.has_read.eq(1), self.read_at.eq(self.s_axil_araddr[2:])]
         with m.If(answers):
             m.d.sync += [
-                has_address.eq(0),
+                self.has_read.eq(0),
                 self.s_axil_rvalid.eq(1),
                 self.s_axil_rdata.eq(self.found),
                 self.s_axil_rresp[1].eq(~self.readable),

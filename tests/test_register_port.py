@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module
+from vlane.hdl.axi_lite import AxiLite
 from vlane.hdl.register_port import RegisteredBlock, RegisterPort
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.cocotb_bench import run_cocotb
+from vlane.tb.prove import prove
+from vlane.tb.prove_axi_lite import AxiLiteProperties
 
 from tests.conftest import assert_lint_clean, assert_refused, call
 from vlane.paths import build_dir
@@ -49,6 +53,22 @@ def test_an_arbiter_behind_its_registers_serves_as_golden() -> None:
     parameters = {**BLOCKS["vlarb"].defaults(), "data_vls": 4}
     component = RegisteredBlock(register_map("vlarb", parameters), BLOCKS["vlarb"].make(parameters))
     bench(component, "registered_vlarb", "vlarb", {"parameters": parameters, "seed": 1, "cycles": 1500})
+
+
+def test_the_bus_is_proven() -> None:
+    assert prove(AxiLiteProperties(AxiLite(8)), "test-axi-lite").verdict == "PASS"
+
+
+class Hasty(AxiLite):
+    """Takes a second address before the first is answered."""
+
+    def _write(self, m: Module) -> None:
+        super()._write(m)
+        m.d.comb += self.s_axil_awready.eq(1)
+
+
+def test_a_bus_that_takes_too_much_is_not_proven() -> None:
+    assert prove(AxiLiteProperties(Hasty(8)), "test-axi-lite-hasty").verdict != "PASS"
 
 
 @pytest.mark.parametrize("name", REGISTERED)
