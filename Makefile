@@ -9,12 +9,13 @@ CYCLES ?= 2000000
 BLOCK ?= vlarb
 POINTS ?= 50
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
+NETLISTS ?= rr drr scfq vlarb dtable sl2vl sc lft credit_ib credit_opa vlbuffer
 BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch opa_switch
 
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test check formal mutate soak bench area verilog fabric types clean
+.PHONY: help env cosim test check formal mutate soak bench area netlist verilog fabric types clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +54,10 @@ bench: $(READY)  ## speeds, as JSON
 
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area
+
+netlist: $(READY)  ## blocks after synthesis, to gates and to cells of ECP5, in lockstep (NETLISTS=)
+	@for target in generic ecp5; do for block in $(NETLISTS); do \
+	  $(VLANE) cosim $$block --netlist $$target --cycles 100000 || exit 1; done; done
 
 verilog: $(READY)  ## Verilog, port tables, cores and testbenches of the catalogue, under build/verilog
 	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog --testbench 2000 || exit 1; done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,17 +64,13 @@ class Measured:
     rate: float | None
 
 
-def instances_of(
-    asked: Sequence[str], param: Sequence[str], sweep: Sequence[str], shapes: Mapping[str, Sequence[Mapping[str, Any]]]
-) -> list[Instance]:
+def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str]) -> list[Instance]:
     """Return the instances of blocks: ``BLOCK`` or ``BLOCK:K=V,K=V``, each with every combination of the sweeps.
 
     Parameters
     ----------
     asked, param, sweep : sequence of str
-        Blocks; ``K=V`` for all of them; ``K=V,V``.
-    shapes : mapping of str to sequence of mapping
-        Parameters of a block for which none are given.
+        Blocks; ``K=V`` for all of them; ``K=V,V``. A block for which none are given has those of ``Block.synthesised``.
 
     Raises
     ------
@@ -93,7 +89,7 @@ def instances_of(
             words = [*given, *(f"{key}={value}" for key, value in swept.items())]
             found += [
                 Instance(word, block, block.parameters(words, shape), swept)
-                for shape in (({},) if words else shapes.get(name, ({},)))
+                for shape in (({},) if words else block.synthesised or ({},))
             ]
     for key in sweeps:
         if not any(key in instance.swept for instance in found):

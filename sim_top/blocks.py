@@ -80,6 +80,8 @@ class Block:
         Makes what is proven around a component.
     proven : tuple of mapping
         Parameters of the instances that are proven.
+    synthesised : tuple of mapping
+        Parameters of the instances whose area is measured and whose netlists are run.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Block:
     qualify: Qualify
     properties: Callable[[Any], Any]
     proven: tuple[Mapping[str, Any], ...]
+    synthesised: tuple[Mapping[str, Any], ...] = ({},)
 
     def defaults(self) -> dict[str, Any]:
         """Return the parameters with their defaults."""
@@ -152,6 +155,7 @@ BLOCKS = {
             component=VLArb,
             full_size={"data_vls": 15, "entries": 64, "vl15": True},
             mutated={"data_vls": 5, "entries": 8, "vl15": True},
+            synthesised=({"data_vls": 15, "entries": 64, "form": "line_rate"}, {}),
             qualify=stimulus_vlarb.qualified,
             properties=prove_vlarb.properties_of,
             proven=prove_vlarb.INSTANCES,
@@ -162,6 +166,7 @@ BLOCKS = {
             component=DTable,
             full_size={**_SCHEDULER, "entries": 64},
             mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
+            synthesised=({"entries": 32},),
             qualify=stimulus_dtable.qualified,
             properties=prove_dtable.DTableProperties,
             proven=prove_dtable.INSTANCES,
@@ -212,6 +217,7 @@ BLOCKS = {
             component=SC,
             full_size={"ports": 48, "data_vls": 8},
             mutated={"ports": 2, "data_vls": 8},
+            synthesised=({"ports": 4},),
             qualify=stimulus_sc.qualified,
             properties=prove_sc.SCProperties,
             proven=prove_sc.INSTANCES,
@@ -232,6 +238,7 @@ BLOCKS = {
             component=CreditOPA,
             full_size={"vls": 16, "vcu": 0},
             mutated={"vls": 4, "vcu": 0},
+            synthesised=({"vls": 4},),
             qualify=stimulus_credit_opa.qualified,
             properties=prove_credit_opa.CreditOPAProperties,
             proven=prove_credit_opa.INSTANCES,
@@ -263,6 +270,7 @@ BLOCKS = {
             component=LFT,
             full_size={"lookups": 36, "ports": 36, "entries": 49152},
             mutated={"lookups": 2, "ports": 7, "entries": 12},
+            synthesised=({"lookups": 1},),
             qualify=stimulus_lft.qualified,
             properties=prove_lft.LFTProperties,
             proven=prove_lft.INSTANCES,
@@ -284,6 +292,7 @@ BLOCKS = {
                 "central_maximum": 6,
                 "lids": 8,
             },
+            synthesised=(),
             qualify=stimulus_opa_switch.qualified,
             properties=prove_opa_switch.OPASwitchProperties,
             proven=prove_opa_switch.INSTANCES,
@@ -294,6 +303,7 @@ BLOCKS = {
             component=IBSwitch,
             full_size={"ports": 8, "data_vls": 8, "scheduler": "vlarb", "lids": 64},
             mutated={"ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 7},
+            synthesised=({"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},),
             qualify=stimulus_ib_switch.qualified,
             properties=prove_ib_switch.IBSwitchProperties,
             proven=prove_ib_switch.INSTANCES,

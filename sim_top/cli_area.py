@@ -10,6 +10,7 @@ import typer
 from vlane.sim_top.area import TARGETS, measure_area
 from vlane.sim_top.area_nouns import nouns_of
 from vlane.sim_top.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
+from vlane.sim_top.blocks import BLOCKS, find_block
 from vlane.sim_top.cli_options import AsJson, Params
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
@@ -19,21 +20,7 @@ from vlane.errors import InputError
 
 __all__ = ["register"]
 
-_SHAPES: dict[str, tuple[dict[str, Any], ...]] = {
-    "vlarb": ({"data_vls": 15, "entries": 64, "form": "line_rate"}, {}),
-    "dtable": ({"entries": 32},),
-    "drr": ({},),
-    "scfq": ({},),
-    "rr": ({},),
-    "sl2vl": ({},),
-    "sc": ({"ports": 4},),
-    "lft": ({"lookups": 1},),
-    "credit_ib": ({},),
-    "credit_opa": ({"vls": 4},),
-    "vlbuffer": ({},),
-    "ib_switch": ({"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},),
-}
-"""What is measured of a block without ``--param``; without a block, all of these."""
+_MEASURED = [block.name for block in BLOCKS.values() if block.synthesised]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +33,7 @@ def area(
         list[str] | None,
         typer.Argument(
             metavar="[BLOCK[:K=V,K=V]]...",
-            help=f"Any of: {', '.join(_SHAPES)}, each with parameters of its own; all if left out.",
+            help=f"Any of: {', '.join(BLOCKS)}, each with parameters of its own; all if left out.",
         ),
     ] = None,
     target: Annotated[str, typer.Option(help=f"One of: {', '.join(TARGETS)}.")] = "ecp5",
@@ -74,7 +61,7 @@ def area(
     if nouns:
         _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
         return
-    instances = instances_of(blocks or list(_SHAPES), param or [], sweep or [], _SHAPES)
+    instances = instances_of(blocks or _MEASURED, param or [], sweep or [])
     if plot is not None:
         check_plot(instances, plot)
     measured = []
@@ -108,11 +95,12 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
         raise InputError("--target", "ecp5 with --nouns", target)
     if given:
         raise InputError("--sweep and --plot", "left out with --nouns", "given")
-    (instance,) = instances_of(blocks, param, [], {})
-    found = nouns_of(instance.block, instance.parameters)
+    block = find_block(blocks[0])
+    parameters = block.parameters(param)
+    found = nouns_of(block, parameters)
     if as_json:
         parts = [{**asdict(noun), "lut_of_all": noun.lut * noun.instances} for noun in found]
-        emit_json({"target": target, "block": blocks[0], "parameters": instance.parameters, "nouns": parts})
+        emit_json({"target": target, "block": block.name, "parameters": parameters, "nouns": parts})
         return
     cells = [
         [noun.name, *(f"{n:,}" for n in (noun.instances, noun.lut, noun.ff, noun.memory_bits, noun.many_ports_bits,
@@ -120,7 +108,7 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
         for noun in found
     ]  # fmt: skip
     columns = ["part", ">of them", ">LUT", ">FF", ">memory bits", ">not in LUTs", ">LUT of all", ">FF of all"]
-    _show(f"{blocks[0]}, its parts", columns, cells, markdown=markdown)
+    _show(f"{block.name}, its parts", columns, cells, markdown=markdown)
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ __all__ = ["register"]
 
 _DEFAULT_CYCLES = 1_000_000
 _FAULT_CYCLES = 2_000_000
+_SYNTHESISED = [block.name for block in BLOCKS.values() if block.synthesised]
 
 BlockOrNetwork = Annotated[
     str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
@@ -96,12 +97,12 @@ def cosim(
         raise InputError("--fabric and --table", "given one at a time", "both")
     if cycles < 1:
         raise InputError("--cycles", "at least 1", cycles)
-    plan = _plan(fabric, table_file, cycles, param or []) if found.name == "vlarb" else None
+    plan = _plan(fabric, table_file, cycles, param or []) if found.name == "vlarb" and not netlist else None
     if fabric is not None and plan is None:
         raise InputError("--fabric", "given with vlarb, whose tables a capture holds", str(fabric))
     if plan is not None and plan.parameters["form"] != "exact":
         raise InputError("--param form", "exact with --fabric and --table", plan.parameters["form"])
-    job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [])
+    job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [], netlist)
     if planted is not None and not 1 <= planted <= FAULT_COUNT:
         raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)
     for option, file in (("--waves", waves), ("--page", page)):
@@ -154,8 +155,10 @@ def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str])
     return None
 
 
-def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str]) -> Job:
-    parameters = found.parameters(param, found.full_size)
+def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
+    if netlist and not found.synthesised:
+        raise InputError("--netlist", f"given with one of {', '.join(_SYNTHESISED)}", found.name)
+    parameters = found.parameters(param, found.synthesised[-1] if netlist else found.full_size)
     if file is None:
         return qualification_job(found, parameters, cycles=cycles, seed=seed)
     if found.name not in SCHEDULED:
