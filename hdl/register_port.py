@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Flow
 from amaranth.utils import exact_log2
 from vlane.hdl.axi_lite import BUS_PREFIX, AxiLite, axi_lite_members
-from vlane.hdl.select import one_of
+from vlane.hdl.select import equals, one_of
 
 from vlane.registers import WORD_BYTES, Command, Constant, RegisterMap, Setting, Status, Window
 
@@ -62,12 +62,12 @@ class RegisterPort(wiring.Component):
             first, size = address // WORD_BYTES, RegisterMap.span(register) // WORD_BYTES
             place = exact_log2(size)
             if not isinstance(register, Constant | Status):
-                here = bus.write_at[place:] == first >> place
+                here = equals(bus.write_at[place:], first >> place)
                 writable.append(here & self._take(m, bus, here & bus.write, bus.write_at[:place], register))
             if not isinstance(register, Command | Window):
-                here = bus.read_at[place:] == first >> place
+                here = equals(bus.read_at[place:], first >> place)
                 for word, value in enumerate(self._words(register)):
-                    readable.append(here & (bus.read_at[:place] == word))
+                    readable.append(here & equals(bus.read_at[:place], word))
                     found.append(value)
         m.d.comb += [
             bus.writable.eq(Cat(writable).any()),
@@ -96,7 +96,7 @@ class RegisterPort(wiring.Component):
             m.d.sync += value.eq(0)
         words = range(0, len(value), _WORD_BITS)
         for word, low in enumerate(words):
-            with m.If(written & (place == word)):
+            with m.If(written & equals(place, word)):
                 m.d.sync += value[low : low + _WORD_BITS].eq(bus.data)
         return place < len(words)
 

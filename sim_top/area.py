@@ -108,8 +108,8 @@ class Area:
 
     Parameters
     ----------
-    lut, ff, ram : int or None
-        Cells of an FPGA: LUTs, those of carry chains and LUT memories included; flip-flops; block RAMs.
+    lut, ff, ram, dsp : int or None
+        Cells of an FPGA: LUTs, those of carry chains and LUT memories included; flip-flops; block RAMs; multipliers.
     cells : mapping of str to int
         Every cell by its type.
     fmax_mhz : tuple of float
@@ -121,6 +121,7 @@ class Area:
     lut: int | None
     ff: int | None
     ram: int | None
+    dsp: int | None
     cells: Mapping[str, int]
     fmax_mhz: tuple[float, ...] = ()
     ge: float | None = None
@@ -154,8 +155,8 @@ def measure_area(
     ------
     InputError
         If gates cannot be made of the Liberty file's cells.
-    RuntimeError
-        If a tool fails.
+    RuntimeError, TimeoutExpired
+        If a tool fails, or synthesis takes more than half an hour.
     """
     component = block.make(parameters)
     text = to_verilog(component, block.name)
@@ -171,6 +172,7 @@ def measure_area(
         lut=sum(count * cells.get(cell, 0) for cell, count in family.lut.items()),
         ff=sum(count for cell, count in cells.items() if re.match(r"TRELLIS_FF|SB_DFF", cell)),
         ram=sum(count for cell, count in cells.items() if re.match(r"DP16KD|SB_RAM", cell)),
+        dsp=sum(count for cell, count in cells.items() if re.match(r"MULT|SB_MAC", cell)),
         cells=cells, fmax_mhz=fmax,
     )  # fmt: skip
 
@@ -239,6 +241,6 @@ def _gates(text: str, top: str, liberty: Liberty) -> Area:
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     storage = {name: count for name, count in cells.items() if name in liberty.storage}
     return Area(
-        lut=None, ff=sum(storage.values()), ram=None, cells=cells,
+        lut=None, ff=sum(storage.values()), ram=None, dsp=None, cells=cells,
         ge=liberty.equivalents(cells), ge_storage=liberty.equivalents(storage),
     )  # fmt: skip

@@ -35,14 +35,19 @@ class Instance:
         The block.
     parameters : dict
         Of the instance.
-    swept : dict of str to str
-        Values of the swept parameters that the block has.
+    swept : tuple of str
+        Swept parameters that the block has and was not given itself.
     """
 
     asked: str
     block: Block
     parameters: dict[str, Any]
-    swept: dict[str, str]
+    swept: tuple[str, ...]
+
+    @property
+    def at(self) -> dict[str, Any]:
+        """Return the values of the swept parameters."""
+        return {key: self.parameters[key] for key in self.swept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +58,14 @@ class Measured:
     ----------
     instance : Instance
         Of what.
-    area : Area
-        Cells, gates and speed.
+    area : Area or None
+        Cells, gates and speed; ``None`` if a tool failed.
     rate : float or None
         Decisions a cycle.
     """
 
     instance: Instance
-    area: Area
+    area: Area | None
     rate: float | None
 
 
@@ -77,18 +82,23 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
     InputError
         If a word is not of its form, or a block refuses a parameter. Of a sweep a block may lack the parameter.
     """
-    sweeps = dict(_values(word) for word in sweep)
+    sweeps: dict[str, list[str]] = {}
+    fixed = {word.partition("=")[0] for word in param}
+    for key, values in map(_values, sweep):
+        if key in sweeps or key in fixed:
+            raise InputError("--sweep", "of a parameter that is given nowhere else", key)
+        sweeps[key] = values
     found: list[Instance] = []
     for word in asked:
         name, _, own = word.partition(":")
         block = find_block(name)
         given = [*param, *(part for part in own.split(",") if part)]
-        axes = {key: values for key, values in sweeps.items() if key in block.defaults()}
+        named = {part.partition("=")[0] for part in given}
+        axes = {key: values for key, values in sweeps.items() if key in block.defaults() and key not in named}
         for chosen in itertools.product(*axes.values()):
-            swept = dict(zip(axes, chosen, strict=True))
-            words = [*given, *(f"{key}={value}" for key, value in swept.items())]
+            words = [*given, *(f"{key}={value}" for key, value in zip(axes, chosen, strict=True))]
             found += [
-                Instance(word, block, block.parameters(words, shape), swept)
+                Instance(word, block, block.parameters(words, shape), tuple(axes))
                 for shape in (({},) if words else block.synthesised or ({},))
             ]
     for key in sweeps:
@@ -106,22 +116,26 @@ def _values(word: str) -> tuple[str, list[str]]:
 
 
 def ratios(measured: Sequence[Measured]) -> list[tuple[float | None, float | None]]:
-    """Return (area, area without flip-flops) of each over those of the first block at the same swept values."""
+    """Return ratios to the first block, where it has one instance of the same swept values; else ``None``.
+
+    They are of gate equivalents, all and without flip-flops; or of LUTs, and ``None``.
+    """
     first = [each for each in measured if each.instance.asked == measured[0].instance.asked]
     found = []
     for each in measured:
-        swept = each.instance.swept
-        base = next((f for f in first if all(swept.get(key, v) == v for key, v in f.instance.swept.items())), None)
-        found.append(_over(each.area, base.area) if base else (None, None))
+        at = each.instance.at
+        bases = [one for one in first if all(at.get(key, value) == value for key, value in one.instance.at.items())]
+        found.append(_over(each.area, bases[0].area if len(bases) == 1 else None))
     return found
 
 
-def _over(area: Area, base: Area) -> tuple[float | None, float | None]:
-    if area.ge is not None and area.ge_storage is not None and base.ge is not None and base.ge_storage is not None:
-        return round(area.ge / base.ge, 2), round((area.ge - area.ge_storage) / (base.ge - base.ge_storage), 2)
-    if area.lut is not None and base.lut is not None:
-        return None, round(area.lut / base.lut, 2)
-    return None, None
+def _over(area: Area | None, base: Area | None) -> tuple[float | None, float | None]:
+    if area is None or base is None:
+        return None, None
+    if area.ge is not None and area.ge_storage is not None and base.ge and base.ge_storage is not None:
+        logic = base.ge - base.ge_storage
+        return round(area.ge / base.ge, 2), round((area.ge - area.ge_storage) / logic, 2) if logic else None
+    return (round(area.lut / base.lut, 2) if area.lut is not None and base.lut else None), None
 
 
 def check_plot(instances: Sequence[Instance], file: Path) -> None:
@@ -134,8 +148,8 @@ def check_plot(instances: Sequence[Instance], file: Path) -> None:
 
 
 def _axis(instances: Sequence[Instance]) -> str | None:
-    """Return the first parameter that is swept by numbers."""
-    return next((key for each in instances for key, value in each.swept.items() if value.isdigit()), None)
+    """Return the first parameter that is swept over numbers."""
+    return next((key for each in instances for key, value in each.at.items() if type(value) is int), None)
 
 
 def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None:
@@ -143,11 +157,11 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     axis = _axis([each.instance for each in measured])
     curves: dict[str, list[tuple[int, float]]] = {}
     for each in measured:
-        swept = each.instance.swept
-        others = [f"{key} {value}" for key, value in swept.items() if key != axis]
-        value = each.area.ge if each.area.ge is not None else each.area.lut
-        if axis is not None and axis in swept and value is not None:
-            curves.setdefault(", ".join([each.instance.asked, *others]), []).append((int(swept[axis]), value))
+        at = each.instance.at
+        others = [f"{key} {value}" for key, value in at.items() if key != axis]
+        value = None if each.area is None else each.area.lut if each.area.ge is None else each.area.ge
+        if axis in at and value is not None:
+            curves.setdefault(", ".join([each.instance.asked, *others]), []).append((at[axis], value))
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for number, (label, points) in enumerate(curves.items()):
@@ -155,12 +169,14 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
             *zip(*sorted(points), strict=True), label=label, linewidth=1.4, markersize=5,
             marker=_MARKS[number % len(_MARKS)], color=_COLOURS[number % len(_COLOURS)],
         )  # fmt: skip
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     ticks = sorted({at for points in curves.values() for at, _ in points})
+    if ticks and ticks[0] > 0:
+        axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xlabel(str(axis))
     axes.set_ylabel("gate equivalents" if target == "gates" else f"LUTs ({target})")
     axes.grid(visible=True, which="major", alpha=0.3)
-    axes.legend(frameon=False, fontsize="small")
+    if curves:
+        axes.legend(frameon=False, fontsize="small")
     FigureCanvasAgg(figure).print_png(str(file))  # type: ignore[no-untyped-call]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.area import TARGETS, measure_area
+from vlane.sim_top.area import TARGETS, Area, measure_area
 from vlane.sim_top.area_nouns import nouns_of
 from vlane.sim_top.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
 from vlane.sim_top.blocks import BLOCKS, find_block
@@ -50,7 +51,10 @@ def area(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Synthesise blocks and estimate their speed. What was measured once is kept."""
+    """Synthesise blocks and estimate their speed. What was measured once is kept.
+
+    Exit status 1 if a tool fails on one, or it does not fit; the others are shown.
+    """
     if target not in TARGETS:
         raise InputError("--target", f"one of {', '.join(TARGETS)}", target)
     if seeds < 0:
@@ -67,16 +71,22 @@ def area(
     measured = []
     for each in instances:
         note(f"{each.block.name} with {', '.join(f'{k}={v}' for k, v in each.parameters.items())} for {target}")
-        found = measure_area(each.block, each.parameters, target=target, seeds=seeds, liberty=library)
-        measured.append(Measured(each, found, decisions_per_cycle(each.block, each.parameters)))
+        try:
+            found = measure_area(each.block, each.parameters, target=target, seeds=seeds, liberty=library)
+        except (RuntimeError, TimeoutExpired) as error:
+            note(f"not measured: {error}")
+            measured.append(Measured(each, None, None))
+        else:
+            measured.append(Measured(each, found, decisions_per_cycle(each.block, each.parameters)))
     if plot is not None:
         write_plot(measured, plot, target=target)
     if as_json:
         rows = zip(measured, ratios(measured), strict=True)
-        emit_json({"target": target, "blocks": [_document(*row) for row in rows]})
-        return
-    columns, cells = _rows(target, measured)
-    _show(f"Area for {target}", columns, cells, markdown=markdown)
+        to = measured[0].instance.asked
+        emit_json({"target": target, "ratios_to": to, "blocks": [_document(*row) for row in rows]})
+    else:
+        _show(f"Area for {target}", *_rows(target, measured), markdown=markdown)
+    raise typer.Exit(1 if any(each.area is None for each in measured) else 0)
 
 
 def _show(title: str, columns: list[str], cells: list[list[str]], *, markdown: bool) -> None:
@@ -112,13 +122,14 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
-    found = measured.area
+    found = measured.area or Area(None, None, None, None, {})
     return {
         "block": measured.instance.block.name,
         "parameters": measured.instance.parameters,
         "lut": found.lut,
         "ff": found.ff,
         "ram": found.ram,
+        "dsp": found.dsp,
         "fmax_mhz": list(found.fmax_mhz),
         "median_fmax_mhz": found.median_fmax_mhz,
         "ge": found.ge,
@@ -135,15 +146,17 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
     gates = target == "gates"
     first = measured[0].instance.asked
     counted = [">GE", ">of it storage", f">to {first}", ">without storage"] if gates else [
-        ">LUT", ">FF", ">RAM", ">MHz (median)", f">LUTs to {first}"
+        ">LUT", ">FF", ">RAM", ">DSP", ">MHz (median)", f">LUTs to {first}"
     ]  # fmt: skip
     rows = []
     for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
-        found, instance = each.area, each.instance
+        found, instance = each.area or Area(None, None, None, None, {}), each.instance
         defaults = instance.block.defaults()
         shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
-        areas = (found.ge, found.ge_storage) if gates else (found.lut, found.ff, found.ram, found.median_fmax_mhz)
+        areas = (found.ge, found.ge_storage) if gates else (
+            found.lut, found.ff, found.ram, found.dsp, found.median_fmax_mhz
+        )  # fmt: skip
         cells = ["" if number is None else f"{number:,}" for number in areas]
-        cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (logic,))]
+        cells += ["" if ratio is None else f"{ratio:.2f}" for ratio in ((whole, logic) if gates else (whole,))]
         rows.append([instance.block.name, shown, *cells, "" if each.rate is None else f"{each.rate:g}"])
     return ["block", "parameters", *counted, ">decisions a cycle"], rows

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.lib.wiring import FlippedSignature
-from vlane.hdl.axi_lite import AxiLite
+from vlane.hdl.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.register_port import RegisteredBlock
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.register_files import register_files
@@ -60,7 +60,7 @@ def export_block(
     if registered:
         registers = register_map(block.name, parameters)
         component, name = RegisteredBlock(registers, component), f"{block.name}_axi_lite"
-        meanings |= _members(AxiLite)
+        meanings |= {port: text for port, text in _members(AxiLite).items() if port.startswith(BUS_PREFIX)}
         maps = register_files(registers)
     text = to_verilog(component, name)
     ports = [

@@ -52,7 +52,9 @@ class Liberty:
         except (OSError, UnicodeDecodeError):
             raise InputError("--liberty", "a Liberty file", str(path)) from None
         bodies = _cell_bodies(text)
-        found = {name: re.search(r"\barea\s*:\s*([\d.eE+-]+)", body) for name, body in bodies.items()}
+        found = {
+            name: re.search(r"\barea\s*:\s*\"?(\d+\.?\d*(?:[eE][+-]?\d+)?)", body) for name, body in bodies.items()
+        }
         areas = {name: float(area.group(1)) for name, area in found.items() if area}
         unit = next((areas[name] for name in sorted(areas) if re.match(r"(?i)NAND2", name) and areas[name] > 0), None)
         storage = frozenset(name for name, body in bodies.items() if re.search(r"\bff\s*\(", body))
@@ -63,8 +65,17 @@ class Liberty:
         return cls(text, areas, storage, unit, path is None)
 
     def equivalents(self, cells: dict[str, int]) -> float:
-        """Return the area of cells, counted by name, in gate equivalents."""
-        return round(sum(count * self.areas.get(name, 0.0) for name, count in cells.items()) / self.unit, 1)
+        """Return the area of cells, counted by name, in gate equivalents.
+
+        Raises
+        ------
+        InputError
+            If one of them has no area.
+        """
+        for name in cells:
+            if name not in self.areas:
+                raise InputError("--liberty", "a Liberty file with an area of every cell that is used", name)
+        return round(sum(count * self.areas[name] for name, count in cells.items()) / self.unit, 1)
 
 
 def _cell_bodies(text: str) -> dict[str, str]:

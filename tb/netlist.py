@@ -17,11 +17,11 @@ from vlane.paths import build_dir
 
 __all__ = ["NETLISTS", "compile_netlist", "prove_netlist"]
 
-_SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -top {top}"}
+_SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -nodsp -top {top}"}
 _MODELS = {"generic": "", "ecp5": "ecp5/cells_sim.v"}
 NETLISTS = tuple(_SYNTHESIS)
-"""What a component can be synthesised to: yosys' own gates, or cells of ECP5 (memories in LUTs, for yosys has no
-simulation model of its block RAM)."""
+"""What a component can be synthesised to: yosys' own gates, or cells of ECP5 (memories and multiplications in LUTs,
+for yosys has no simulation models of its block RAM and multipliers)."""
 
 
 def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
@@ -40,7 +40,11 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
 
 
 def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int) -> Proof:
-    """Prove by induction that one of ``NETLISTS`` is the component; ``UNKNOWN`` if no proof is found."""
+    """Prove by induction that one of ``NETLISTS`` is the component; ``UNKNOWN`` if no proof is found.
+
+    From equal states on both do the same, memories taken for registers: power-on values, and memories as they are
+    mapped, are left to the lockstep.
+    """
     models = _MODELS[target]
     told = f"-map +/{models} " if models else ""
     script = (
@@ -54,7 +58,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
             "netlist", {"block.v": to_verilog(component, top)}, script, result="proven.txt", seconds=timeout_seconds
         )
     except YosysError as error:
-        verdict, detail = "UNKNOWN", str(error)
+        verdict, detail = "UNKNOWN" if "unproven" in str(error) else "ERROR", str(error)
     except subprocess.TimeoutExpired:
         verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s"
     return Proof(verdict, time.perf_counter() - start, folder, detail)

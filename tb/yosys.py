@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -52,9 +53,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     folder = build_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
     if (folder / result).is_file():
         return folder
-    work = Path(f"{folder}.{os.getpid()}")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     for name, text in {**files, "script.ys": script}.items():
         (work / name).write_text(text)
     try:
@@ -64,8 +63,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
         )  # fmt: skip
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
-        if not (folder / result).is_file():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # somebody else has it by now
             work.replace(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)

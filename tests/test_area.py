@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from vlane.sim_top import area as synthesis
 from vlane.sim_top.area import measure_area
 from vlane.sim_top.area_nouns import measured_noun
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.liberty import Liberty
 
 from tests.conftest import assert_refused, call
+from vlane.errors import InputError
 
 SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
@@ -49,7 +51,25 @@ def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     lines = call("area", "rr:data_vls=3", "rr", *words[:6], "--markdown").out.splitlines()
     assert lines[0].startswith("| block | parameters | GE |")
-    assert len(lines) == 6
+    assert [line.split(" | ")[1] for line in lines[2:]] == [f"data_vls={n}, vl15=False" for n in (3, 2, 4)]
+
+
+def test_what_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("area", "rr:data_vls=2", "--target", "gates").status == 0
+    monkeypatch.setattr(synthesis, "_SYNTHESIS_SECONDS", 0)
+    done = call("area", "rr:data_vls=2", "rr:data_vls=9", "--target", "gates", "--json")
+    small, large = done.json()["blocks"]
+    assert done.status == 1
+    assert "not measured" in done.err
+    assert small["ge"]
+    assert large["ge"] is None
+
+
+def test_a_picture_of_numbers_that_begin_with_none(tmp_path: Path) -> None:
+    picture = tmp_path / "sweep.png"
+    words = ("--param", "data_vls=2", "--sweep", "vl15=1,no", "--sweep", "requesters=0,0x2", "--target", "gates")
+    assert call("area", "rr", *words, "--plot", str(picture)).status == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_parts_are_counted_apart() -> None:
@@ -92,6 +112,10 @@ def test_a_users_library_with_other_units_gives_the_same_equivalents(tmp_path: P
     for area in ("0.67", "1.33", "1.67", "2.33"):
         lines = lines.replace(f"area : {area};", f"area : {24 * float(area)};")
     scaled.write_text(lines)
+    bare = tmp_path / "bare.lib"
+    bare.write_text(lines.replace("area : 96.0;", ""))
+    with pytest.raises(InputError, match="an area of every cell that is used, not DFF"):
+        measure_area(rr, parameters, target="gates", seeds=0, liberty=Liberty.read(bare))
     ours = measure_area(rr, parameters, target="gates", seeds=0)
     theirs = measure_area(rr, parameters, target="gates", seeds=0, liberty=Liberty.read(scaled))
     assert theirs.ge_storage == ours.ge_storage
@@ -115,6 +139,8 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr:lanes=2"), "--param", "lanes=2")
     assert_refused(call("area", "rr", "--sweep", "entries=2,4"), "--sweep", "entries")
     assert_refused(call("area", "rr", "--sweep", "data_vls"), "--sweep", "K=V,V", "data_vls")
+    assert_refused(call("area", "rr", "--sweep", "data_vls=2", "--sweep", "data_vls=3"), "--sweep", "data_vls")
+    assert_refused(call("area", "rr", "--param", "data_vls=2", "--sweep", "data_vls=3"), "--sweep", "data_vls")
     assert_refused(call("area", "rr", "--sweep", "data_vls=2,99"), "data_vls", "99")
     assert_refused(call("area", "rr", "--plot", str(tmp_path / "p.png")), "--plot", "--sweep")
     assert_refused(call("area", "rr", "--sweep", "data_vls=2,4", "--plot", str(tmp_path)), "--plot", "a file")

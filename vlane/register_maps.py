@@ -1,6 +1,7 @@
 """Registers of every block whose tables are programmed, whatever its parameters (``docs/register_port.md``).
 
-A map does not depend on an instance's sizes: an entry that the instance lacks takes a write and changes nothing.
+A map does not depend on an instance's sizes: an entry that the instance lacks takes a write and changes nothing. A
+switch's scheduler decides what there is at the end.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlane.opa_credit import BufferSelect
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
 from vlane.sc import SCTable
 
 __all__ = ["REGISTERED", "register_map"]
 
-IDENTITY = 0x564C0001
-"""What the first register reads: VL, and the version of the maps."""
+VERSION = 1
+"""Of the maps; raised when an address or a field moves."""
 
 _MAX_PORTS = 64
 
@@ -27,7 +29,8 @@ def register_map(block: str, parameters: Mapping[str, Any]) -> RegisterMap:
     KeyError
         If the block has no tables to program.
     """
-    identity = Constant("identity", "VL in the upper half, the version of the map in the lower", IDENTITY)
+    what = "VL in the upper half, then the block's number, then the version of the maps"
+    identity = Constant("identity", what, 0x564C << 16 | REGISTERED.index(block) << 8 | VERSION)
     return RegisterMap(block, (identity, *_MAPS[block](parameters)))
 
 
@@ -58,33 +61,44 @@ def _swapped() -> tuple[Register, ...]:
     )
 
 
-def _schedule(weight: str, what: str, program: str = "program") -> tuple[Register, ...]:
-    """Return the windows of a scheduler's program port, its entries called so."""
-    entry = (
-        BitField("weight", 0, 16, weight),
-        BitField("requester", 16, 5, "requester"),
-    )
-    return (
-        Window("entry", what, program, entry, (BitField("index", 0, 7),), {"select": 0}),
-        Window("map", "requester of each lane", program, entry[1:], (BitField("index", 0, 5),), {"select": 1}),
-    )
+def _entries(program: str, what: str, *fields: BitField) -> Window:
+    return Window("entry", what, program, fields, (BitField("index", 0, 7),), {"select": 0})
 
 
-def _dtable(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+def _requesters(bits: int = 5) -> Window:
+    return Window(
+        "map", "requester of each lane", "program", (BitField("requester", 0, bits, "requester"),),
+        (BitField("index", 0, 5),), {"select": 1},
+    )  # fmt: skip
+
+
+def _dtable(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    bits = 4 if parameters["form"] == "ib" else 5
     return (
         *_swapped(),
         Status("unreachable", "requesters that no entry with a weight names", "unreachable"),
         Status("accumulated", "accumulated weight of the turn", "accumulated"),
         Status("deficit", "deficit of each requester", "deficit", words=32, element_bits=7),
-        *_schedule("weight in blocks", "the table's entries, into the shadow bank"),
+        _entries("program", "the table's entries, into the shadow bank", *_dtable_entry(bits)),
+        _requesters(bits),
     )
+
+
+def _dtable_entry(bits: int) -> tuple[BitField, ...]:
+    return (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("requester", 16, bits, "requester"))
+
+
+_QUANTUM = BitField("weight", 0, 8, "quantum in 64-byte blocks")
+_RECIPROCAL = BitField("weight", 0, 16, "reciprocal of the weight")
 
 
 def _drr(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     return (
         Status("unreachable", "requesters without a quantum", "unreachable"),
+        Status("accumulated", "what is left of the turn", "accumulated"),
         Status("deficit", "deficit of each requester", "deficit", words=32, element_bits=7),
-        *_schedule("quantum in blocks", "quantum of each requester"),
+        _entries("program", "each requester", _QUANTUM),
+        _requesters(),
     )
 
 
@@ -92,12 +106,13 @@ def _scfq(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     return (
         Status("unreachable", "requesters without a reciprocal", "unreachable"),
         Status("virtual_time", "tag of the packet sent last", "virtual_time"),
-        *_schedule("reciprocal of the weight", "reciprocal of each requester"),
+        _entries("program", "each requester", _RECIPROCAL),
+        _requesters(),
     )
 
 
 def _rr(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    return _schedule("", "")[1:] if parameters["requesters"] else ()
+    return (_requesters(),) if parameters["requesters"] else ()
 
 
 def _lft(program: str = "program") -> tuple[Register, ...]:
@@ -139,20 +154,17 @@ def _sc(program: str = "program") -> tuple[Register, ...]:
 def _credit_opa(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     units = (BitField("units", 0, 12, "limit in 64-byte units"),)
     vl = (BitField("vl", 0, 5),)
-    kinds = ("dedicated", "shared", "overall")
-    meanings = ("units dedicated to each lane", "shared limit of each lane", "shared limit of all lanes")
     return (
         Command("apply", "bit 0: the limits written take over", "apply"),
         Status("step", "step of the change", "step"),
-        *(
-            Window(kind, meaning, "program", units, () if kind == "overall" else vl, {"select": select})
-            for select, (kind, meaning) in enumerate(zip(kinds, meanings, strict=True))
-        ),
+        Window("dedicated", "units dedicated to each lane", "program", units, vl, {"select": BufferSelect.DEDICATED}),
+        Window("shared", "shared limit of each lane", "program", units, vl, {"select": BufferSelect.SHARED}),
+        Window("overall", "shared limit of all lanes", "program", units, fixed={"select": BufferSelect.OVERALL}),
     )
 
 
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
-    return (*_switch_schedule(parameters["scheduler"]), *_lft("lft"), *maps)
+    return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]))
 
 
 def _switch_schedule(scheduler: str) -> tuple[Register, ...]:
@@ -164,8 +176,9 @@ def _switch_schedule(scheduler: str) -> tuple[Register, ...]:
     swap = Command("swap", "outputs whose shadow tables become the active ones, a bit each", "swap", words)
     if scheduler == "vlarb":
         return (chosen, swap, *_vlarb_windows("schedule"))
-    windows = _schedule("weight, quantum or reciprocal", "entries of the schedulers", "schedule")[:1]
-    return (chosen, *((swap,) if scheduler == "dtable" else ()), *windows)
+    if scheduler == "dtable":
+        return (chosen, swap, _entries("schedule", "the tables' entries", *_dtable_entry(5)))
+    return (chosen, _entries("schedule", "each lane", _QUANTUM if scheduler == "drr" else _RECIPROCAL))
 
 
 _MAPS: dict[str, Callable[[Mapping[str, Any]], tuple[Register, ...]]] = {
