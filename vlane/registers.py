@@ -75,8 +75,8 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """Registers whose ones, when written, raise an input of the block for a cycle.
+class _Driver:
+    """Registers that drive an input of the block.
 
     Parameters
     ----------
@@ -94,24 +94,16 @@ class Command:
     words: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Registers that hold an input of the block and read back; 0 after reset.
+class Command(_Driver):
+    """Registers whose ones, when written, raise an input of the block for a cycle."""
 
-    Parameters
-    ----------
-    name, meaning : str
-        Name and meaning.
-    member : str
-        The input.
-    words : int
-        Words kept for it.
-    """
+    __slots__ = ()
 
-    name: str
-    meaning: str
-    member: str
-    words: int = 1
+
+class Setting(_Driver):
+    """Registers that hold an input of the block and read back; 0 after reset."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
