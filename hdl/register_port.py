@@ -21,7 +21,7 @@ _WORD_BITS = 32
 class RegisterPort(wiring.Component):
     """An AXI4-Lite register port (``docs/register_port.md``).
 
-    What is written reaches the block in the cycle after the bus has answered the write.
+    What is written reaches the block in the cycle in which ``bvalid`` rises.
 
     Parameters
     ----------
