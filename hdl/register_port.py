@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Flow
@@ -52,7 +50,7 @@ class RegisterPort(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.bus = bus = AxiLite(self.registers.address_bits)
-        _pass_through(m, self, bus, (name for name in bus.signature.members if name.startswith(BUS_PREFIX)))
+        _pass_through(m, self, bus, {name for name in bus.signature.members if name.startswith(BUS_PREFIX)})
         for name in self.driven:
             if self.signature.members[name].is_signature:
                 port = getattr(self, name)
@@ -136,43 +134,37 @@ class RegisteredBlock(wiring.Component):
 
     def __init__(self, registers: RegisterMap, block: wiring.Component) -> None:
         self._block, self._port = block, RegisterPort(registers, block)
-        self._kept = [name for name in block.signature.members if name not in self._port.driven]
+        self._kept = {name for name in block.signature.members if name not in self._port.driven}
         super().__init__(
             {
                 **axi_lite_members(registers.address_bits),
-                **{name: block.signature.members[name] for name in self._kept},
+                **{name: each for name, each in block.signature.members.items() if name in self._kept},
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.registers, m.submodules.block = self._port, self._block
-        bus = (name for name in self.signature.members if name.startswith(BUS_PREFIX))
-        _pass_through(m, self, self._port, bus)
+        _pass_through(m, self, self._port, {name for name in self.signature.members if name.startswith(BUS_PREFIX)})
         _pass_through(m, self, self._block, self._kept)
-        for name in self._port.driven:
-            for path, (_, inner) in _leaves(self._block, name).items():
-                m.d.comb += inner.eq(_leaves(self._port, name)[path][1])
-        for name in self._port.states:
-            m.d.comb += Value.cast(getattr(self._port, name)).eq(Value.cast(getattr(self._block, name)))
+        inside = _leaves(self._block)
+        for path, (flow, value) in _leaves(self._port).items():
+            if path in inside:
+                m.d.comb += inside[path][1].eq(value) if flow == Flow.Out else value.eq(inside[path][1])
         return m
 
 
-def _leaves(component: wiring.Component, name: str) -> dict[tuple[str | int, ...], tuple[Flow, Value]]:
-    """Return direction and value of every port of a member by its path."""
-    return {
-        path: (member.flow, Value.cast(value))
-        for path, member, value in component.signature.flatten(component)
-        if path[0] == name
-    }
+def _leaves(component: wiring.Component) -> dict[tuple[str | int, ...], tuple[Flow, Value]]:
+    """Return direction and value of every port of a component by its path."""
+    return {path: (member.flow, Value.cast(value)) for path, member, value in component.signature.flatten(component)}
 
 
-def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, names: Iterable[str]) -> None:
+def _pass_through(m: Module, outer: wiring.Component, inner: wiring.Component, names: set[str]) -> None:
     """Connect members of the same name and direction, inside to outside."""
-    for name in names:
-        within = _leaves(inner, name)
-        for path, (flow, value) in _leaves(outer, name).items():
-            m.d.comb += value.eq(within[path][1]) if flow == Flow.Out else within[path][1].eq(value)
+    inside = _leaves(inner)
+    for path, (flow, value) in _leaves(outer).items():
+        if path[0] in names:
+            m.d.comb += value.eq(inside[path][1]) if flow == Flow.Out else inside[path][1].eq(value)
 
 
 def _driven_by(register: object) -> str:

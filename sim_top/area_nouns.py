@@ -20,7 +20,7 @@ __all__ = ["Noun", "measured_noun", "nouns_of"]
 _LEVELS = 2
 _WORKERS = 2
 _SECONDS = 1800
-_FILES = {name: Path(__file__).with_name(name).read_text() for name in ("memory_box.v", "memory_cell.v")}
+_FILES = ("memory_box.v", "memory_cell.v")
 _SCRIPT = """read_verilog block.v
 read_verilog -lib memory_cell.v
 hierarchy -top {top}
@@ -90,7 +90,7 @@ def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> No
     """Return a part of a name, its first instance synthesised; ``modules`` holds the text of every module by name."""
     top = names[0]
     text = "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
-    files = {"block.v": text, **_FILES}
+    files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}
     folder = run_yosys("area", files, _SCRIPT.format(top=top), result="cells.json", seconds=_SECONDS)
     found = json.loads((folder / "cells.json").read_text())
     cells = found["design"]["num_cells_by_type"]

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from vlane.sim_top.area import Area
 from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.pictures import look, write_png
 
 from vlane.errors import InputError
 from vlane.files import usable_folder
 
 __all__ = ["Instance", "Measured", "check_plot", "instances_of", "ratios", "write_plot"]
-
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
-"""Told apart by people who see few colours (Okabe and Ito)."""
-_MARKS = ("o", "s", "^", "v", "D", "P", "X", "*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +161,7 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for number, (label, points) in enumerate(curves.items()):
-        axes.plot(
-            *zip(*sorted(points), strict=True), label=label, linewidth=1.4, markersize=5,
-            marker=_MARKS[number % len(_MARKS)], color=_COLOURS[number % len(_COLOURS)],
-        )  # fmt: skip
+        axes.plot(*zip(*sorted(points), strict=True), label=label, linewidth=1.4, markersize=5, **look(number))
     ticks = sorted({at for points in curves.values() for at, _ in points})
     if ticks and ticks[0] > 0:
         axes.set_xscale("log", base=2)
@@ -179,4 +172,4 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     axes.grid(visible=True, which="major", alpha=0.3)
     if curves:
         axes.legend(frameon=False, fontsize="small")
-    FigureCanvasAgg(figure).print_png(str(file))  # type: ignore[no-untyped-call]
+    write_png(figure, file)

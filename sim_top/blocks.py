@@ -53,7 +53,7 @@ from vlane.tb.stimulus import Qualify
 from vlane.errors import InputError
 from vlane.textfile import number
 
-__all__ = ["BLOCKS", "Block", "find_block", "refused_parameter"]
+__all__ = ["BLOCKS", "SYNTHESISED", "Block", "find_block", "refused_parameter"]
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -310,6 +310,8 @@ BLOCKS = {
         ),
     )
 }
+SYNTHESISED = tuple(block.name for block in BLOCKS.values() if block.synthesised)
+"""Blocks whose area is measured and whose netlists are run."""
 
 
 def find_block(name: str) -> Block:

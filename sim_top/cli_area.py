@@ -11,7 +11,7 @@ import typer
 from vlane.sim_top.area import TARGETS, Area, measure_area
 from vlane.sim_top.area_nouns import nouns_of
 from vlane.sim_top.area_sweep import Measured, check_plot, instances_of, ratios, write_plot
-from vlane.sim_top.blocks import BLOCKS, find_block
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, find_block
 from vlane.sim_top.cli_options import AsJson, Params
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
@@ -21,7 +21,7 @@ from vlane.errors import InputError
 
 __all__ = ["register"]
 
-_MEASURED = [block.name for block in BLOCKS.values() if block.synthesised]
+_UNMEASURED = Area(None, None, None, None, {})
 
 
 def register(app: typer.Typer) -> None:
@@ -61,11 +61,11 @@ def area(
         raise InputError("--seeds", "at least 0", seeds)
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
-    library = Liberty.read(liberty)
+    library = Liberty.read(liberty) if target == "gates" else None
     if nouns:
         _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
         return
-    instances = instances_of(blocks or _MEASURED, param or [], sweep or [])
+    instances = instances_of(blocks or SYNTHESISED, param or [], sweep or [])
     if plot is not None:
         check_plot(instances, plot)
     measured = []
@@ -122,7 +122,7 @@ def _nouns(blocks: list[str], param: list[str], target: str, *, given: bool, as_
 
 
 def _document(measured: Measured, ratio: tuple[float | None, float | None]) -> dict[str, Any]:
-    found = measured.area or Area(None, None, None, None, {})
+    found = measured.area or _UNMEASURED
     return {
         "block": measured.instance.block.name,
         "parameters": measured.instance.parameters,
@@ -150,7 +150,7 @@ def _rows(target: str, measured: list[Measured]) -> tuple[list[str], list[list[s
     ]  # fmt: skip
     rows = []
     for each, (whole, logic) in zip(measured, ratios(measured), strict=True):
-        found, instance = each.area or Area(None, None, None, None, {}), each.instance
+        found, instance = each.area or _UNMEASURED, each.instance
         defaults = instance.block.defaults()
         shown = ", ".join(f"{key}={value}" for key, value in instance.parameters.items() if value != defaults[key])
         areas = (found.ge, found.ge_storage) if gates else (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.blocks import BLOCKS, Block, find_block
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli_network import run_network
 from vlane.sim_top.cli_options import AsJson, BlockName, Params, Seed
 from vlane.sim_top.console import emit_json, note, screen, table
@@ -30,13 +30,10 @@ __all__ = ["register"]
 
 _DEFAULT_CYCLES = 1_000_000
 _FAULT_CYCLES = 2_000_000
-_SYNTHESISED = [block.name for block in BLOCKS.values() if block.synthesised]
 
 BlockOrNetwork = Annotated[
     str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
 ]
-
-
 Netlist = Annotated[str, typer.Option(metavar="TARGET", help=f"The hardware after synthesis: {' or '.join(NETLISTS)}.")]
 
 
@@ -157,7 +154,7 @@ def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str])
 
 def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
     if netlist and not found.synthesised:
-        raise InputError("--netlist", f"given with one of {', '.join(_SYNTHESISED)}", found.name)
+        raise InputError("--netlist", f"given with one of {', '.join(SYNTHESISED)}", found.name)
     parameters = found.parameters(param, found.synthesised[-1] if netlist else found.full_size)
     if file is None:
         return qualification_job(found, parameters, cycles=cycles, seed=seed)
@@ -176,14 +173,15 @@ def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> dict[
 
 
 def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None, netlist: str) -> CosimResult:
-    if netlist:
-        return cosim_native(job, netlist=netlist)[0]
     if engine == "cocotb":
         return cosim_cocotb(job, simulator=simulator)
     mutant = None if planted is None else fault(job.block, planted, job.parameters)
     if mutant is not None:
         note(f"planted {mutant}")
-    result = cosim_tables(plan, seed=job.seed, planted=mutant) if plan else cosim_native(job, planted=mutant)[0]
+    if plan:
+        result = cosim_tables(plan, seed=job.seed, planted=mutant)
+    else:
+        result = cosim_native(job, planted=mutant, netlist=netlist)[0]
     if mutant is None or result.mismatches:
         return result
     note("the asked traffic cannot tell this fault; going on with the qualification")

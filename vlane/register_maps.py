@@ -15,7 +15,7 @@ from vlane.sc import SCTable
 
 __all__ = ["REGISTERED", "register_map"]
 
-VERSION = 1
+_VERSION = 1
 """Of the maps; raised when an address or a field moves."""
 
 _MAX_PORTS = 64
@@ -30,7 +30,7 @@ def register_map(block: str, parameters: Mapping[str, Any]) -> RegisterMap:
         If the block has no tables to program.
     """
     what = "VL in the upper half, then the block's number, then the version of the maps"
-    identity = Constant("identity", what, 0x564C << 16 | REGISTERED.index(block) << 8 | VERSION)
+    identity = Constant("identity", what, 0x564C << 16 | REGISTERED.index(block) << 8 | _VERSION)
     return RegisterMap(block, (identity, *_MAPS[block](parameters)))
 
 

@@ -52,55 +52,45 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class _OfMember:
+    """Registers of a member of the block.
+
+    Parameters
+    ----------
+    name, meaning : str
+        Name and meaning.
+    member : str
+        The member.
+    words : int
+        Words kept for it.
+    """
+
+    name: str
+    meaning: str
+    member: str
+    words: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Status(_OfMember):
     """Registers that read an output of the block.
 
     Parameters
     ----------
-    name, meaning : str
-        Name and meaning.
-    member : str
-        The output.
-    words : int
-        Words kept for it.
     element_bits : int
         If not 0, the output is an array and each word reads one element of so many bits.
     """
 
-    name: str
-    meaning: str
-    member: str
-    words: int = 1
     element_bits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Driver:
-    """Registers that drive an input of the block.
-
-    Parameters
-    ----------
-    name, meaning : str
-        Name and meaning.
-    member : str
-        The input.
-    words : int
-        Words kept for it.
-    """
-
-    name: str
-    meaning: str
-    member: str
-    words: int = 1
-
-
-class Command(_Driver):
+class Command(_OfMember):
     """Registers whose ones, when written, raise an input of the block for a cycle."""
 
     __slots__ = ()
 
 
-class Setting(_Driver):
+class Setting(_OfMember):
     """Registers that hold an input of the block and read back; 0 after reset."""
 
     __slots__ = ()
