@@ -8,8 +8,9 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.deficit import DEFICIT_BITS, DeficitTurns
+from vlane.hdl.dtable_line_rate import LINE_RATE_LANES, LineRateDTable, line_rate_members
 from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 from vlane.hdl.select import one_of
@@ -20,7 +21,7 @@ from vlane.units import MAX_PACKET_BLOCKS
 __all__ = ["DTable"]
 
 _IB_BITS = 4
-_FORMS = ("free", "ib")
+_FORMS = ("free", "ib", "line_rate")
 
 
 class DTable(Scheduler):
@@ -39,8 +40,9 @@ class DTable(Scheduler):
     vl15 : bool
         Whether there is one more lane, the last, for VL15.
     form : str
-        ``free``, or ``ib``: counters of 8 bits, as the weight fields of the low-priority list, readable there;
-        at most 16 requesters.
+        ``free``; ``ib``: counters of 8 bits, as the weight fields of the low-priority list, readable there;
+        at most 16 requesters; or ``line_rate``: the table in memory, walked ahead of need, at most 31 data lanes,
+        without a map and ``keep_on_stall`` (``docs/dtable_line_rate.md``).
     keep_on_stall : bool
         Whether a requester that has packets but room for none keeps its deficit.
     mtu_blocks : int
@@ -61,7 +63,7 @@ class DTable(Scheduler):
     list : Out(ListCode)
         ``VL15`` or ``NONE``.
     blocks : Out(7)
-        Its size. 0 without a grant.
+        Its size. 0 without a grant. In the line-rate form that of the grant a cycle ago.
     program : In(ScheduleSignature(8))
         Writes to the shadow table, and to the map; in the IB form a requester has 4 bits, as the VL field.
     swap : In(1)
@@ -71,9 +73,13 @@ class DTable(Scheduler):
     unreachable : Out(requesters)
         Requesters that no entry with a weight names: they are never served.
     deficit : Out(ArrayLayout(7, requesters))
-        Deficit counters.
+        Deficit counters; not in the line-rate form.
     accumulated : Out(9)
-        Accumulated weight of the turn; 8 bits in the IB form.
+        Accumulated weight of the turn; 8 bits in the IB form; not in the line-rate form.
+    behind : In(data_vls)
+        The line-rate form only: behind the head is another packet, and it fits after it.
+    behind_blocks : In(ArrayLayout(7, data_vls))
+        The line-rate form only: its size.
     read_low : In(1)
         The IB form only: read the low-priority list, else the high-priority one.
     read_index : In(6)
@@ -105,6 +111,10 @@ class DTable(Scheduler):
         parameters: dict[str, Any] = {"data_vls": data_vls, "requesters": requesters, "entries": entries, "vl15": vl15}
         self.check_parameters(**parameters, form=form, keep_on_stall=keep_on_stall, mtu_blocks=mtu_blocks)
         self.entries, self.form = entries, form
+        if form == "line_rate":
+            super().__init__(data_vls=data_vls, requesters=0, vl15=vl15, members=line_rate_members(data_vls=data_vls))
+            self.core = LineRateDTable(data_vls=data_vls, entries=entries, vl15=vl15, vl_bits=len(self.vl))
+            return
         count = requesters or data_vls
         self.turns = DeficitTurns(
             entries=entries,
@@ -148,6 +158,12 @@ class DTable(Scheduler):
         check_range("entries", entries, 2, MAX_ENTRIES)
         if form not in _FORMS:
             raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
+        if form == "line_rate":
+            check_range("data_vls", data_vls, 2, LINE_RATE_LANES)
+            if requesters:
+                raise ValueError(f"requesters must be 0 in the line_rate form, not {requesters}")
+            if keep_on_stall:
+                raise ValueError("keep_on_stall must be false in the line_rate form, not true")
         if form == "ib" and entries != IB_ENTRIES:
             raise ValueError(f"entries must be {IB_ENTRIES} in the ib form, not {entries}")
         if form == "ib" and (requesters or data_vls) > IB_SLS:
@@ -155,6 +171,10 @@ class DTable(Scheduler):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        if self.form == "line_rate":
+            m.submodules.core = self.core
+            connect(m, flipped(self), self.core)
+            return m
         m.submodules.turns = turns = self.turns
         self.frame(m)
         self.note_winner(m)

@@ -10,18 +10,15 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.select import bit_of, equals
 
-from vlane.vlarb import VL15
-
 __all__ = ["ROW_ENTRIES", "ListWalk", "any_able"]
 
 ROW_ENTRIES = 8
 """Entries that are looked at together."""
 
-_ENTRY = data.StructLayout({"vl": unsigned(4), "weight": unsigned(8)})
-
+_WEIGHT_BITS = 8
 _TOGETHER = 5
 _NO_WEIGHT = 1
-"""Weight that is kept, with VL15, for a data lane's entry of weight 0; an entry of VL15 itself is kept with 0."""
+"""Weight that is kept, with nobody's lane, for a data lane's entry of weight 0; an entry of no lane is kept with 0."""
 
 
 class ListWalk(wiring.Component):
@@ -30,9 +27,11 @@ class ListWalk(wiring.Component):
     Parameters
     ----------
     data_vls : int
-        Data lanes, 1 to 15.
+        Data lanes, 1 to 31.
     entries : int
-        Entries of the list, 1 to 64.
+        Entries of the list, 1 to 128.
+    lane_bits : int
+        Width of a lane's number, 4 or 5; all ones is nobody.
 
     Members
     -------
@@ -40,9 +39,9 @@ class ListWalk(wiring.Component):
         Lanes that could send in the cycle before.
     write : In(1)
         Write an entry of the shadow bank.
-    index : In(6)
+    index : In(7)
         Which; past the end nothing is written.
-    vl, weight : In(4), In(8)
+    vl, weight : In(lane_bits), In(8)
         What.
     exchange : In(1)
         The banks change places at the end of this cycle; the new one is then read, and walked from its start.
@@ -52,7 +51,7 @@ class ListWalk(wiring.Component):
         It is thought to be able to send in the next cycle, if there is one then.
     lane : Out(data_vls)
         Its lane, one bit.
-    offered_vl, offered_weight : Out(4), Out(8)
+    offered_vl, offered_weight : Out(lane_bits), Out(8)
         The same as a number, and its weight.
     single, double : Out(1), Out(1)
         The weight is 1; it is 2.
@@ -61,24 +60,25 @@ class ListWalk(wiring.Component):
     served : Out(data_vls)
         Lanes that an entry with a weight names, of those read so far.
     bad : Out(range(entries + 1))
-        Entries that name VL15 or a lane that is not there, of those read so far.
+        Entries that name nobody or a lane that is not there, of those read so far.
     """
 
-    def __init__(self, *, data_vls: int, entries: int) -> None:
+    def __init__(self, *, data_vls: int, entries: int, lane_bits: int) -> None:
         self.data_vls, self.entries, self.rows = data_vls, entries, -(-entries // ROW_ENTRIES)
+        self.nobody = (1 << lane_bits) - 1
         super().__init__(
             {
                 "able_before": In(data_vls),
                 "write": In(1),
-                "index": In(6),
-                "vl": In(4),
-                "weight": In(8),
+                "index": In(7),
+                "vl": In(lane_bits),
+                "weight": In(_WEIGHT_BITS),
                 "exchange": In(1),
                 "reading": Out(1),
                 "next_able": Out(1),
                 "lane": Out(data_vls),
-                "offered_vl": Out(4),
-                "offered_weight": Out(8),
+                "offered_vl": Out(lane_bits),
+                "offered_weight": Out(_WEIGHT_BITS),
                 "single": Out(1),
                 "double": Out(1),
                 "leaves": In(1),
@@ -88,14 +88,15 @@ class ListWalk(wiring.Component):
         )
         self.named = [Signal(data_vls, name=f"named_{row}") for row in range(self.rows)]
         self.offered, self.waits = Signal(), Signal()
-        self.waiting, self.waiting_lane = Signal(_ENTRY), Signal(data_vls)
+        self.entry = data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
+        self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
         self.waiting_single, self.waiting_double = Signal(), Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         number = Signal(range(max(2, self.rows)))
         chosen, fetched = Signal(), Signal()
-        current_row = Signal(data.ArrayLayout(_ENTRY, ROW_ENTRIES))
+        current_row = Signal(data.ArrayLayout(self.entry, ROW_ENTRIES))
         lanes, rest = Signal(ROW_ENTRIES), Signal(ROW_ENTRIES)
         offered, waits, waiting, waiting_lane = self.offered, self.waits, self.waiting, self.waiting_lane
         advances, pulls, comes = Signal(), Signal(), Signal()
@@ -115,7 +116,7 @@ class ListWalk(wiring.Component):
                 lanes.eq(Cat(fetched & (self.reading | can) for can in can_send)),
             ]
         self._choose(m, pulls, chosen, number)
-        picked, entry, lane = Signal(), Signal(_ENTRY), Signal(self.data_vls)
+        picked, entry, lane = Signal(), Signal(self.entry), Signal(self.data_vls)
         with m.If(advances):
             m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
         m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
@@ -155,12 +156,13 @@ class ListWalk(wiring.Component):
         active = Signal()
         m.d.sync += active.eq(active ^ self.exchange)
         row_bits = len(number)
-        row = sum((VL15 | _NO_WEIGHT << 4) << place * _ENTRY.size for place in range(ROW_ENTRIES))
+        unweighted = self.entry.const({"vl": self.nobody, "weight": _NO_WEIGHT}).as_bits()
+        row = sum(unweighted << place * self.entry.size for place in range(ROW_ENTRIES))
         m.submodules.memory = memory = Memory(
-            shape=unsigned(8 * _ENTRY.size), depth=2 << row_bits, init=[row] * (2 << row_bits)
+            shape=unsigned(8 * self.entry.size), depth=2 << row_bits, init=[row] * (2 << row_bits)
         )
-        writer, reader = memory.write_port(granularity=_ENTRY.size), memory.read_port()
-        writes, at, entry = Signal(), Signal(6), Signal(_ENTRY)
+        writer, reader = memory.write_port(granularity=self.entry.size), memory.read_port()
+        writes, at, entry = Signal(), Signal(7), Signal(self.entry)
         m.d.sync += [
             writes.eq(self.write & ~self.exchange & (self.index < self.entries)),
             at.eq(self.index),
@@ -168,8 +170,8 @@ class ListWalk(wiring.Component):
             entry.weight.eq(self.weight),
         ]
         with m.If(~self.weight.any()):
-            m.d.sync += [entry.vl.eq(VL15), entry.weight.eq(Mux(self.vl < self.data_vls, _NO_WEIGHT, 0))]
-        with m.Elif(self.vl == VL15):
+            m.d.sync += [entry.vl.eq(self.nobody), entry.weight.eq(Mux(self.vl < self.data_vls, _NO_WEIGHT, 0))]
+        with m.Elif(self.vl == self.nobody):
             m.d.sync += entry.weight.eq(0)
         m.d.comb += [
             writer.addr.eq(Cat(at[3 : 3 + row_bits], ~active)),
@@ -178,7 +180,7 @@ class ListWalk(wiring.Component):
             reader.addr.eq(Cat(number, active)),
             reader.en.eq(pulls),
         ]
-        return data.View(data.ArrayLayout(_ENTRY, ROW_ENTRIES), reader.data)
+        return data.View(data.ArrayLayout(self.entry, ROW_ENTRIES), reader.data)
 
     def _choose(self, m: Module, pulls: Signal, chosen: Signal, number: Signal) -> None:
         """Choose the next row with a lane that can send, round and round; while reading every row, once."""
@@ -197,14 +199,14 @@ class ListWalk(wiring.Component):
     def _read(self, m: Module, picked: Signal, entry: data.View, lane: Signal) -> None:
         """Note which lanes each row names, an entry a cycle."""
         comes, ends = Signal(), Signal()
-        place, in_row, with_this = Signal(6), Signal(self.data_vls), Signal(self.data_vls)
+        place, in_row, with_this = Signal(range(ROW_ENTRIES * self.rows)), Signal(self.data_vls), Signal(self.data_vls)
         m.d.comb += [comes.eq(self.reading & picked), with_this.eq(in_row | lane)]
         m.d.sync += ends.eq(comes & (place == ROW_ENTRIES * self.rows - 1) & ~self.exchange)
         with m.If(comes):
             m.d.sync += [
                 place.eq(place + 1),
                 self.served.eq(self.served | with_this),
-                self.bad.eq(self.bad + (~lane.any() & ~((entry.vl == VL15) & (entry.weight == _NO_WEIGHT)))),
+                self.bad.eq(self.bad + (~lane.any() & ~((entry.vl == self.nobody) & (entry.weight == _NO_WEIGHT)))),
                 in_row.eq(Mux(place[:3].all(), 0, with_this)),
             ]
             with m.If(place[:3].all()):

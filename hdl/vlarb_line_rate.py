@@ -24,7 +24,7 @@ class _List:
         name = side.name.lower()
         self.name, self.code = name, Const(int(side), 2)
         self.select = ProgramSelect[side.name]
-        self.walk = ListWalk(data_vls=data_vls, entries=entries)
+        self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=4)
         self.weight = BlockBudget(8, starts_with=0)
         self.lane, self.vl = Signal(data_vls, name=f"lane_{name}"), Signal(4, name=f"vl_{name}")
         self.can, self.looks = Signal(name=f"can_{name}"), Signal(name=f"looks_{name}")

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import dtable as golden
+from vlane.golden import dtable_line_rate as line_rate
 from vlane.golden.deficit import ACCUMULATED
 from vlane.golden.kernel import kernel
 from vlane.golden.lanes import SELECT_TABLE
 from vlane.golden.random_bits import draw
 from vlane.tb.packing import clear_row, elements, places, put
 from vlane.tb.stimulus import Layout
+from vlane.tb.stimulus_dtable_line_rate import fill_line_rate, new_behind
 from vlane.tb.stimulus_egress import EgressStimulus, random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, SWAP, Surroundings, after, before, emit
 from vlane.tb.traffic import Phase, Statistics
@@ -155,11 +157,26 @@ def qualified(
             for _ in range(count)
         ]
     )
+    common: dict[str, Any] = {
+        "cycles": cycles, "phases": phases, "seed": seed, "inputs": inputs, "outputs": outputs,
+    }  # fmt: skip
+    if parameters["form"] == "line_rate":
+        vl15 = parameters["vl15"]
+        return scheduled(
+            parameters,
+            programs,
+            applicable=frozenset() if writes else line_rate.applicable_rules(has_vl15=vl15),
+            state=line_rate.new_state(data_vls=data_vls, entries=entries, vl15=vl15),
+            fill=fill_line_rate,
+            beside=(new_behind(data_vls), elements(inputs, [("behind_blocks", data_vls)])),
+            rules=line_rate.RULES,
+            outputs_beside=_OUTPUTS[:2],
+            **common,
+        )
     packed = parameters["form"] == "ib"
     return scheduled(
         parameters,
         programs,
-        cycles=cycles,
         applicable=frozenset() if writes else applicable(parameters),
         state=golden.new_state(**parameters),
         fill=_fill,
@@ -169,9 +186,6 @@ def qualified(
             places(outputs, ["read_vl", "read_weight"] if packed else []),
         ),
         rules=golden.RULES,
-        phases=phases,
         outputs_beside=_OUTPUTS,
-        seed=seed,
-        inputs=inputs,
-        outputs=outputs,
+        **common,
     )

@@ -18,7 +18,17 @@ from vlane.tb.traffic import CERTAIN, Statistics
 from vlane.egress import ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["COMMON_INPUTS", "COMMON_OUTPUTS", "Surroundings", "after", "before", "emit", "new_surroundings"]
+__all__ = [
+    "COMMON_INPUTS",
+    "COMMON_OUTPUTS",
+    "Surroundings",
+    "after",
+    "before",
+    "draw_size",
+    "emit",
+    "new_surroundings",
+    "set_head",
+]
 
 COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
 """Inputs that every egress scheduler has, beside the sizes; the program port and the swap follow in this order."""
@@ -103,12 +113,19 @@ def pack_size(around: Surroundings, lane: int) -> None:
 
 
 @inner
-def _new_head(around: Surroundings, lane: int, chances: NDArray[np.int64]) -> None:
-    around.since[lane] = around.regs[T_NOW]
+def draw_size(around: Surroundings, chances: NDArray[np.int64]) -> int:
+    """Draw a packet's size."""
     if below(around.bits, CERTAIN) < chances[P_EXTREMES]:
-        around.blocks[lane] = 1 if below(around.bits, 2) else MAX_PACKET_BLOCKS
-    else:
-        around.blocks[lane] = chances[P_LEAST] + below(around.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+        return 1 if below(around.bits, 2) else MAX_PACKET_BLOCKS
+    return chances[P_LEAST] + below(around.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+
+
+@inner
+def set_head(around: Surroundings, lane: int, blocks: int) -> None:
+    """Put a packet at the head of a lane."""
+    around.since[lane] = around.regs[T_NOW]
+    around.blocks[lane] = blocks
+    around.regs[T_REQUEST] |= 1 << lane
     pack_size(around, lane)
 
 
@@ -125,15 +142,13 @@ def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
     if empty != 0:
         for lane in range(data_vls):
             if (empty >> lane) & 1:
-                _new_head(around, lane, chances)
-        regs[T_REQUEST] |= empty
+                set_head(around, lane, draw_size(around, chances))
     if (
         around.lanes > data_vls
         and not (regs[T_REQUEST] >> data_vls) & 1
         and below(around.bits, CERTAIN) < chances[P_VL15]
     ):
-        _new_head(around, data_vls, chances)
-        regs[T_REQUEST] |= 1 << data_vls
+        set_head(around, data_vls, draw_size(around, chances))
     if chances[P_STALL]:
         chance = draw(around.bits)
         if chance % CERTAIN < chances[P_STALL]:

@@ -1,0 +1,316 @@
+"""The Deficit Table's line-rate form: turns begun ahead, heads charged ahead (``docs/dtable_line_rate.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.kernel import inner, kernel
+from vlane.golden.lanes import SELECT_TABLE
+from vlane.golden.list_walk import (
+    CAN,
+    NO_ENTRY,
+    OFFERED,
+    SERVED,
+    ListWalk,
+    exchange_walk,
+    new_walk,
+    offered_lane,
+    offered_weight,
+    reset_walk,
+    walk,
+    write_entry,
+)
+from vlane.golden.rule import Rule
+
+from vlane.egress import ListCode
+
+__all__ = ["RULES", "LineRateState", "applicable_rules", "new_state", "reset", "step", "unreachable"]
+
+RULES = (
+    Rule("stayed", "T4", "the current lane sent another packet"),
+    Rule("turn_began", "T4", "a turn began with a grant"),
+    Rule("began_ahead", "T5", "a turn began in a cycle without a decision"),
+    Rule("turn_without_grant", "D6", "a turn began in a decision cycle without a grant"),
+    Rule("returned_to_itself", "T6", "the next turn is one of the current lane"),
+    Rule("granted_pending", "T7", "a pending turn was granted and followed by one block"),
+    Rule("owed", "T7", "a pending turn was granted and followed by more: its weight came a cycle later"),
+    Rule("remainder_kept", "D4", "what was left was too little for the next packet"),
+    Rule("fits_exactly", "D2", "a packet used an account to exactly 0"),
+    Rule("ended_for_want", "T7", "a packet was granted and nothing was behind it"),
+    Rule("account_lost", "T8", "a lane could not send: its account was lost"),
+    Rule("lost", "T9", "the lane that a decision named could not send after all"),
+    Rule("added_late", "T6", "a turn's lane was not charged: it got no weight"),
+    Rule("dropped", "T6", "an offered entry left unserved"),
+    Rule("waited", "L4", "a picked entry waited"),
+    Rule("swapped", "D10", "the shadow table took over"),
+    Rule("held", "A14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
+)
+(STAYED, BEGAN, AHEAD, NO_GRANT, TO_ITSELF, PENDING_GRANT, OWED, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
+ DROPPED, WAITED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
+
+NO_LANE = -1
+NO_TURN, ADDED, PENDING = range(3)
+(SWAP_PENDING, CURRENT, STAYS, KNOWN_ONE, OWES, OWED_WEIGHT, NEXT, NEXT_LANE, NEXT_WEIGHT, COVERS, CHARGED,
+ CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE, ABLE_BEFORE, LAST_BLOCKS) = range(16)  # fmt: skip
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+_ACCOUNT_BITS = 9
+
+
+def applicable_rules(*, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that random tables and traffic show."""
+    never = set() if has_vl15 else {RULES[VL15_FIRST].name}
+    return frozenset(rule.name for rule in RULES) - never
+
+
+class LineRateState(NamedTuple):
+    """Everything the scheduler remembers.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    has_vl15 : bool
+        Whether there is one more lane, for VL15.
+    table : ListWalk
+        The table and the walk along it (T1).
+    account : array of int64, (data_vls,)
+        What each lane may send after its head (T2).
+    head_before : array of int64, (data_vls,)
+        Sizes of the heads in the cycle before.
+    regs : array of int64, (16,)
+        Swap pending; the current lane and what is foreseen of it; the next turn; lanes that are charged, that were in
+        the cycle before, that could send then, that were able then; the size granted in the cycle before.
+    """
+
+    data_vls: int
+    has_vl15: bool
+    table: ListWalk
+    account: NDArray[np.int64]
+    head_before: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def new_state(*, data_vls: int, entries: int, vl15: bool) -> LineRateState:
+    """Return the state at power-on: a table without a weight, nobody served; the parameters are the component's."""
+    state = LineRateState(
+        data_vls, bool(vl15), new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
+        np.zeros(16, np.int64),
+    )  # fmt: skip
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: LineRateState) -> None:
+    """Reset everything but the table (T1)."""
+    reset_walk(state.table)
+    state.head_before[:] = 0
+    state.regs[:] = 0
+    _forget(state)
+
+
+@inner
+def _forget(state: LineRateState) -> None:
+    """Empty the accounts; there is no current lane and no next turn (T11)."""
+    regs = state.regs
+    state.account[:] = 0
+    regs[CHARGED], regs[CURRENT], regs[STAYS], regs[KNOWN_ONE], regs[OWES] = 0, NO_LANE, 0, 0, 0
+    regs[NEXT], regs[NEXT_LANE], regs[COVERS] = NO_TURN, NO_LANE, 0
+
+
+@inner
+def _has(lanes: int, lane: int) -> bool:
+    return lane != NO_LANE and (lanes >> lane) & 1 != 0
+
+
+@inner
+def _wrapped(account: int) -> int:
+    half = 1 << (_ACCOUNT_BITS - 1)
+    return (account + half) % (2 * half) - half
+
+
+@inner
+def _named(regs: NDArray[np.int64]) -> int:
+    """Return the data lane that a decision of this cycle names (T4)."""
+    if regs[STAYS] != 0:
+        return regs[CURRENT]
+    if regs[OWES] != 0:
+        return NO_LANE
+    if (regs[NEXT] == ADDED and regs[COVERS] != 0) or (regs[NEXT] == PENDING and regs[KNOWN_ONE] != 0):
+        return regs[NEXT_LANE]
+    return NO_LANE
+
+
+@kernel
+def step(
+    state: LineRateState,
+    request: int,
+    fits: int,
+    behind: int,
+    blocks: NDArray[np.int64],
+    behind_blocks: NDArray[np.int64],
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: tuple[int, int, int, int, int],
+    swap: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) that it names, lane -1 if none, and whether it is granted.
+
+    The other parameters are those of the exact form's ``step``; ``behind`` has a bit for each data lane whose next
+    packet is there and fits, ``behind_blocks`` that packet's size.
+    """
+    regs = state.regs
+    sends = request & fits
+    data = sends & ((1 << state.data_vls) - 1)
+    vl15 = state.has_vl15 and _has(sends, state.data_vls)
+    may = not vl15 and not hold_data
+    decides = ready and may
+    lane = _named(regs) if may else NO_LANE
+    granted = _has(data, lane)
+    rules[VL15_FIRST] += ready and vl15 and data != 0
+    rules[HELD] += ready and hold_data and not vl15 and data != 0
+    able = data & regs[CHARGED]
+    room = regs[NEXT] == NO_TURN or (regs[STAYS] == 0 and regs[OWES] == 0)
+    _cycle(state, data, behind, blocks, behind_blocks, decides, lane, rules)
+    rules[WAITED] += walk(state.table, regs[ABLE_BEFORE], state.data_vls, room)
+
+    regs[SENT_BEFORE], regs[ABLE_BEFORE] = data, able
+    for each in range(state.data_vls):
+        state.head_before[each] = blocks[each]
+    source, last_blocks = _FROM_NONE, 0
+    if vl15:
+        lane, source, granted, last_blocks = state.data_vls, _FROM_VL15, True, blocks[state.data_vls]
+    elif granted:
+        last_blocks = blocks[lane]
+    regs[LAST_BLOCKS] = last_blocks
+    wanted = swap or regs[SWAP_PENDING] != 0
+    regs[SWAP_PENDING] = wanted and not ready
+    if wanted and ready:
+        exchange_walk(state.table)
+        _forget(state)
+        rules[SWAPPED] += 1
+    elif write[0] != 0 and write[1] == SELECT_TABLE:
+        write_entry(state.table, write[2], write[3], write[4])
+    return lane, source, granted
+
+
+@inner
+def _cycle(
+    state: LineRateState,
+    data: int,
+    behind: int,
+    blocks: NDArray[np.int64],
+    behind_blocks: NDArray[np.int64],
+    decides: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    lane: int,
+    rules: NDArray[np.int64],
+) -> None:
+    """Let the turns and the accounts of a cycle happen, in which that lane is named; foresee the next one."""
+    regs, table, account = state.regs, state.table, state.account
+    stays, pending = regs[STAYS] != 0, regs[NEXT] == PENDING
+    begins = regs[NEXT] != NO_TURN and not stays and regs[OWES] == 0
+    current = regs[NEXT_LANE] if begins else regs[CURRENT]
+    taken, weight = NO_LANE, 0
+    if (regs[NEXT] == NO_TURN or begins) and table.regs[OFFERED] != NO_ENTRY:
+        if table.regs[CAN] != 0:
+            taken, weight = offered_lane(table), offered_weight(table)
+        else:
+            rules[DROPPED] += 1
+    added_turn = taken not in (NO_LANE, current)
+    sent = decides and _has(data, lane)
+    lost = decides and lane != NO_LANE and not sent
+    rules[LOST] += lost
+    rules[STAYED] += sent and stays
+    rules[BEGAN] += sent and not stays
+    rules[NO_GRANT] += decides and begins and lane == NO_LANE
+    rules[AHEAD] += begins and not decides
+
+    kept = regs[CHARGED] & data if decides else regs[CHARGED]
+    rules[ACCOUNT_LOST] += kept != regs[CHARGED]
+    charges = sent and _has(behind, lane)
+    one_follows = charges and behind_blocks[lane] == 1
+    owes = charges and not one_follows and not stays and pending
+    if charges:
+        _pay(state, lane, behind_blocks[lane], not stays and pending and one_follows, rules)
+        rules[OWED] += owes
+        rules[REMAINDER] += -behind_blocks[lane] < account[lane] < 0
+    elif sent:
+        rules[FOR_WANT] += 1
+        kept &= ~(1 << lane)
+    for each in range(state.data_vls):
+        if _has(regs[CHARGED] & ~kept, each):
+            account[each] = 0
+    late = NO_LANE
+    if regs[OWES] != 0:
+        late = regs[CURRENT]
+        _add(state, late, regs[OWED_WEIGHT], kept)
+    elif begins and pending and not sent:
+        late = current
+        _add(state, late, regs[NEXT_WEIGHT], kept)
+    if added_turn:
+        _add(state, taken, weight, kept)
+        rules[LATE] += not _has(kept, taken)
+    _charge(state, data if decides else -1)
+
+    if sent:
+        stays_next = charges and not owes and account[lane] >= 0
+    elif late != NO_LANE:
+        stays_next = _has(kept, late) and account[late] >= 0
+    elif begins:
+        stays_next = not lost and not pending and regs[COVERS] != 0 and _has(kept, current)
+    else:
+        stays_next = not lost and stays and _has(kept, current)
+    if added_turn:
+        regs[COVERS] = _has(kept, taken) and account[taken] >= 0
+    elif regs[NEXT] == ADDED and not _has(kept, regs[NEXT_LANE]):
+        regs[COVERS] = 0
+    regs[STAYS], regs[OWES], regs[OWED_WEIGHT] = stays_next, owes, regs[NEXT_WEIGHT]
+    regs[KNOWN_ONE] = one_follows if sent else _has(kept, current) and blocks[current] == 1
+    regs[CURRENT] = current
+    if taken != NO_LANE:
+        regs[NEXT] = ADDED if added_turn else PENDING
+        regs[NEXT_LANE], regs[NEXT_WEIGHT] = taken, weight
+        rules[TO_ITSELF] += not added_turn
+    elif begins:
+        regs[NEXT] = NO_TURN
+    came = regs[CHARGED_NEXT]
+    regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | came
+
+
+@inner
+def _pay(state: LineRateState, lane: int, next_head: int, renewed: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Take the next head off the account of the lane that sends (T7)."""
+    rules[EXACT] += state.account[lane] == 0
+    rules[PENDING_GRANT] += renewed
+    if renewed:
+        state.account[lane] = state.regs[NEXT_WEIGHT] - 2
+    else:
+        state.account[lane] = _wrapped(state.account[lane] - next_head)
+
+
+@inner
+def _add(state: LineRateState, lane: int, weight: int, charged: int) -> None:
+    """Add a turn's weight to its lane's account, if the lane is charged."""
+    if _has(charged, lane):
+        state.account[lane] = _wrapped(state.account[lane] + weight)
+
+
+@inner
+def _charge(state: LineRateState, may: int) -> None:
+    """Take the heads that came in the cycle before off the accounts of those lanes, if they may (T2)."""
+    regs = state.regs
+    came = regs[SENT_BEFORE] & ~regs[CHARGED] & ~regs[CHARGED_BEFORE] & may
+    for lane in range(state.data_vls):
+        if _has(came, lane):
+            state.account[lane] = _wrapped(-state.head_before[lane])
+    regs[CHARGED_NEXT] = came
+
+
+@kernel
+def unreachable(state: LineRateState) -> int:
+    """Return a bit per data lane that no entry with a weight names, of those read so far."""
+    return ((1 << state.data_vls) - 1) & ~state.table.regs[SERVED]

@@ -1,0 +1,78 @@
+"""What a lane may send after its head packet: charged when a packet becomes the head, so that its sign says enough."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.egress import BLOCKS_SHAPE
+
+__all__ = ["ACCOUNT_SHAPE", "LaneAccount"]
+
+ACCOUNT_SHAPE = signed(9)
+
+
+class LaneAccount(wiring.Component):
+    """The account of one lane (``docs/dtable_line_rate.md``, T2, T7, T8). Reset empties it, uncharged.
+
+    Members
+    -------
+    next_head : In(7)
+        Size of the packet that becomes the head if this one is sent.
+    head_before : In(7)
+        Size of the head a cycle ago.
+    weight : In(8)
+        What ``adds`` adds.
+    renewal : In(ACCOUNT_SHAPE)
+        What ``renews`` leaves.
+    empties : In(1)
+        The account becomes 0, the lane uncharged; goes before the others.
+    pays : In(1)
+        The head is sent: the next one is taken off.
+    renews : In(1)
+        With ``pays``: take ``renewal`` instead.
+    adds : In(1)
+        A turn's weight comes, if the lane is charged; not together with ``pays``.
+    comes : In(1)
+        A head came to the empty lane a cycle ago: it is charged.
+    charged : Out(1)
+        The head is taken off.
+    covers_next : Out(1)
+        The account would not be negative after ``pays``.
+    covers_added : Out(1)
+        It would not be negative after ``adds``, and the lane is charged.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "next_head": In(BLOCKS_SHAPE),
+                "head_before": In(BLOCKS_SHAPE),
+                "weight": In(8),
+                "renewal": In(ACCOUNT_SHAPE),
+                "empties": In(1),
+                "pays": In(1),
+                "renews": In(1),
+                "adds": In(1),
+                "comes": In(1),
+                "charged": Out(1),
+                "covers_next": Out(1),
+                "covers_added": Out(1),
+                "account": Out(ACCOUNT_SHAPE),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        width = ACCOUNT_SHAPE.width
+        paid, added = (self.account - self.next_head)[:width], (self.account + self.weight)[:width]
+        m.d.comb += [self.covers_next.eq(~paid[-1]), self.covers_added.eq(~added[-1] & self.charged)]
+        with m.If(self.empties):
+            m.d.sync += [self.account.eq(0), self.charged.eq(0)]
+        with m.Elif(self.pays):
+            m.d.sync += self.account.eq(Mux(self.renews, self.renewal, paid))
+        with m.Elif(self.adds & self.charged):
+            m.d.sync += self.account.eq(added)
+        with m.Elif(self.comes):
+            m.d.sync += [self.account.eq(-self.head_before), self.charged.eq(1)]
+        return m

@@ -1,0 +1,162 @@
+"""The Deficit Table's line-rate form: lockstep, and what it shares with the exact form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from vlane.golden import dtable as exact
+from vlane.golden import dtable_line_rate as golden
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.decision_rate import decisions_per_cycle
+from vlane.tb.stimulus_dtable import writes_of
+
+from tests.conftest import assert_refused, call
+from tests.scheduling import assert_bench_agrees, qualified_lockstep
+from vlane.dtable import DTable
+
+FORM = {"form": "line_rate"}
+SHAPES: list[dict[str, Any]] = [
+    {"data_vls": 16, "entries": 64, "vl15": False, **FORM},
+    {"data_vls": 3, "entries": 5, "vl15": True, **FORM},
+    {"data_vls": 2, "entries": 2, "vl15": False, **FORM},
+    {"data_vls": 31, "entries": 128, "vl15": True, **FORM},
+]
+LANES = 16
+EXACT: dict[str, Any] = {
+    "data_vls": LANES, "requesters": 0, "vl15": False, "form": "free", "keep_on_stall": False, "mtu_blocks": 66,
+}  # fmt: skip
+NO_WRITE = (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
+def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
+    qualified_lockstep("dtable", shape)
+
+
+def test_cocotb_agrees() -> None:
+    only = ("agrees_with_golden_in_every_cycle",)
+    assert_bench_agrees(
+        "dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only
+    )
+
+
+class Lanes:
+    """Lanes that always have packets, each with its own sequence of sizes."""
+
+    def __init__(self, sizes: NDArray[np.int64], able: int) -> None:
+        self.sizes, self.able, self.at = sizes, able, np.zeros(LANES, np.int64)
+
+    def heads(self, further: int = 0) -> NDArray[np.int64]:
+        heads = self.sizes[np.arange(LANES), (self.at + further) % self.sizes.shape[1]]
+        return np.append(heads, 0)
+
+
+Grants = list[int]
+
+
+def grants_of_exact(table: DTable, lanes: Lanes, count: int) -> Grants:
+    entries = len(table.entries)
+    state, rules = exact.new_state(entries=entries, **EXACT), np.zeros(len(exact.RULES), np.int64)
+    for index, entry in enumerate(table.entries):
+        state.owner[0, index], state.weight[0, index] = entry
+    found: Grants = []
+    for _ in range(400 * count):
+        lane, _ = exact.step(state, lanes.able, lanes.able, lanes.heads(), True, False, NO_WRITE, False, rules)
+        if lane >= 0:
+            found.append(int(lane))
+            lanes.at[lane] += 1
+        if len(found) == count:
+            break
+    return found
+
+
+def grants_of_line_rate(table: DTable, lanes: Lanes, count: int) -> tuple[Grants, list[int]]:
+    """Return grants, and for each how many cycles the link had waited; a packet holds it for its blocks."""
+    entries = len(table.entries)
+    state = golden.new_state(data_vls=LANES, entries=entries, vl15=False)
+    rules = np.zeros(len(golden.RULES), np.int64)
+    writes = [(1, *write) for write in writes_of(table, entries)]
+    found: Grants = []
+    waits: list[int] = []
+    busy, waited = 0, 0
+    for cycle in range(len(writes) + 200 + 600 * count):
+        write = writes[cycle] if cycle < len(writes) else NO_WRITE
+        lane, _, granted = golden.step(
+            state, lanes.able, lanes.able, lanes.able, lanes.heads(), lanes.heads(1), busy == 0, False, write,
+            cycle == len(writes), rules,
+        )  # fmt: skip
+        waited += busy == 0
+        if granted and busy == 0:
+            found.append(int(lane))
+            waits.append(waited - 1)
+            busy, waited = int(lanes.heads()[lane]), 0
+            lanes.at[lane] += 1
+        busy = max(0, busy - 1)
+        if len(found) == count:
+            break
+    assert not rules[golden.LOST]
+    assert not rules[golden.ACCOUNT_LOST]
+    return found, waits
+
+
+def drawn(seed: int, most: int) -> tuple[DTable, Lanes, Lanes]:
+    """Return a table and, twice, lanes with packets of up to that many blocks; some seeds leave one lane able."""
+    draw = np.random.default_rng(seed)
+    entries = int(draw.choice([2, 9, 64, 128]))
+    heaviest = int(draw.choice([1, 2, 5, 80, 255]))
+    table = DTable(tuple((int(draw.integers(0, LANES)), int(draw.integers(0, heaviest + 1))) for _ in range(entries)))
+    able = 1 << int(draw.integers(0, LANES)) if seed % 4 == 3 else int(draw.integers(1, 1 << LANES))
+    sizes = draw.integers(1, most + 1, (LANES, 37))
+    return table, Lanes(sizes, able), Lanes(sizes, able)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 66])
+@pytest.mark.parametrize("seed", range(24))
+def test_steady_lanes_are_served_in_the_order_and_by_the_weights_of_the_exact_form(seed: int, most: int) -> None:
+    table, before, after = drawn(seed, most)
+    wanted = grants_of_exact(table, before, 600)
+    got, waits = grants_of_line_rate(table, after, len(wanted))
+    assert got == wanted
+    if most == 1:
+        assert not any(waits[1:]), "packets of one block follow each other without a gap"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_weights_that_cover_the_largest_packet_cost_no_cycle_but_behind_a_packet_of_one_block(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    table = DTable(tuple((int(draw.integers(0, LANES)), int(draw.integers(33, 128))) for _ in range(64)))
+    lanes = Lanes(draw.integers(2, 34, (LANES, 41)), int(draw.integers(1, 1 << LANES)))
+    _, waits = grants_of_line_rate(table, lanes, 800)
+    assert not any(waits[1:])
+
+
+@pytest.mark.parametrize("form", ["free", "line_rate"])
+def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
+    block = BLOCKS["dtable"]
+    assert decisions_per_cycle(block, {**block.defaults(), "entries": 16, "form": form}) == 1
+
+
+def test_a_lane_that_wakes_in_an_idle_scheduler_is_granted_after_ten_cycles() -> None:
+    state, rules = golden.new_state(data_vls=LANES, entries=8, vl15=False), np.zeros(len(golden.RULES), np.int64)
+    sizes = np.ones(LANES + 1, np.int64)
+    writes = [(1, *write) for write in writes_of(DTable(((3, 5),)), 8)]
+    for cycle in range(120):
+        write = writes[cycle] if cycle < len(writes) else NO_WRITE
+        golden.step(state, 0, 0, 0, sizes, sizes, True, False, write, cycle == len(writes), rules)
+    waited = 0
+    while not golden.step(state, 8, 8, 8, sizes, sizes, True, False, NO_WRITE, False, rules)[2]:
+        waited += 1
+    assert waited == 10
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(["requesters=4"], ["requesters", "0", "4"]), (["keep_on_stall=yes"], ["keep_on_stall", "false"]),
+     (["data_vls=32", "vl15=no"], ["data_vls", "31", "32"])],
+)  # fmt: skip
+def test_what_the_form_does_not_have_is_refused(given: list[str], words: list[str]) -> None:
+    shape = [word for each in ["form=line_rate", *given] for word in ("--param", each)]
+    assert_refused(call("cosim", "dtable", *shape), *words)
