@@ -103,7 +103,7 @@ def run_cocotb(
     for_verilator = ["-O3", *ports_only, "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
     arguments = for_verilator if simulator == "verilator" else ["-g2012"]
     log, results = where / "simulation.log", where / "results.xml"
-    with _environment(verilator.environment()):
+    with _environment({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "tb_*.py"}):
         runner.build(
             sources=[source],
             hdl_toplevel=top,

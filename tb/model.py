@@ -334,7 +334,7 @@ def compile_verilog(
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
     wrapper = _wrapper(ports, top, traced=traced, reset_first=reset_first)
-    key = hashlib.sha256("\0".join((text, wrapper, *_FLAGS, str(traced), "v1")).encode()).hexdigest()[:20]
+    key = hashlib.sha256("\0".join((text, wrapper, *_FLAGS, str(traced), "v2")).encode()).hexdigest()[:20]
     kept = build_dir("models") / f"{top}-{key}"
     if not (kept / _LIBRARY).is_file():
         work = kept.with_name(f"{kept.name}.{os.getpid()}")
@@ -357,7 +357,7 @@ def compile_verilog(
         done = subprocess.run(
             [*command, f"{top}.v", "wrapper.cpp"],
             cwd=work,
-            env=verilator.environment(),
+            env=verilator.environment(text),
             capture_output=True,
             text=True,
             check=False,
