@@ -38,9 +38,7 @@ def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
 
 def test_cocotb_agrees() -> None:
     only = ("agrees_with_golden_in_every_cycle",)
-    assert_bench_agrees(
-        "dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only
-    )
+    assert_bench_agrees("dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)
 
 
 class Lanes:
@@ -114,22 +112,22 @@ def drawn(seed: int, most: int) -> tuple[DTable, Lanes, Lanes]:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 66])
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(8))
 def test_steady_lanes_are_served_in_the_order_and_by_the_weights_of_the_exact_form(seed: int, most: int) -> None:
     table, before, after = drawn(seed, most)
-    wanted = grants_of_exact(table, before, 600)
+    wanted = grants_of_exact(table, before, 300)
     got, waits = grants_of_line_rate(table, after, len(wanted))
     assert got == wanted
     if most == 1:
         assert not any(waits[1:]), "packets of one block follow each other without a gap"
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_weights_that_cover_the_largest_packet_cost_no_cycle_but_behind_a_packet_of_one_block(seed: int) -> None:
     draw = np.random.default_rng(seed)
     table = DTable(tuple((int(draw.integers(0, LANES)), int(draw.integers(33, 128))) for _ in range(64)))
     lanes = Lanes(draw.integers(2, 34, (LANES, 41)), int(draw.integers(1, 1 << LANES)))
-    _, waits = grants_of_line_rate(table, lanes, 800)
+    _, waits = grants_of_line_rate(table, lanes, 300)
     assert not any(waits[1:])
 
 

@@ -15,19 +15,10 @@ from vlane.tb.prove import prove
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 
 SHAPES: list[dict[str, Any]] = [
-    {"ports": 8, "data_vls": 4, "scheduler": "vlarb"},
-    {
-        "ports": 2,
-        "data_vls": 18,
-        "blocks": 100,
-        "minimum": 5,
-        "maximum": 10,
-        "largest": 5,
-        "central_blocks": 90,
-        "central_minimum": 5,
-        "central_maximum": 5,
-    },
-]
+    {"ports": 5, "data_vls": 3, "scheduler": "vlarb"},
+    {"ports": 2, "data_vls": 17, "blocks": 60, "minimum": 3, "maximum": 6, "largest": 3, "central_blocks": 54,
+     "central_minimum": 3, "central_maximum": 3},
+]  # fmt: skip
 
 
 @pytest.mark.slow
