@@ -33,9 +33,8 @@ RULES = (
     Rule("turn_began", "T4", "a turn began with a grant"),
     Rule("began_ahead", "T5", "a turn began in a cycle without a decision"),
     Rule("turn_without_grant", "D6", "a turn began in a decision cycle without a grant"),
-    Rule("returned_to_itself", "T6", "the next turn is one of the current lane"),
-    Rule("granted_pending", "T7", "a pending turn was granted and followed by one block"),
-    Rule("owed", "T7", "a pending turn was granted and followed by more: its weight came a cycle later"),
+    Rule("returned", "T6", "an entry of the current lane renewed its account"),
+    Rule("returned_with_grant", "T7", "an entry of the current lane was offered and granted in the same cycle"),
     Rule("remainder_kept", "D4", "what was left was too little for the next packet"),
     Rule("fits_exactly", "D2", "a packet used an account to exactly 0"),
     Rule("ended_for_want", "T7", "a packet was granted and nothing was behind it"),
@@ -48,13 +47,12 @@ RULES = (
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
 )
-(STAYED, BEGAN, AHEAD, NO_GRANT, TO_ITSELF, PENDING_GRANT, OWED, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
+(STAYED, BEGAN, AHEAD, NO_GRANT, RETURNED, RETURN_GRANT, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
  DROPPED, WAITED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
 
 NO_LANE = -1
-NO_TURN, ADDED, PENDING = range(3)
-(SWAP_PENDING, CURRENT, STAYS, KNOWN_ONE, OWES, OWED_WEIGHT, NEXT, NEXT_LANE, NEXT_WEIGHT, COVERS, CHARGED,
- CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE, ABLE_BEFORE, LAST_BLOCKS) = range(16)  # fmt: skip
+(SWAP_PENDING, CURRENT, STAYS, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE, ABLE_BEFORE,
+ LAST_BLOCKS) = range(12)  # fmt: skip
 _FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 _ACCOUNT_BITS = 9
 
@@ -80,7 +78,7 @@ class LineRateState(NamedTuple):
         What each lane may send after its head (T2).
     head_before : array of int64, (data_vls,)
         Sizes of the heads in the cycle before.
-    regs : array of int64, (16,)
+    regs : array of int64, (12,)
         Swap pending; the current lane and what is foreseen of it; the next turn; lanes that are charged, that were in
         the cycle before, that could send then, that were able then; the size granted in the cycle before.
     """
@@ -97,7 +95,7 @@ def new_state(*, data_vls: int, entries: int, vl15: bool) -> LineRateState:
     """Return the state at power-on: a table without a weight, nobody served; the parameters are the component's."""
     state = LineRateState(
         data_vls, bool(vl15), new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
-        np.zeros(16, np.int64),
+        np.zeros(12, np.int64),
     )  # fmt: skip
     reset(state)
     return state
@@ -117,8 +115,8 @@ def _forget(state: LineRateState) -> None:
     """Empty the accounts; there is no current lane and no next turn (T11)."""
     regs = state.regs
     state.account[:] = 0
-    regs[CHARGED], regs[CURRENT], regs[STAYS], regs[KNOWN_ONE], regs[OWES] = 0, NO_LANE, 0, 0, 0
-    regs[NEXT], regs[NEXT_LANE], regs[COVERS] = NO_TURN, NO_LANE, 0
+    regs[CHARGED], regs[CURRENT], regs[STAYS], regs[KNOWN_ONE] = 0, NO_LANE, 0, 0
+    regs[NEXT], regs[COVERS] = NO_LANE, 0
 
 
 @inner
@@ -133,15 +131,21 @@ def _wrapped(account: int) -> int:
 
 
 @inner
-def _named(regs: NDArray[np.int64]) -> int:
+def _returns(state: LineRateState) -> bool:
+    """Tell whether the current lane is done, nothing is next, and the offered entry is its own (T4, T6)."""
+    regs, table = state.regs, state.table
+    if regs[STAYS] != 0 or regs[NEXT] != NO_LANE or table.regs[OFFERED] == NO_ENTRY or table.regs[CAN] == 0:
+        return False
+    return offered_lane(table) == regs[CURRENT]
+
+
+@inner
+def _named(state: LineRateState) -> int:
     """Return the data lane that a decision of this cycle names (T4)."""
-    if regs[STAYS] != 0:
+    regs = state.regs
+    if regs[STAYS] != 0 or (regs[KNOWN_ONE] != 0 and _returns(state)):
         return regs[CURRENT]
-    if regs[OWES] != 0:
-        return NO_LANE
-    if (regs[NEXT] == ADDED and regs[COVERS] != 0) or (regs[NEXT] == PENDING and regs[KNOWN_ONE] != 0):
-        return regs[NEXT_LANE]
-    return NO_LANE
+    return regs[NEXT] if regs[COVERS] != 0 else NO_LANE
 
 
 @kernel
@@ -169,14 +173,13 @@ def step(
     vl15 = state.has_vl15 and _has(sends, state.data_vls)
     may = not vl15 and not hold_data
     decides = ready and may
-    lane = _named(regs) if may else NO_LANE
+    lane = _named(state) if may else NO_LANE
     granted = _has(data, lane)
     rules[VL15_FIRST] += ready and vl15 and data != 0
     rules[HELD] += ready and hold_data and not vl15 and data != 0
     able = data & regs[CHARGED]
-    room = regs[NEXT] == NO_TURN or (regs[STAYS] == 0 and regs[OWES] == 0)
-    _cycle(state, data, behind, blocks, behind_blocks, decides, lane, rules)
-    rules[WAITED] += walk(state.table, regs[ABLE_BEFORE], state.data_vls, room)
+    leaves = _cycle(state, data, behind, blocks, behind_blocks, decides, lane, rules)
+    rules[WAITED] += walk(state.table, regs[ABLE_BEFORE], state.data_vls, leaves)
 
     regs[SENT_BEFORE], regs[ABLE_BEFORE] = data, able
     for each in range(state.data_vls):
@@ -208,88 +211,84 @@ def _cycle(
     decides: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     lane: int,
     rules: NDArray[np.int64],
-) -> None:
-    """Let the turns and the accounts of a cycle happen, in which that lane is named; foresee the next one."""
-    regs, table, account = state.regs, state.table, state.account
-    stays, pending = regs[STAYS] != 0, regs[NEXT] == PENDING
-    begins = regs[NEXT] != NO_TURN and not stays and regs[OWES] == 0
-    current = regs[NEXT_LANE] if begins else regs[CURRENT]
-    taken, weight = NO_LANE, 0
-    if (regs[NEXT] == NO_TURN or begins) and table.regs[OFFERED] != NO_ENTRY:
-        if table.regs[CAN] != 0:
-            taken, weight = offered_lane(table), offered_weight(table)
-        else:
-            rules[DROPPED] += 1
-    added_turn = taken not in (NO_LANE, current)
+) -> bool:
+    """Let the turns and the accounts of a cycle happen, in which that lane is named; foresee the next one.
+
+    Return whether the offered entry leaves.
+    """
+    regs, account = state.regs, state.account
+    stays, returns = regs[STAYS] != 0, _returns(state)
+    begins = regs[NEXT] != NO_LANE and not stays
+    current = regs[NEXT] if begins else regs[CURRENT]
     sent = decides and _has(data, lane)
     lost = decides and lane != NO_LANE and not sent
     rules[LOST] += lost
     rules[STAYED] += sent and stays
-    rules[BEGAN] += sent and not stays
-    rules[NO_GRANT] += decides and begins and lane == NO_LANE
+    rules[BEGAN] += sent and begins
+    rules[NO_GRANT] += decides and lane == NO_LANE and (begins or returns)
     rules[AHEAD] += begins and not decides
 
     kept = regs[CHARGED] & data if decides else regs[CHARGED]
     rules[ACCOUNT_LOST] += kept != regs[CHARGED]
-    charges = sent and _has(behind, lane)
-    one_follows = charges and behind_blocks[lane] == 1
-    owes = charges and not one_follows and not stays and pending
-    if charges:
-        _pay(state, lane, behind_blocks[lane], not stays and pending and one_follows, rules)
-        rules[OWED] += owes
-        rules[REMAINDER] += -behind_blocks[lane] < account[lane] < 0
-    elif sent:
-        rules[FOR_WANT] += 1
-        kept &= ~(1 << lane)
+    if sent:
+        kept &= behind | ~(1 << lane)
+        rules[FOR_WANT] += not _has(behind, lane)
     for each in range(state.data_vls):
         if _has(regs[CHARGED] & ~kept, each):
             account[each] = 0
-    late = NO_LANE
-    if regs[OWES] != 0:
-        late = regs[CURRENT]
-        _add(state, late, regs[OWED_WEIGHT], kept)
-    elif begins and pending and not sent:
-        late = current
-        _add(state, late, regs[NEXT_WEIGHT], kept)
-    if added_turn:
-        _add(state, taken, weight, kept)
-        rules[LATE] += not _has(kept, taken)
+    goes_on = sent and _has(behind, lane)
+    if goes_on:
+        rules[EXACT] += account[lane] == 0
+        before = offered_weight(state.table) - 1 if returns else account[lane]
+        account[lane] = _wrapped(before - behind_blocks[lane])
+        rules[RETURN_GRANT] += returns
+        rules[REMAINDER] += -behind_blocks[lane] < account[lane] < 0
+    renews = returns and regs[KNOWN_ONE] == 0
+    rules[RETURNED] += renews
+    taken, leaves = _taken(state, current, begins, renews or (returns and decides), rules)
+    added = taken != NO_LANE or renews
+    to = current if renews else taken
+    if added:
+        rules[LATE] += not _has(kept, to)
+        _add(state, to, offered_weight(state.table), kept)
     _charge(state, data if decides else -1)
 
     if sent:
-        stays_next = charges and not owes and account[lane] >= 0
-    elif late != NO_LANE:
-        stays_next = _has(kept, late) and account[late] >= 0
-    elif begins:
-        stays_next = not lost and not pending and regs[COVERS] != 0 and _has(kept, current)
+        stays_next = goes_on and account[lane] >= 0
+    elif renews:
+        stays_next = _has(kept, current) and account[current] >= 0
     else:
-        stays_next = not lost and stays and _has(kept, current)
-    if added_turn:
-        regs[COVERS] = _has(kept, taken) and account[taken] >= 0
-    elif regs[NEXT] == ADDED and not _has(kept, regs[NEXT_LANE]):
-        regs[COVERS] = 0
-    regs[STAYS], regs[OWES], regs[OWED_WEIGHT] = stays_next, owes, regs[NEXT_WEIGHT]
-    regs[KNOWN_ONE] = one_follows if sent else _has(kept, current) and blocks[current] == 1
-    regs[CURRENT] = current
+        stays_next = not lost and _has(kept, current) and (regs[COVERS] != 0 if begins else stays)
     if taken != NO_LANE:
-        regs[NEXT] = ADDED if added_turn else PENDING
-        regs[NEXT_LANE], regs[NEXT_WEIGHT] = taken, weight
-        rules[TO_ITSELF] += not added_turn
+        regs[NEXT], regs[COVERS] = taken, _has(kept, taken) and account[taken] >= 0
     elif begins:
-        regs[NEXT] = NO_TURN
-    came = regs[CHARGED_NEXT]
-    regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | came
+        regs[NEXT], regs[COVERS] = NO_LANE, 0
+    elif not _has(kept, regs[NEXT]):
+        regs[COVERS] = 0
+    regs[KNOWN_ONE] = behind_blocks[lane] == 1 if goes_on else not sent and _has(kept, current) and blocks[current] == 1
+    regs[CURRENT], regs[STAYS] = current, stays_next
+    regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | regs[CHARGED_NEXT]
+    return leaves
 
 
 @inner
-def _pay(state: LineRateState, lane: int, next_head: int, renewed: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
-    """Take the next head off the account of the lane that sends (T7)."""
-    rules[EXACT] += state.account[lane] == 0
-    rules[PENDING_GRANT] += renewed
-    if renewed:
-        state.account[lane] = state.regs[NEXT_WEIGHT] - 2
-    else:
-        state.account[lane] = _wrapped(state.account[lane] - next_head)
+def _taken(
+    state: LineRateState,
+    current: int,
+    begins: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    used: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    rules: NDArray[np.int64],
+) -> tuple[int, bool]:
+    """Return the lane of the offered entry if it becomes the next turn, else -1; and whether it leaves (T6)."""
+    table = state.table
+    if table.regs[OFFERED] == NO_ENTRY or not (begins or state.regs[NEXT] == NO_LANE):
+        return NO_LANE, False
+    if table.regs[CAN] == 0:
+        rules[DROPPED] += 1
+        return NO_LANE, True
+    if offered_lane(table) == current:
+        return NO_LANE, used
+    return offered_lane(table), True
 
 
 @inner

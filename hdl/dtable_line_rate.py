@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.egress import BLOCKS_SHAPE, egress_members
-from vlane.hdl.lane_account import ACCOUNT_SHAPE, LaneAccount
+from vlane.hdl.lane_account import LaneAccount
 from vlane.hdl.list_walk import ListWalk, any_able
 from vlane.hdl.scheduler import ScheduleSelect, ScheduleSignature, vl_numbers
 from vlane.hdl.select import equals, one_of
@@ -59,12 +59,10 @@ class LineRateDTable(wiring.Component):
         self.charged, self.charged_before = Signal(data_vls), Signal(data_vls)
         self.may, self.go, self.exchange, self.vl15_wins = Signal(), Signal(), Signal(), Signal()
         self.current, self.stays, self.known_one = Signal(data_vls), Signal(), Signal()
-        self.owes, self.owed_weight = Signal(), Signal(8)
-        self.added, self.pending, self.covers = Signal(), Signal(), Signal()
-        self.next_lane, self.next_weight, self.next_single = Signal(data_vls), Signal(8), Signal()
-        self.begins, self.room, self.can, self.takes, self.same = Signal(), Signal(), Signal(), Signal(), Signal()
-        self.named = Signal(data_vls)
-        self.behind_one, self.behind_more = Signal(data_vls), Signal(data_vls)
+        self.next_lane, self.has_next, self.covers = Signal(data_vls), Signal(), Signal()
+        self.begins, self.room, self.can = Signal(), Signal(), Signal()
+        self.returns, self.renews, self.takes = Signal(), Signal(), Signal()
+        self.after, self.named, self.behind_one = Signal(data_vls), Signal(data_vls), Signal(data_vls)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -78,7 +76,6 @@ class LineRateDTable(wiring.Component):
             self.exchange.eq(wanted & self.ready),
             self.charged.eq(Cat(account.charged for account in self.accounts)),
             self.behind_one.eq(Cat(equals(size, 1) for size in self.behind_blocks) & self.behind),
-            self.behind_more.eq(self.behind & ~self.behind_one),
             self.unreachable.eq(~self.walk.served),
         ]
         m.d.sync += [
@@ -92,12 +89,12 @@ class LineRateDTable(wiring.Component):
         self._keep_accounts(m, self._grant(m))
         self._foresee(m)
         with m.If(self.exchange):
-            m.d.sync += [self.current.eq(0), self.stays.eq(0), self.known_one.eq(0), self.owes.eq(0)]
-            m.d.sync += [self.added.eq(0), self.pending.eq(0), self.covers.eq(0), self.can.eq(0)]
+            m.d.sync += [self.current.eq(0), self.stays.eq(0), self.known_one.eq(0)]
+            m.d.sync += [self.next_lane.eq(0), self.has_next.eq(0), self.covers.eq(0), self.can.eq(0)]
         return m
 
     def _walk(self, m: Module) -> None:
-        """Walk the table; what it offers leaves when there is room for a next turn (T1, T6)."""
+        """Walk the table (T1)."""
         m.submodules.walk = walk = self.walk
         m.d.comb += [
             walk.able_before.eq(self.able_before),
@@ -106,31 +103,30 @@ class LineRateDTable(wiring.Component):
             walk.vl.eq(self.program.requester),
             walk.weight.eq(self.program.weight),
             walk.exchange.eq(self.exchange),
-            walk.leaves.eq(self.room),
+            walk.leaves.eq(self.room & (~self.can | self.takes | (self.returns & (self.go | ~self.known_one)))),
         ]
         m.d.sync += self.can.eq(walk.next_able)
 
     def _turns(self, m: Module) -> None:
-        """Begin the next turn when the current lane is done; take the offered entry for the next one (T3 to T6)."""
-        walk = self.walk
-        goes = ~self.stays & ~self.owes & Mux(self.pending, self.known_one, self.added & self.covers)
+        """Begin the next turn when the current lane is done; look at the offered entry for another (T3 to T6)."""
+        offered = self.walk.lane
+        own = Signal()
         m.d.comb += [
-            self.begins.eq((self.added | self.pending) & ~self.stays & ~self.owes),
-            self.room.eq((~self.added & ~self.pending) | (~self.stays & ~self.owes)),
-            self.takes.eq(self.room & self.can),
-            self.same.eq(Mux(self.begins, (walk.lane & self.next_lane).any(), (walk.lane & self.current).any())),
-            self.named.eq(Mux(self.stays, self.current, Mux(goes, self.next_lane, 0))),
+            self.begins.eq(self.has_next & ~self.stays),
+            self.room.eq(~self.has_next | ~self.stays),
+            self.after.eq(Mux(self.begins, self.next_lane, self.current)),
+            own.eq((offered & self.current).any()),
+            self.takes.eq(self.room & self.can & ~Mux(self.begins, (offered & self.next_lane).any(), own)),
+            self.returns.eq(~self.has_next & ~self.stays & self.can & own),
+            self.renews.eq(self.returns & ~self.known_one),
+            self.named.eq(
+                Mux(self.stays | (self.returns & self.known_one), self.current, Mux(self.covers, self.next_lane, 0))
+            ),
         ]
         with m.If(self.begins):
-            m.d.sync += [self.current.eq(self.next_lane), self.added.eq(0), self.pending.eq(0)]
+            m.d.sync += [self.current.eq(self.next_lane), self.next_lane.eq(0), self.has_next.eq(0)]
         with m.If(self.takes):
-            m.d.sync += [
-                self.next_lane.eq(walk.lane),
-                self.next_weight.eq(walk.offered_weight),
-                self.next_single.eq(walk.single),
-                self.added.eq(~self.same),
-                self.pending.eq(self.same),
-            ]
+            m.d.sync += [self.next_lane.eq(offered), self.has_next.eq(1)]
 
     def _grant(self, m: Module) -> Value:
         """Grant whom the decision names if it can send; return the heads of the cycle before."""
@@ -151,18 +147,9 @@ class LineRateDTable(wiring.Component):
         return heads
 
     def _keep_accounts(self, m: Module, heads: Value) -> None:
-        """Pay, add, charge and empty every lane's account (T2, T7, T8)."""
-        renewal = Signal(ACCOUNT_SHAPE)
-        late = Signal(8)
-        uses_late, renews = Signal(), Signal()
-        m.d.comb += [
-            renewal.eq(self.next_weight - 2),
-            late.eq(Mux(self.owes, self.owed_weight, self.next_weight)),
-            uses_late.eq(self.owes | self.pending),
-            renews.eq(~self.stays & self.pending),
-        ]
+        """Pay, add, charge and empty every lane's account (T2, T6 to T8)."""
         comes = ~self.charged & ~self.charged_before & self.sends_before
-        late_adds = self.owes | (self.begins & self.pending)
+        offered = Mux(self.can & self.room, self.walk.lane, 0)
         for lane, (account, head) in enumerate(zip(self.accounts, _sizes(heads)[: self.data_vls], strict=True)):
             m.submodules[f"account_{lane}"] = account
             pays = Signal(name=f"pays_{lane}")
@@ -170,46 +157,48 @@ class LineRateDTable(wiring.Component):
                 pays.eq(self.go & self.named[lane] & self.sends[lane]),
                 account.next_head.eq(self.behind_blocks[lane]),
                 account.head_before.eq(head),
-                account.weight.eq(Mux(uses_late & self.current[lane], late, self.walk.offered_weight)),
-                account.renewal.eq(renewal),
+                account.weight.eq(self.walk.offered_weight),
                 account.pays.eq(pays),
-                account.renews.eq(renews & self.behind_one[lane]),
-                account.adds.eq((late_adds & self.current[lane]) | (self.takes & ~self.same & self.walk.lane[lane])),
+                account.renews.eq(~self.stays & ~self.has_next),
+                account.adds.eq(offered[lane] & (~self.after[lane] | self.renews)),
                 account.comes.eq(comes[lane]),
                 account.empties.eq((self.go & ~self.sends[lane]) | (pays & ~self.behind[lane]) | self.exchange),
             ]
 
     def _foresee(self, m: Module) -> None:
-        """Foresee what stays, covers, and is one block in the next cycle: with a decision in this one, and without (T10)."""
+        """Foresee what stays, covers, and is one block, with a decision in this cycle and without (T10)."""
         sends, current, next_lane = self.sends, self.current, self.next_lane
-        covers_next = Cat(account.covers_next for account in self.accounts)
-        covers_added = Cat(account.covers_added for account in self.accounts)
-        one_block = Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls])
-        after = Mux(self.begins, next_lane, current)
-        settled = self.stays | (self.added & self.covers & ~self.owes)
-        late = ~self.stays & (self.owes | self.pending)
-        by_name = ~self.owes & self.pending & self.known_one
-        lane = Mux(self.stays, current, next_lane)
-        paid = settled & (lane & sends & self.behind & covers_next).any()
-        renewed = late & by_name & ~self.next_single & (current & sends & self.behind_one).any()
-        added = late & ~by_name & (current & sends & covers_added).any()
+        own, own_added = Signal(self.data_vls), Signal(self.data_vls)
+        covers_added, one_block = Signal(self.data_vls), Signal(self.data_vls)
+        granted = Mux(self.stays, current, next_lane) & sends & self.behind
+        renewing = Mux(self.returns & self.known_one, current, 0) & sends & self.behind
+        m.d.comb += [
+            covers_added.eq(Cat(account.covers_added for account in self.accounts)),
+            own_added.eq(Mux(self.renews, current, 0) & covers_added),
+            own.eq(
+                Cat(
+                    (granted[lane] & account.covers_next & (self.stays | self.covers))
+                    | (renewing[lane] & account.covers_renewed)
+                    | (own_added[lane] & sends[lane])
+                    for lane, account in enumerate(self.accounts)
+                )
+            ),
+            one_block.eq(Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls]) & self.charged),
+        ]
         m.d.sync += [
-            self.stays.eq(Mux(self.go, paid | renewed | added, settled | (late & (current & covers_added).any()))),
+            self.stays.eq(Mux(self.go, own.any(), self.stays | self.covers | own_added.any())),
             self.known_one.eq(
                 Mux(
                     self.go,
-                    (self.named & sends & self.behind_one).any()
-                    | (~self.named.any() & (after & sends & self.charged & one_block).any()),
-                    (after & self.charged & one_block).any(),
+                    (sends & Mux(self.named.any(), self.named & self.behind_one, self.after & one_block)).any(),
+                    (self.after & one_block).any(),
                 )
             ),
-            self.owes.eq(self.go & ~self.stays & self.pending & (self.named & sends & self.behind_more).any()),
-            self.owed_weight.eq(self.next_weight),
         ]
         offered = self.walk.lane & covers_added
         with m.If(self.takes):
-            m.d.sync += self.covers.eq(~self.same & Mux(self.go, (offered & sends).any(), offered.any()))
-        with m.Elif(self.go & ~(next_lane & sends).any()):
+            m.d.sync += self.covers.eq(Mux(self.go, (offered & sends).any(), offered.any()))
+        with m.Elif(self.begins | (self.go & ~(next_lane & sends).any())):
             m.d.sync += self.covers.eq(0)
 
 

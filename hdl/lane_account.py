@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, signed
+from amaranth.hdl import Cat, Const, Module, Mux, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.egress import BLOCKS_SHAPE
@@ -22,25 +22,27 @@ class LaneAccount(wiring.Component):
     head_before : In(7)
         Size of the head a cycle ago.
     weight : In(8)
-        What ``adds`` adds.
-    renewal : In(ACCOUNT_SHAPE)
-        What ``renews`` leaves.
+        A turn's weight.
     empties : In(1)
         The account becomes 0, the lane uncharged; goes before the others.
     pays : In(1)
         The head is sent: the next one is taken off.
     renews : In(1)
-        With ``pays``: take ``renewal`` instead.
+        With ``pays``: off the weight, of which a block was sent already, instead.
     adds : In(1)
-        A turn's weight comes, if the lane is charged; not together with ``pays``.
+        The weight comes, if the lane is charged; not together with ``pays``.
     comes : In(1)
         A head came to the empty lane a cycle ago: it is charged.
     charged : Out(1)
         The head is taken off.
     covers_next : Out(1)
         The account would not be negative after ``pays``.
+    covers_renewed : Out(1)
+        It would not be negative after ``pays`` with ``renews``.
     covers_added : Out(1)
         It would not be negative after ``adds``, and the lane is charged.
+    account : Out(ACCOUNT_SHAPE)
+        What may be sent after the head.
     """
 
     def __init__(self) -> None:
@@ -49,7 +51,6 @@ class LaneAccount(wiring.Component):
                 "next_head": In(BLOCKS_SHAPE),
                 "head_before": In(BLOCKS_SHAPE),
                 "weight": In(8),
-                "renewal": In(ACCOUNT_SHAPE),
                 "empties": In(1),
                 "pays": In(1),
                 "renews": In(1),
@@ -57,6 +58,7 @@ class LaneAccount(wiring.Component):
                 "comes": In(1),
                 "charged": Out(1),
                 "covers_next": Out(1),
+                "covers_renewed": Out(1),
                 "covers_added": Out(1),
                 "account": Out(ACCOUNT_SHAPE),
             }
@@ -66,11 +68,16 @@ class LaneAccount(wiring.Component):
         m = Module()
         width = ACCOUNT_SHAPE.width
         paid, added = (self.account - self.next_head)[:width], (self.account + self.weight)[:width]
-        m.d.comb += [self.covers_next.eq(~paid[-1]), self.covers_added.eq(~added[-1] & self.charged)]
+        renewed = (self.weight + ~Cat(self.next_head, Const(0, width - len(self.next_head))))[:width]
+        m.d.comb += [
+            self.covers_next.eq(~paid[-1]),
+            self.covers_renewed.eq(~renewed[-1]),
+            self.covers_added.eq(~added[-1] & self.charged),
+        ]
         with m.If(self.empties):
             m.d.sync += [self.account.eq(0), self.charged.eq(0)]
         with m.Elif(self.pays):
-            m.d.sync += self.account.eq(Mux(self.renews, self.renewal, paid))
+            m.d.sync += self.account.eq(Mux(self.renews, renewed, paid))
         with m.Elif(self.adds & self.charged):
             m.d.sync += self.account.eq(added)
         with m.Elif(self.comes):

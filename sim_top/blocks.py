@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from vlane.hdl.credit_ib import CreditIB
@@ -82,6 +82,8 @@ class Block:
         Parameters of the instances that are proven.
     synthesised : tuple of mapping
         Parameters of the instances whose area is measured and whose netlists are run.
+    with_form : mapping of str to mapping
+        Parameters that are other than usual in an instance of a form, unless they are given.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Block:
     properties: Callable[[Any], Any]
     proven: tuple[Mapping[str, Any], ...]
     synthesised: tuple[Mapping[str, Any], ...] = ({},)
+    with_form: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:
         """Return the parameters with their defaults."""
@@ -112,6 +115,9 @@ class Block:
             if not equals or name not in parameters:
                 raise InputError("--param", f"K=V with K one of {', '.join(parameters)}", word)
             parameters[name] = _value(name, text, type(parameters[name]))
+        names = {word.partition("=")[0] for word in given}
+        usual = self.with_form.get(parameters.get("form", ""), {})
+        parameters |= {name: value for name, value in usual.items() if name not in names}
         try:
             self.component.check_parameters(**parameters)
         except ValueError as error:
@@ -166,7 +172,8 @@ BLOCKS = {
             component=DTable,
             full_size={**_SCHEDULER, "entries": 64},
             mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
-            synthesised=({"entries": 32},),
+            synthesised=({"data_vls": 16, "entries": 64, "form": "line_rate"}, {"entries": 32}),
+            with_form={"line_rate": {"data_vls": 16, "requesters": 0, "keep_on_stall": False}},
             qualify=stimulus_dtable.qualified,
             properties=prove_dtable.DTableProperties,
             proven=prove_dtable.INSTANCES,

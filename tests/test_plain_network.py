@@ -137,17 +137,14 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
     (How(crossbar="per_vl", credit="fcp", fcp_blocks=3, fcp_period=50), "rr", 16, 7, 0.3),
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
-    (How(), "drr", 64, 2, 0.9),
     (How(), "dtable", 64, 1, 1.2),
     (How(), "dtable", 8, 3, 0.2),
-    (How("fifo"), "dtable", 64, 2, 1.2),
     (How(crossbar="per_vl"), "dtable", 64, 2, 0.9),
     (How(crossbar="per_vl"), "dtable", 64, 1, 1.2),
     (How(crossbar="per_vl"), "dtable", 8, 3, 0.2),
     (How(credit="fcp", fcp_blocks=1), "rr", 64, 4, 0.9),
     (How(credit="fcp", fcp_blocks=1, fcp_period=5), "rr", 8, 7, 0.2),
     (How("fifo", credit="fcp", fcp_period=50), "rr", 64, 2, 1.2),
-    (How("fifo", credit="sideband", fcp_blocks=2, fcp_period=7), "rr", 16, 6, 0.3),
     (How(crossbar="per_vl", credit="fcp", fcp_period=7), "rr", 64, 1, 1.2),
     (How(crossbar="per_vl", credit="sideband", fcp_blocks=1), "rr", 8, 3, 0.2),
 ]

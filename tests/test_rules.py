@@ -28,6 +28,7 @@ from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.deficit import DeficitTurns
 from vlane.hdl.door import Door
 from vlane.hdl.egress import HeadsSignature
+from vlane.hdl.lane_account import LaneAccount
 from vlane.hdl.lft import LFTProgramSignature
 from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
@@ -112,19 +113,24 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-EVERY_MEMBER = {
-    "vlarb": {"form": "line_rate"}, "dtable": {"form": "ib"}, "rr": {"requesters": 4},
-    "ib_switch": {"scheduler": "vlarb"}, "opa_switch": {"scheduler": "vlarb"},
+EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
+    "vlarb": ({"form": "line_rate"},), "dtable": ({"form": "ib"}, {"form": "line_rate"}), "rr": ({"requesters": 4},),
+    "ib_switch": ({"scheduler": "vlarb"},), "opa_switch": ({"scheduler": "vlarb"},),
 }  # fmt: skip
+"""Parameters of instances that have every member between them."""
 _SIZES = BufferSizes(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
 _SIDE: dict[str, Any] = {**_CROSSING, "sizes": _SIZES, "vl_bits": 5}
-COMPONENTS = [block.make({**block.defaults(), **EVERY_MEMBER.get(name, {})}) for name, block in BLOCKS.items()]
+COMPONENTS = [
+    [block.make({**block.defaults(), **given}) for given in EVERY_MEMBER.get(name, ({},))]
+    for name, block in BLOCKS.items()
+]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
     ListSearch(4),
-    ListWalk(data_vls=4, entries=9),
+    ListWalk(data_vls=4, entries=9, lane_bits=4),
     BlockBudget(8, starts_with=0),
+    LaneAccount(),
     DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
     CreditIBSender(2),
     CreditIBReceiver(2, 16),
@@ -154,11 +160,16 @@ SIGNATURES = [
 
 
 @pytest.mark.parametrize(
-    ("documented", "signature"),
-    [*((type(c), c.signature) for c in (*COMPONENTS, *PARTS)), *((type(s), s) for s in SIGNATURES)],
+    ("documented", "signatures"),
+    [
+        *((type(c[0]), [each.signature for each in c]) for c in (*COMPONENTS, *([part] for part in PARTS))),
+        *((type(s), [s]) for s in SIGNATURES),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_members_of_the_docstring_are_those_of_the_signature(documented: type, signature: wiring.Signature) -> None:
+def test_members_of_the_docstring_are_those_of_the_signature(
+    documented: type, signatures: list[wiring.Signature]
+) -> None:
     """Name and direction of every port, no more and no fewer."""
     text = inspect.getdoc(documented) or ""
     section = re.search(r"Members\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.DOTALL)
@@ -169,7 +180,7 @@ def test_members_of_the_docstring_are_those_of_the_signature(documented: type, s
         for names, flow in re.findall(r"^([\w, ]+) : (In|Out)\(", section.group(1), re.MULTILINE)
         for name in names.split(",")
     }
-    assert said == {name: member.flow.name for name, member in signature.members.items()}
+    assert said == {name: member.flow.name for signature in signatures for name, member in signature.members.items()}
 
 
 @pytest.mark.parametrize("name", BLOCKS)
