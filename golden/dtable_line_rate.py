@@ -34,6 +34,7 @@ RULES = (
     Rule("began_ahead", "T5", "a turn began in a cycle without a decision"),
     Rule("turn_without_grant", "D6", "a turn began in a decision cycle without a grant"),
     Rule("returned", "T6", "an entry of the current lane renewed its account"),
+    Rule("settled", "T10", "whether the current lane stays was known a cycle late"),
     Rule("returned_with_grant", "T7", "an entry of the current lane was offered and granted in the same cycle"),
     Rule("remainder_kept", "D4", "what was left was too little for the next packet"),
     Rule("fits_exactly", "D2", "a packet used an account to exactly 0"),
@@ -47,12 +48,12 @@ RULES = (
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
 )
-(STAYED, BEGAN, AHEAD, NO_GRANT, RETURNED, RETURN_GRANT, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
+(STAYED, BEGAN, AHEAD, NO_GRANT, RETURNED, SETTLED, RETURN_GRANT, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
  DROPPED, WAITED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
 
 NO_LANE = -1
-(SWAP_PENDING, CURRENT, STAYS, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE, ABLE_BEFORE,
- LAST_BLOCKS) = range(12)  # fmt: skip
+(SWAP_PENDING, CURRENT, STAYS, SETTLES, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE,
+ ABLE_BEFORE, LAST_BLOCKS) = range(13)  # fmt: skip
 _FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 _ACCOUNT_BITS = 9
 
@@ -72,30 +73,33 @@ class LineRateState(NamedTuple):
         Data lanes.
     has_vl15 : bool
         Whether there is one more lane, for VL15.
+    mtu_blocks : int
+        Largest packet.
     table : ListWalk
         The table and the walk along it (T1).
     account : array of int64, (data_vls,)
         What each lane may send after its head (T2).
     head_before : array of int64, (data_vls,)
         Sizes of the heads in the cycle before.
-    regs : array of int64, (12,)
+    regs : array of int64, (13,)
         Swap pending; the current lane and what is foreseen of it; the next turn; lanes that are charged, that were in
         the cycle before, that could send then, that were able then; the size granted in the cycle before.
     """
 
     data_vls: int
     has_vl15: bool
+    mtu_blocks: int
     table: ListWalk
     account: NDArray[np.int64]
     head_before: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
-def new_state(*, data_vls: int, entries: int, vl15: bool) -> LineRateState:
+def new_state(*, data_vls: int, entries: int, vl15: bool, mtu_blocks: int) -> LineRateState:
     """Return the state at power-on: a table without a weight, nobody served; the parameters are the component's."""
     state = LineRateState(
-        data_vls, bool(vl15), new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
-        np.zeros(12, np.int64),
+        data_vls, bool(vl15), mtu_blocks, new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
+        np.zeros(13, np.int64),
     )  # fmt: skip
     reset(state)
     return state
@@ -115,7 +119,7 @@ def _forget(state: LineRateState) -> None:
     """Empty the accounts; there is no current lane and no next turn (T11)."""
     regs = state.regs
     state.account[:] = 0
-    regs[CHARGED], regs[CURRENT], regs[STAYS], regs[KNOWN_ONE] = 0, NO_LANE, 0, 0
+    regs[CHARGED], regs[CURRENT], regs[STAYS], regs[SETTLES], regs[KNOWN_ONE] = 0, NO_LANE, 0, 0, 0
     regs[NEXT], regs[COVERS] = NO_LANE, 0
 
 
@@ -134,7 +138,13 @@ def _wrapped(account: int) -> int:
 def _returns(state: LineRateState) -> bool:
     """Tell whether the current lane is done, nothing is next, and the offered entry is its own (T4, T6)."""
     regs, table = state.regs, state.table
-    if regs[STAYS] != 0 or regs[NEXT] != NO_LANE or table.regs[OFFERED] == NO_ENTRY or table.regs[CAN] == 0:
+    if (
+        regs[STAYS] != 0
+        or regs[SETTLES] != 0
+        or regs[NEXT] != NO_LANE
+        or table.regs[OFFERED] == NO_ENTRY
+        or table.regs[CAN] == 0
+    ):
         return False
     return offered_lane(table) == regs[CURRENT]
 
@@ -145,7 +155,7 @@ def _named(state: LineRateState) -> int:
     regs = state.regs
     if regs[STAYS] != 0 or (regs[KNOWN_ONE] != 0 and _returns(state)):
         return regs[CURRENT]
-    return regs[NEXT] if regs[COVERS] != 0 else NO_LANE
+    return regs[NEXT] if regs[COVERS] != 0 and regs[SETTLES] == 0 else NO_LANE
 
 
 @kernel
@@ -218,8 +228,11 @@ def _cycle(
     """
     regs, account = state.regs, state.account
     stays, returns = regs[STAYS] != 0, _returns(state)
-    begins = regs[NEXT] != NO_LANE and not stays
+    settles = regs[SETTLES] != 0
+    begins = regs[NEXT] != NO_LANE and not stays and not settles
     current = regs[NEXT] if begins else regs[CURRENT]
+    was_covered = current != NO_LANE and account[current] >= 0
+    next_covers = regs[NEXT] != NO_LANE and account[regs[NEXT]] >= 0
     sent = decides and _has(data, lane)
     lost = decides and lane != NO_LANE and not sent
     rules[LOST] += lost
@@ -253,19 +266,24 @@ def _cycle(
         _add(state, to, offered_weight(state.table), kept)
     _charge(state, data if decides else -1)
 
-    if sent:
+    ample = offered_weight(state.table) >= state.mtu_blocks if added or returns else False
+    follows_one = goes_on and behind_blocks[lane] == 1
+    if sent and returns:
+        stays_next = follows_one and offered_weight(state.table) > 1
+    elif sent:
         stays_next = goes_on and account[lane] >= 0
-    elif renews:
-        stays_next = _has(kept, current) and account[current] >= 0
     else:
-        stays_next = not lost and _has(kept, current) and (regs[COVERS] != 0 if begins else stays)
+        held = ample if renews else was_covered if begins or settles else stays
+        stays_next = not lost and held and _has(kept, current)
+    regs[SETTLES] = (renews and not ample) or (goes_on and returns and not follows_one)
+    rules[SETTLED] += regs[SETTLES] != 0
     if taken != NO_LANE:
-        regs[NEXT], regs[COVERS] = taken, _has(kept, taken) and account[taken] >= 0
+        regs[NEXT], regs[COVERS] = taken, _has(kept, taken) and (blocks[taken] == 1 or ample)
     elif begins:
         regs[NEXT], regs[COVERS] = NO_LANE, 0
-    elif not _has(kept, regs[NEXT]):
-        regs[COVERS] = 0
-    regs[KNOWN_ONE] = behind_blocks[lane] == 1 if goes_on else not sent and _has(kept, current) and blocks[current] == 1
+    else:
+        regs[COVERS] = next_covers and _has(kept, regs[NEXT])
+    regs[KNOWN_ONE] = follows_one or (not sent and _has(kept, current) and blocks[current] == 1)
     regs[CURRENT], regs[STAYS] = current, stays_next
     regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | regs[CHARGED_NEXT]
     return leaves

@@ -113,7 +113,9 @@ class DTable(Scheduler):
         self.entries, self.form = entries, form
         if form == "line_rate":
             super().__init__(data_vls=data_vls, requesters=0, vl15=vl15, members=line_rate_members(data_vls=data_vls))
-            self.core = LineRateDTable(data_vls=data_vls, entries=entries, vl15=vl15, vl_bits=len(self.vl))
+            self.core = LineRateDTable(
+                data_vls=data_vls, entries=entries, vl15=vl15, vl_bits=len(self.vl), mtu_blocks=mtu_blocks
+            )
             return
         count = requesters or data_vls
         self.turns = DeficitTurns(

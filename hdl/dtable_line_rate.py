@@ -48,10 +48,12 @@ class LineRateDTable(wiring.Component):
         Whether there is one more lane, the last, for VL15.
     vl_bits : int
         Width of ``vl``.
+    mtu_blocks : int
+        Largest packet: a weight that is no less covers every one.
     """
 
-    def __init__(self, *, data_vls: int, entries: int, vl15: bool, vl_bits: int) -> None:
-        self.data_vls, self.vl15, self.lanes = data_vls, vl15, data_vls + vl15
+    def __init__(self, *, data_vls: int, entries: int, vl15: bool, vl_bits: int, mtu_blocks: int) -> None:
+        self.data_vls, self.vl15, self.lanes, self.mtu_blocks = data_vls, vl15, data_vls + vl15, mtu_blocks
         super().__init__({**egress_members(self.lanes, vl_bits=vl_bits), **line_rate_members(data_vls=data_vls)})
         self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=_LANE_BITS)
         self.accounts = [LaneAccount() for _ in range(data_vls)]
@@ -62,6 +64,7 @@ class LineRateDTable(wiring.Component):
         self.next_lane, self.has_next, self.covers = Signal(data_vls), Signal(), Signal()
         self.begins, self.room, self.can = Signal(), Signal(), Signal()
         self.returns, self.renews, self.takes = Signal(), Signal(), Signal()
+        self.is_own, self.is_next, self.settles = Signal(), Signal(), Signal()
         self.after, self.named, self.behind_one = Signal(data_vls), Signal(data_vls), Signal(data_vls)
 
     def elaborate(self, _platform: object) -> Module:
@@ -89,7 +92,7 @@ class LineRateDTable(wiring.Component):
         self._keep_accounts(m, self._grant(m))
         self._foresee(m)
         with m.If(self.exchange):
-            m.d.sync += [self.current.eq(0), self.stays.eq(0), self.known_one.eq(0)]
+            m.d.sync += [self.current.eq(0), self.stays.eq(0), self.settles.eq(0), self.known_one.eq(0)]
             m.d.sync += [self.next_lane.eq(0), self.has_next.eq(0), self.covers.eq(0), self.can.eq(0)]
         return m
 
@@ -110,23 +113,46 @@ class LineRateDTable(wiring.Component):
     def _turns(self, m: Module) -> None:
         """Begin the next turn when the current lane is done; look at the offered entry for another (T3 to T6)."""
         offered = self.walk.lane
-        own = Signal()
         m.d.comb += [
-            self.begins.eq(self.has_next & ~self.stays),
-            self.room.eq(~self.has_next | ~self.stays),
+            self.begins.eq(self.has_next & ~self.stays & ~self.settles),
+            self.room.eq(~self.has_next | self.begins),
             self.after.eq(Mux(self.begins, self.next_lane, self.current)),
-            own.eq((offered & self.current).any()),
-            self.takes.eq(self.room & self.can & ~Mux(self.begins, (offered & self.next_lane).any(), own)),
-            self.returns.eq(~self.has_next & ~self.stays & self.can & own),
+            self.takes.eq(self.room & self.can & ~Mux(self.begins, self.is_next, self.is_own)),
+            self.returns.eq(~self.has_next & ~self.stays & ~self.settles & self.can & self.is_own),
             self.renews.eq(self.returns & ~self.known_one),
             self.named.eq(
-                Mux(self.stays | (self.returns & self.known_one), self.current, Mux(self.covers, self.next_lane, 0))
+                Mux(self.stays | (self.returns & self.known_one), self.current, 0)
+                | Mux(self.covers & ~self.stays & ~self.settles, self.next_lane, 0)
             ),
         ]
         with m.If(self.begins):
             m.d.sync += [self.current.eq(self.next_lane), self.next_lane.eq(0), self.has_next.eq(0)]
         with m.If(self.takes):
             m.d.sync += [self.next_lane.eq(offered), self.has_next.eq(1)]
+        self._recognise(m)
+
+    def _recognise(self, m: Module) -> None:
+        """Know a cycle ahead whether the offered entry names the current lane, or the next turn's."""
+        walk = self.walk
+        current_vl, next_vl = (
+            Signal(_LANE_BITS, name=f"{which}_vl", init=LINE_RATE_LANES) for which in ("own", "next")
+        )
+        with m.If(self.begins):
+            m.d.sync += [current_vl.eq(next_vl), next_vl.eq(LINE_RATE_LANES)]
+        with m.If(self.takes):
+            m.d.sync += next_vl.eq(walk.offered_vl)
+        with m.If(self.exchange):
+            m.d.sync += [current_vl.eq(LINE_RATE_LANES), next_vl.eq(LINE_RATE_LANES)]
+
+        def offered_next(lane: Value) -> Value:
+            coming = Mux(walk.waits, walk.waiting_vl == lane, walk.picked_vl == lane)
+            return Mux(walk.loads, coming, walk.offered_vl == lane)
+
+        own, following = offered_next(current_vl), offered_next(next_vl)
+        m.d.sync += [
+            self.is_own.eq(Mux(self.begins, following, own)),
+            self.is_next.eq(Mux(self.takes, offered_next(walk.offered_vl), ~self.begins & following)),
+        ]
 
     def _grant(self, m: Module) -> Value:
         """Grant whom the decision names if it can send; return the heads of the cycle before."""
@@ -167,39 +193,47 @@ class LineRateDTable(wiring.Component):
 
     def _foresee(self, m: Module) -> None:
         """Foresee what stays, covers, and is one block, with a decision in this cycle and without (T10)."""
-        sends, current, next_lane = self.sends, self.current, self.next_lane
-        own, own_added = Signal(self.data_vls), Signal(self.data_vls)
-        covers_added, one_block = Signal(self.data_vls), Signal(self.data_vls)
-        granted = Mux(self.stays, current, next_lane) & sends & self.behind
-        renewing = Mux(self.returns & self.known_one, current, 0) & sends & self.behind
-        m.d.comb += [
-            covers_added.eq(Cat(account.covers_added for account in self.accounts)),
-            own_added.eq(Mux(self.renews, current, 0) & covers_added),
-            own.eq(
-                Cat(
-                    (granted[lane] & account.covers_next & (self.stays | self.covers))
-                    | (renewing[lane] & account.covers_renewed)
-                    | (own_added[lane] & sends[lane])
-                    for lane, account in enumerate(self.accounts)
+        sends, current, next_lane, behind = self.sends, self.current, self.next_lane, self.behind
+        covered = Cat(account.charged & ~account.account[-1] for account in self.accounts)
+        covers_next = Cat(account.covers_next for account in self.accounts)
+        one_block = Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls]) & self.charged
+        offered, after, charged = self.walk.lane, self.after, self.charged
+        ample = self.walk.offered_weight >= self.mtu_blocks
+        paid = (self.stays | self.covers) & (Mux(self.stays, current, next_lane) & sends & behind & covers_next).any()
+        follows_one = (current & sends & self.behind_one).any()
+        looks = self.settles | (self.begins & ~self.covers)
+        returned = self.returns & self.known_one
+        m.d.sync += [
+            self.stays.eq(
+                Mux(
+                    self.go,
+                    (paid & ~self.settles)
+                    | (returned & ~self.walk.single & follows_one)
+                    | (self.renews & ample & (current & charged & sends).any())
+                    | (looks & (after & covered & sends).any()),
+                    self.stays
+                    | (self.renews & ample & (current & charged).any())
+                    | ((self.settles | self.begins) & (after & covered).any()),
                 )
             ),
-            one_block.eq(Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls]) & self.charged),
-        ]
-        m.d.sync += [
-            self.stays.eq(Mux(self.go, own.any(), self.stays | self.covers | own_added.any())),
+            self.settles.eq(
+                (self.renews & ~ample) | (self.go & returned & (current & sends & behind).any() & ~follows_one)
+            ),
             self.known_one.eq(
                 Mux(
                     self.go,
-                    (sends & Mux(self.named.any(), self.named & self.behind_one, self.after & one_block)).any(),
-                    (self.after & one_block).any(),
+                    (sends & Mux(self.named.any(), self.named & self.behind_one, after & one_block)).any(),
+                    (after & one_block).any(),
                 )
             ),
         ]
-        offered = self.walk.lane & covers_added
+        sure = offered & Mux(ample, charged, one_block)
         with m.If(self.takes):
-            m.d.sync += self.covers.eq(Mux(self.go, (offered & sends).any(), offered.any()))
-        with m.Elif(self.begins | (self.go & ~(next_lane & sends).any())):
+            m.d.sync += self.covers.eq(Mux(self.go, (sure & sends).any(), sure.any()))
+        with m.Elif(self.begins):
             m.d.sync += self.covers.eq(0)
+        with m.Else():
+            m.d.sync += self.covers.eq(Mux(self.go, (next_lane & covered & sends).any(), (next_lane & covered).any()))
 
 
 def _sizes(heads: Value) -> list[Value]:

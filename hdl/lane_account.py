@@ -37,10 +37,6 @@ class LaneAccount(wiring.Component):
         The head is taken off.
     covers_next : Out(1)
         The account would not be negative after ``pays``.
-    covers_renewed : Out(1)
-        It would not be negative after ``pays`` with ``renews``.
-    covers_added : Out(1)
-        It would not be negative after ``adds``, and the lane is charged.
     account : Out(ACCOUNT_SHAPE)
         What may be sent after the head.
     """
@@ -58,8 +54,6 @@ class LaneAccount(wiring.Component):
                 "comes": In(1),
                 "charged": Out(1),
                 "covers_next": Out(1),
-                "covers_renewed": Out(1),
-                "covers_added": Out(1),
                 "account": Out(ACCOUNT_SHAPE),
             }
         )
@@ -69,11 +63,7 @@ class LaneAccount(wiring.Component):
         width = ACCOUNT_SHAPE.width
         paid, added = (self.account - self.next_head)[:width], (self.account + self.weight)[:width]
         renewed = (self.weight + ~Cat(self.next_head, Const(0, width - len(self.next_head))))[:width]
-        m.d.comb += [
-            self.covers_next.eq(~paid[-1]),
-            self.covers_renewed.eq(~renewed[-1]),
-            self.covers_added.eq(~added[-1] & self.charged),
-        ]
+        m.d.comb += self.covers_next.eq(~paid[-1])
         with m.If(self.empties):
             m.d.sync += [self.account.eq(0), self.charged.eq(0)]
         with m.Elif(self.pays):

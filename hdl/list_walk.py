@@ -55,6 +55,12 @@ class ListWalk(wiring.Component):
         The same as a number, and its weight.
     single, double : Out(1), Out(1)
         The weight is 1; it is 2.
+    loads : Out(1)
+        Another entry, if there is one, is offered in the next cycle: the one that waits, or else the one picked.
+    waits : Out(1)
+        One waits.
+    waiting_vl, picked_vl : Out(lane_bits), Out(lane_bits)
+        Their lanes as numbers.
     leaves : In(1)
         The candidate is taken or dropped in this cycle.
     served : Out(data_vls)
@@ -81,13 +87,17 @@ class ListWalk(wiring.Component):
                 "offered_weight": Out(_WEIGHT_BITS),
                 "single": Out(1),
                 "double": Out(1),
+                "loads": Out(1),
+                "waits": Out(1),
+                "waiting_vl": Out(lane_bits),
+                "picked_vl": Out(lane_bits),
                 "leaves": In(1),
                 "served": Out(data_vls),
                 "bad": Out(range(entries + 1)),
             }
         )
         self.named = [Signal(data_vls, name=f"named_{row}") for row in range(self.rows)]
-        self.offered, self.waits = Signal(), Signal()
+        self.offered = Signal()
         self.entry = data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
         self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
         self.waiting_single, self.waiting_double = Signal(), Signal()
@@ -129,8 +139,13 @@ class ListWalk(wiring.Component):
                 self.waiting_single.eq(single),
                 self.waiting_double.eq(double),
             ]
-        loads = Signal()
-        m.d.comb += [loads.eq(self.leaves | ~offered), comes.eq(picked & ~self.reading)]
+        loads = self.loads
+        m.d.comb += [
+            loads.eq(self.leaves | ~offered),
+            comes.eq(picked & ~self.reading),
+            self.waiting_vl.eq(waiting.vl),
+            self.picked_vl.eq(entry.vl),
+        ]
         with m.If(loads):
             m.d.sync += [
                 offered.eq(waits | comes),

@@ -166,7 +166,9 @@ def qualified(
             parameters,
             programs,
             applicable=frozenset() if writes else line_rate.applicable_rules(has_vl15=vl15),
-            state=line_rate.new_state(data_vls=data_vls, entries=entries, vl15=vl15),
+            state=line_rate.new_state(
+                data_vls=data_vls, entries=entries, vl15=vl15, mtu_blocks=parameters["mtu_blocks"]
+            ),
             fill=fill_line_rate,
             beside=(new_behind(data_vls), elements(inputs, [("behind_blocks", data_vls)])),
             rules=line_rate.RULES,

@@ -71,10 +71,10 @@ def grants_of_exact(table: DTable, lanes: Lanes, count: int) -> Grants:
     return found
 
 
-def grants_of_line_rate(table: DTable, lanes: Lanes, count: int) -> tuple[Grants, list[int]]:
+def grants_of_line_rate(table: DTable, lanes: Lanes, count: int, mtu_blocks: int = 66) -> tuple[Grants, list[int]]:
     """Return grants, and for each how many cycles the link had waited; a packet holds it for its blocks."""
     entries = len(table.entries)
-    state = golden.new_state(data_vls=LANES, entries=entries, vl15=False)
+    state = golden.new_state(data_vls=LANES, entries=entries, vl15=False, mtu_blocks=mtu_blocks)
     rules = np.zeros(len(golden.RULES), np.int64)
     writes = [(1, *write) for write in writes_of(table, entries)]
     found: Grants = []
@@ -135,7 +135,7 @@ def test_weights_that_cover_the_largest_packet_cost_no_cycle_but_behind_a_packet
     draw = np.random.default_rng(seed)
     table = DTable(tuple((int(draw.integers(0, LANES)), int(draw.integers(33, 128))) for _ in range(64)))
     lanes = Lanes(draw.integers(2, 34, (LANES, 41)), int(draw.integers(1, 1 << LANES)))
-    _, waits = grants_of_line_rate(table, lanes, 300)
+    _, waits = grants_of_line_rate(table, lanes, 300, 33)
     assert not any(waits[1:])
 
 
@@ -146,7 +146,10 @@ def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
 
 
 def test_a_lane_that_wakes_in_an_idle_scheduler_is_granted_after_ten_cycles() -> None:
-    state, rules = golden.new_state(data_vls=LANES, entries=8, vl15=False), np.zeros(len(golden.RULES), np.int64)
+    state, rules = (
+        golden.new_state(data_vls=LANES, entries=8, vl15=False, mtu_blocks=66),
+        np.zeros(len(golden.RULES), np.int64),
+    )
     sizes = np.ones(LANES + 1, np.int64)
     writes = [(1, *write) for write in writes_of(DTable(((3, 5),)), 8)]
     for cycle in range(120):
