@@ -283,7 +283,7 @@ def _cycle(
         regs[NEXT], regs[COVERS] = NO_LANE, 0
     else:
         regs[COVERS] = next_covers and _has(kept, regs[NEXT])
-    regs[KNOWN_ONE] = follows_one or (not sent and _has(kept, current) and blocks[current] == 1)
+    regs[KNOWN_ONE] = follows_one or (not sent and not begins and _has(kept, current) and blocks[current] == 1)
     regs[CURRENT], regs[STAYS] = current, stays_next
     regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | regs[CHARGED_NEXT]
     return leaves

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.egress import BLOCKS_SHAPE, egress_members
 from vlane.hdl.lane_account import LaneAccount
 from vlane.hdl.list_walk import ListWalk, any_able
-from vlane.hdl.scheduler import ScheduleSelect, ScheduleSignature, vl_numbers
+from vlane.hdl.scheduler import ScheduleSelect, ScheduleSignature
 from vlane.hdl.select import equals, one_of
 
 from vlane.egress import ListCode
@@ -53,9 +53,9 @@ class LineRateDTable(wiring.Component):
     """
 
     def __init__(self, *, data_vls: int, entries: int, vl15: bool, vl_bits: int, mtu_blocks: int) -> None:
-        self.data_vls, self.vl15, self.lanes, self.mtu_blocks = data_vls, vl15, data_vls + vl15, mtu_blocks
+        self.data_vls, self.vl15, self.lanes = data_vls, vl15, data_vls + vl15
         super().__init__({**egress_members(self.lanes, vl_bits=vl_bits), **line_rate_members(data_vls=data_vls)})
-        self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=_LANE_BITS)
+        self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=_LANE_BITS, ample_from=mtu_blocks)
         self.accounts = [LaneAccount() for _ in range(data_vls)]
         self.sends, self.sends_before, self.able_before = Signal(data_vls), Signal(data_vls), Signal(data_vls)
         self.charged, self.charged_before = Signal(data_vls), Signal(data_vls)
@@ -65,6 +65,9 @@ class LineRateDTable(wiring.Component):
         self.begins, self.room, self.can = Signal(), Signal(), Signal()
         self.returns, self.renews, self.takes = Signal(), Signal(), Signal()
         self.is_own, self.is_next, self.settles = Signal(), Signal(), Signal()
+        self.names_own, self.names_next = Signal(), Signal()
+        self.current_vl = Signal(_LANE_BITS, init=LINE_RATE_LANES)
+        self.next_vl = Signal(_LANE_BITS, init=LINE_RATE_LANES)
         self.after, self.named, self.behind_one = Signal(data_vls), Signal(data_vls), Signal(data_vls)
 
     def elaborate(self, _platform: object) -> Module:
@@ -120,10 +123,9 @@ class LineRateDTable(wiring.Component):
             self.takes.eq(self.room & self.can & ~Mux(self.begins, self.is_next, self.is_own)),
             self.returns.eq(~self.has_next & ~self.stays & ~self.settles & self.can & self.is_own),
             self.renews.eq(self.returns & ~self.known_one),
-            self.named.eq(
-                Mux(self.stays | (self.returns & self.known_one), self.current, 0)
-                | Mux(self.covers & ~self.stays & ~self.settles, self.next_lane, 0)
-            ),
+            self.names_own.eq(self.stays | (self.returns & self.known_one)),
+            self.names_next.eq(self.covers & ~self.stays & ~self.settles),
+            self.named.eq(Mux(self.names_own, self.current, 0) | Mux(self.names_next, self.next_lane, 0)),
         ]
         with m.If(self.begins):
             m.d.sync += [self.current.eq(self.next_lane), self.next_lane.eq(0), self.has_next.eq(0)]
@@ -133,10 +135,7 @@ class LineRateDTable(wiring.Component):
 
     def _recognise(self, m: Module) -> None:
         """Know a cycle ahead whether the offered entry names the current lane, or the next turn's."""
-        walk = self.walk
-        current_vl, next_vl = (
-            Signal(_LANE_BITS, name=f"{which}_vl", init=LINE_RATE_LANES) for which in ("own", "next")
-        )
+        walk, current_vl, next_vl = self.walk, self.current_vl, self.next_vl
         with m.If(self.begins):
             m.d.sync += [current_vl.eq(next_vl), next_vl.eq(LINE_RATE_LANES)]
         with m.If(self.takes):
@@ -156,10 +155,14 @@ class LineRateDTable(wiring.Component):
 
     def _grant(self, m: Module) -> Value:
         """Grant whom the decision names if it can send; return the heads of the cycle before."""
-        numbers = vl_numbers(data_vls=self.data_vls, vl15=self.vl15, bits=len(self.vl))
+        own, following = (self.current & self.sends).any(), (self.next_lane & self.sends).any()
+        lane = Mux(self.names_own, self.current_vl, self.next_vl)
+        skipped = (lane >= VL15) if self.vl15 and self.data_vls > VL15 else 0
         m.d.comb += [
-            self.grant.eq(self.vl15_wins | any_able(self.named, self.sends, self.may)),
-            self.vl.eq(Mux(self.vl15_wins, VL15, Mux(self.may, one_of(self.named, numbers), 0))),
+            self.grant.eq(self.vl15_wins | (self.may & ((self.names_own & own) | (self.names_next & following)))),
+            self.vl.eq(
+                Mux(self.vl15_wins, VL15, Mux(self.may & (self.names_own | self.names_next), lane + skipped, 0))
+            ),
             self.list.eq(Mux(self.vl15_wins, ListCode.VL15, ListCode.NONE)),
         ]
         heads, lanes, granted = Signal.like(Value.cast(self.heads.blocks)), Signal(self.lanes), Signal()
@@ -192,38 +195,45 @@ class LineRateDTable(wiring.Component):
             ]
 
     def _foresee(self, m: Module) -> None:
-        """Foresee what stays, covers, and is one block, with a decision in this cycle and without (T10)."""
-        sends, current, next_lane, behind = self.sends, self.current, self.next_lane, self.behind
-        covered = Cat(account.charged & ~account.account[-1] for account in self.accounts)
+        """Foresee what stays, covers, and is one block, with a decision in this cycle and without (T10).
+
+        Lanes are looked up for every case first: which case it is, is known last.
+        """
+        current, next_lane, offered = self.current, self.next_lane, self.walk.lane
+        sends, charged, behind, ample = self.sends, self.charged, self.behind, self.walk.ample
         covers_next = Cat(account.covers_next for account in self.accounts)
-        one_block = Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls]) & self.charged
-        offered, after, charged = self.walk.lane, self.after, self.charged
-        ample = self.walk.offered_weight >= self.mtu_blocks
-        paid = (self.stays | self.covers) & (Mux(self.stays, current, next_lane) & sends & behind & covers_next).any()
-        follows_one = (current & sends & self.behind_one).any()
-        looks = self.settles | (self.begins & ~self.covers)
-        returned = self.returns & self.known_one
+        covered = Cat(account.charged & ~account.account[-1] for account in self.accounts)
+        one_block = Cat(equals(size, 1) for size in list(self.heads.blocks)[: self.data_vls]) & charged
+        idle = ~self.stays & ~self.settles
+        begins_unsure = idle & self.has_next & ~self.covers
+        returned, renewed = self.returns & self.known_one, self.renews & ample
+        own_follower_is_one = (current & sends & self.behind_one).any()
+        paying = Mux(self.stays, current, next_lane) & sends & behind
         m.d.sync += [
             self.stays.eq(
-                Mux(
+                any_able(paying, covers_next, self.go & (self.stays | self.names_next))
+                | Mux(
                     self.go,
-                    (paid & ~self.settles)
-                    | (returned & ~self.walk.single & follows_one)
-                    | (self.renews & ample & (current & charged & sends).any())
-                    | (looks & (after & covered & sends).any()),
+                    (self.settles & (current & sends & covered).any())
+                    | (begins_unsure & (next_lane & sends & covered).any())
+                    | (returned & ~self.walk.single & own_follower_is_one)
+                    | (renewed & (current & sends & charged).any()),
                     self.stays
-                    | (self.renews & ample & (current & charged).any())
-                    | ((self.settles | self.begins) & (after & covered).any()),
+                    | (self.settles & (current & covered).any())
+                    | (self.begins & (next_lane & covered).any())
+                    | (renewed & (current & charged).any()),
                 )
             ),
             self.settles.eq(
-                (self.renews & ~ample) | (self.go & returned & (current & sends & behind).any() & ~follows_one)
+                (self.renews & ~ample) | (self.go & returned & (current & sends & behind).any() & ~own_follower_is_one)
             ),
             self.known_one.eq(
                 Mux(
                     self.go,
-                    (sends & Mux(self.named.any(), self.named & self.behind_one, after & one_block)).any(),
-                    (after & one_block).any(),
+                    (self.names_own & own_follower_is_one)
+                    | (self.names_next & (next_lane & sends & self.behind_one).any())
+                    | (~self.stays & ~self.begins & ~returned & (current & sends & one_block).any()),
+                    ~self.begins & (current & one_block).any(),
                 )
             ),
         ]

@@ -32,6 +32,8 @@ class ListWalk(wiring.Component):
         Entries of the list, 1 to 128.
     lane_bits : int
         Width of a lane's number, 4 or 5; all ones is nobody.
+    ample_from : int
+        Smallest weight that is called ample, at least 1.
 
     Members
     -------
@@ -53,8 +55,8 @@ class ListWalk(wiring.Component):
         Its lane, one bit.
     offered_vl, offered_weight : Out(lane_bits), Out(8)
         The same as a number, and its weight.
-    single, double : Out(1), Out(1)
-        The weight is 1; it is 2.
+    single, double, ample : Out(1), Out(1), Out(1)
+        The weight is 1; it is 2; it is ample.
     loads : Out(1)
         Another entry, if there is one, is offered in the next cycle: the one that waits, or else the one picked.
     waits : Out(1)
@@ -69,9 +71,9 @@ class ListWalk(wiring.Component):
         Entries that name nobody or a lane that is not there, of those read so far.
     """
 
-    def __init__(self, *, data_vls: int, entries: int, lane_bits: int) -> None:
+    def __init__(self, *, data_vls: int, entries: int, lane_bits: int, ample_from: int = 256) -> None:
         self.data_vls, self.entries, self.rows = data_vls, entries, -(-entries // ROW_ENTRIES)
-        self.nobody = (1 << lane_bits) - 1
+        self.nobody, self.ample_from = (1 << lane_bits) - 1, ample_from
         super().__init__(
             {
                 "able_before": In(data_vls),
@@ -87,6 +89,7 @@ class ListWalk(wiring.Component):
                 "offered_weight": Out(_WEIGHT_BITS),
                 "single": Out(1),
                 "double": Out(1),
+                "ample": Out(1),
                 "loads": Out(1),
                 "waits": Out(1),
                 "waiting_vl": Out(lane_bits),
@@ -100,7 +103,7 @@ class ListWalk(wiring.Component):
         self.offered = Signal()
         self.entry = data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
         self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
-        self.waiting_single, self.waiting_double = Signal(), Signal()
+        self.waiting_single, self.waiting_double, self.waiting_ample = Signal(), Signal(), Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -130,14 +133,16 @@ class ListWalk(wiring.Component):
         with m.If(advances):
             m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
         m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
-        single, double = Signal(), Signal()
+        single, double, ample = Signal(), Signal(), Signal()
         m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
+        m.d.comb += ample.eq(entry.weight >= self.ample_from if self.ample_from >> _WEIGHT_BITS == 0 else 0)
         with m.If(~waits):
             m.d.sync += [
                 waiting.eq(entry),
                 waiting_lane.eq(lane),
                 self.waiting_single.eq(single),
                 self.waiting_double.eq(double),
+                self.waiting_ample.eq(ample),
             ]
         loads = self.loads
         m.d.comb += [
@@ -154,6 +159,7 @@ class ListWalk(wiring.Component):
                 self.offered_weight.eq(Mux(waits, waiting.weight, entry.weight)),
                 self.single.eq(Mux(waits, self.waiting_single, single)),
                 self.double.eq(Mux(waits, self.waiting_double, double)),
+                self.ample.eq(Mux(waits, self.waiting_ample, ample)),
             ]
         m.d.sync += waits.eq((waits | comes) & ~loads)
         m.d.comb += self.next_able.eq(

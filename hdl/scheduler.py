@@ -18,7 +18,7 @@ from vlane.egress import MAX_REQUESTERS, MAX_SCHEDULER_VLS, ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
-__all__ = ["ScheduleSelect", "ScheduleSignature", "Scheduler", "vl_numbers"]
+__all__ = ["ScheduleSelect", "ScheduleSignature", "Scheduler"]
 
 
 class ScheduleSelect(IntEnum):
@@ -138,7 +138,7 @@ class Scheduler(wiring.Component):
             m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(ListCode.VL15)]
             m.d.comb += self.blocks.eq(self.heads.blocks[self.lanes - 1])
         with m.Elif(self.decides & self.sends):
-            numbers = vl_numbers(data_vls=self.data_vls, vl15=self.vl15, bits=len(self.vl))
+            numbers = (Const(lane + (self.vl15 and lane >= VL15), len(self.vl)) for lane in range(self.data_vls))
             m.d.comb += [
                 self.grant.eq(1),
                 self.vl.eq(one_of(lane_wins, numbers)),
@@ -191,8 +191,3 @@ class Scheduler(wiring.Component):
     def table_write(self, index: int) -> Value:
         """Return whether this cycle writes entry ``index`` of the table."""
         return self.program.enable & self._writes(ScheduleSelect.TABLE) & equals(self.program.index, index)
-
-
-def vl_numbers(*, data_vls: int, vl15: bool, bits: int) -> list[Const]:
-    """Return each data lane's VL: beside VL15, lanes from 15 on are one VL higher."""
-    return [Const(lane + (vl15 and lane >= VL15), bits) for lane in range(data_vls)]
