@@ -110,7 +110,7 @@ class DTable(Scheduler):
     ) -> None:
         parameters: dict[str, Any] = {"data_vls": data_vls, "requesters": requesters, "entries": entries, "vl15": vl15}
         self.check_parameters(**parameters, form=form, keep_on_stall=keep_on_stall, mtu_blocks=mtu_blocks)
-        self.entries, self.form = entries, form
+        self.entries, self.form, self.mtu_blocks = entries, form, mtu_blocks
         if form == "line_rate":
             super().__init__(data_vls=data_vls, requesters=0, vl15=vl15, members=line_rate_members(data_vls=data_vls))
             self.core = LineRateDTable(

@@ -172,10 +172,10 @@ BLOCKS = {
             component=DTable,
             full_size={**_SCHEDULER, "entries": 64},
             mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
-            synthesised=({"data_vls": 16, "entries": 64, "form": "line_rate"}, {"entries": 32}),
+            synthesised=({"data_vls": 16, "entries": 64, "vl15": False, "form": "line_rate"}, {"entries": 32}),
             with_form={"line_rate": {"data_vls": 16, "requesters": 0, "keep_on_stall": False}},
             qualify=stimulus_dtable.qualified,
-            properties=prove_dtable.DTableProperties,
+            properties=prove_dtable.properties_of,
             proven=prove_dtable.INSTANCES,
         ),
         Block(

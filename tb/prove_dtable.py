@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Assert, Assume, Module
 from vlane.tb.prove_deficit import DeficitProperties
+from vlane.tb.prove_dtable_line_rate import LineRateProperties
 
 from vlane.dtable import IB_COUNTER_MOST
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["INSTANCES", "DTableProperties"]
+__all__ = ["INSTANCES", "DTableProperties", "properties_of"]
 
 _FREE = {"form": "free", "keep_on_stall": False, "mtu_blocks": 66}
 INSTANCES = (
@@ -16,8 +19,15 @@ INSTANCES = (
     {"data_vls": 4, "requesters": 3, "entries": 5, "vl15": False, **_FREE, "keep_on_stall": True},
     {"data_vls": 15, "requesters": 0, "entries": 64, "vl15": True, **_FREE},
     {"data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, **_FREE, "form": "ib"},
+    {"data_vls": 2, "requesters": 0, "entries": 4, "vl15": True, **_FREE, "form": "line_rate", "mtu_blocks": 5},
+    {"data_vls": 16, "requesters": 0, "entries": 64, "vl15": False, **_FREE, "form": "line_rate"},
 )
-"""Parameters of the instances that are proven: small, with a map, full size, the IB packing."""
+"""Parameters of the instances that are proven: small, with a map, full size, the IB packing, line rate."""
+
+
+def properties_of(scheduler: Any) -> Any:
+    """Return what is proven around a Deficit Table of either form."""
+    return LineRateProperties(scheduler) if scheduler.form == "line_rate" else DTableProperties(scheduler)
 
 
 class DTableProperties(DeficitProperties):

@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
 from vlane.tb.prove import free_inputs
+from vlane.tb.prove_list_walk import assert_entries, lane_bit
 
 from vlane.egress import ListCode
 from vlane.vlarb import VL15
@@ -66,27 +67,14 @@ class LineRateProperties(Elaboratable):
             m.d.comb += Assert(~a.grant)
 
     def _entries(self, m: Module, each: Any) -> None:
-        """Assert that what is offered, waits or is served names one lane of the port, the same in both ways."""
-        walk = each.walk
-        with m.If(walk.offered):
-            m.d.comb += [
-                Assert(walk.lane == _lane(walk.offered_vl, walk.data_vls)),
-                Assert(walk.single == (walk.offered_weight == 1)),
-                Assert(walk.double == (walk.offered_weight == 2)),
-            ]
-        with m.If(walk.waits):
-            m.d.comb += [
-                Assert(walk.offered),
-                Assert(walk.waiting_lane == _lane(walk.waiting.vl, walk.data_vls)),
-                Assert(walk.waiting_single == (walk.waiting.weight == 1)),
-                Assert(walk.waiting_double == (walk.waiting.weight == 2)),
-            ]
+        """Assert that what is served names one lane of the port, the same in both ways."""
+        assert_entries(m, each.walk)
         with m.If(each.can):
-            m.d.comb += Assert(walk.offered)
+            m.d.comb += Assert(each.walk.offered)
         with m.If(each.weight.left):
-            m.d.comb += Assert(each.lane == _lane(each.vl, walk.data_vls))
-        with m.If(walk.reading):
-            m.d.comb += Assert(~walk.offered & ~walk.waits & ~each.can & ~each.weight.left)
+            m.d.comb += Assert(each.lane == lane_bit(each.vl, each.walk.data_vls))
+        with m.If(each.walk.reading):
+            m.d.comb += Assert(~each.can & ~each.weight.left)
 
     def _budget(self, m: Module, budget: Any, name: str) -> None:
         """Assert that a list's budget has blocks left just while a plain count of them is above 0.
@@ -107,8 +95,3 @@ class LineRateProperties(Elaboratable):
                 Assert(budget.is_one == (budget.value == 1)),
                 Assert(budget.is_two == (budget.value == 2)),
             ]
-
-
-def _lane(vl: Value, data_vls: int) -> Value:
-    """Return the lane of a VL, one bit; 0 for VL15 and lanes that are not there."""
-    return (1 << vl)[:data_vls]

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module
 from numpy.typing import NDArray
 from vlane.golden import dtable as exact
 from vlane.golden import dtable_line_rate as golden
+from vlane.hdl.lane_account import LaneAccount
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.decision_rate import decisions_per_cycle
+from vlane.tb.prove import prove
 from vlane.tb.stimulus_dtable import writes_of
 
 from tests.conftest import assert_refused, call
@@ -159,6 +162,28 @@ def test_a_lane_that_wakes_in_an_idle_scheduler_is_granted_after_ten_cycles() ->
     while not golden.step(state, 8, 8, 8, sizes, sizes, True, False, NO_WRITE, False, rules)[2]:
         waited += 1
     assert waited == 10
+
+
+class Generous(LaneAccount):
+    """Says of every account that it covers the next packet."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        m.d.comb += self.covers_next.eq(1)
+        return m
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("account", [LaneAccount, Generous])
+def test_accounts_are_proven_and_a_generous_one_is_not(account: type[LaneAccount]) -> None:
+    block = BLOCKS["dtable"]
+    shape = next(p for p in block.proven if p["form"] == "line_rate")
+    scheduler = block.make(shape)
+    scheduler.core.accounts[1] = account()
+
+    proof = prove(block.properties(scheduler), f"test-{account.__name__}", depth=3)
+
+    assert (proof.verdict == "PASS") == (account is LaneAccount), proof.detail
 
 
 @pytest.mark.parametrize(
