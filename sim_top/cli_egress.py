@@ -60,7 +60,8 @@ def egress(
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
     if parameters.get("form") == "line_rate":
-        raise InputError("--param form", "exact with egress", "line_rate")
+        forms = "exact" if scheduler == "vlarb" else "free or ib"
+        raise InputError("--param form", f"{forms} with egress", "line_rate")
     runs: list[EgressRun] = []
     if model in ("golden", "both"):
         arbiter = GoldenArbiter(scheduler, parameters, writes)

@@ -149,6 +149,14 @@ def test_addresses_are_those_that_software_was_told() -> None:
         registers.address("middle")
 
 
+@pytest.mark.parametrize(("name", "form"), [("vlarb", "line_rate"), ("dtable", "ib"), ("dtable", "line_rate")])
+def test_registers_of_every_form_are_where_they_usually_are(name: str, form: str) -> None:
+    parameters = {**BLOCKS[name].defaults(), "form": form}
+    usual, registers = (register_map(name, given) for given in (BLOCKS[name].defaults(), parameters))
+    RegisteredBlock(registers, BLOCKS[name].make(parameters))
+    assert all(usual.address(each.name) == at for at, each in registers)
+
+
 def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None:
     given = [word for key, value in GIVEN["ib_switch"].items() for word in ("--param", f"{key}={value}")]
     called = call("export", "ib_switch", "--bus", "axi_lite", "--out", tmp_path, *given, "--json")

@@ -74,13 +74,18 @@ def _requesters(bits: int = 5) -> Window:
 
 def _dtable(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     bits = 4 if parameters["form"] == "ib" else 5
-    return (
+    common = (
         *_swapped(),
         Status("unreachable", "requesters that no entry with a weight names", "unreachable"),
+        _entries("program", "the table's entries, into the shadow bank", *_dtable_entry(bits)),
+    )
+    if parameters["form"] == "line_rate":
+        return common
+    return (
+        *common,
+        _requesters(bits),
         Status("accumulated", "accumulated weight of the turn", "accumulated"),
         Status("deficit", "deficit of each requester", "deficit", words=32, element_bits=7),
-        _entries("program", "the table's entries, into the shadow bank", *_dtable_entry(bits)),
-        _requesters(bits),
     )
 
 
