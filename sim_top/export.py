@@ -24,6 +24,8 @@ from vlane.register_maps import register_map
 
 __all__ = ["Exported", "export_block"]
 
+_TRIGGER = re.compile(r"reg (\\\$auto\$verilog_backend\S+ ) *= 0;")
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -88,7 +90,7 @@ def export_block(
     ]  # fmt: skip
     usable_folder(folder, option="--out")
     written = {
-        f"{name}.v": text,
+        f"{name}.v": _started(text),
         f"{name}.md": "\n".join(page),
         f"{name}.core": core_file(name, block.title, version=version("vlane"), bench=bench_cycles > 0),
         **maps,
@@ -98,6 +100,22 @@ def export_block(
     for file, content in written.items():
         write_whole(folder / file, content, option="--out")
     return Exported([folder / file for file in written], ports)
+
+
+def _started(verilog: str) -> str:
+    """Return Verilog whose combinational processes run when a simulation starts, whatever the simulator.
+
+    Each of them reads a signal for that purpose, which yosys leaves constant; four-state simulators do not run a
+    process, and keep its outputs unknown, until something that it reads changes. Here it falls at the start.
+    """
+    modules = verilog.split("endmodule\n")
+    for number, module in enumerate(modules):
+        declared = _TRIGGER.search(module)
+        if declared:
+            trigger = declared[1]
+            body = module.replace(declared[0], f"reg {trigger}= 1;")
+            modules[number] = f"{body}  initial {trigger}= 0;\n"
+    return "endmodule\n".join(modules)
 
 
 def _meanings(component: Any) -> dict[str, str]:

@@ -11,6 +11,8 @@ from vlane.tb.model import Field, Port, Words, row_layout, row_words
 __all__ = ["core_file", "testbench_files"]
 
 _WORD_BITS = 64
+_RESERVED = frozenset({"input", "output"})
+"""Words of Verilog that are names of ports here."""
 
 _BENCH = """// Checks {top} against {cycles} cycles of the golden model: every output in every cycle.
 // Reads {top}_inputs.hex and {top}_outputs.hex from the folder it runs in; ends with PASS, or with $fatal.
@@ -60,7 +62,7 @@ def testbench_files(
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
     rows, expected = source.record(row_words(inputs), row_words(outputs))
-    connected = [f",\n    .{name}(row[{_low(field)} +: {field.bits}])" for name, field in inputs.items()]
+    connected = [f",\n    .{_named(name)}(row[{_low(field)} +: {field.bits}])" for name, field in inputs.items()]
     connected += [f",\n    .{name}({name})" for name in outputs]
     bench = _BENCH.format(
         top=block.name, cycles=cycles, last=cycles - 1,
@@ -99,6 +101,10 @@ def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
             "      icarus: {iverilog_options: [-g2012]}",
         ]  # fmt: skip
     return "\n".join([*lines, ""])
+
+
+def _named(port: str) -> str:
+    return f"\\{port} " if port in _RESERVED else port
 
 
 def _low(field: Field) -> int:

@@ -142,6 +142,16 @@ def test_weights_that_cover_the_largest_packet_cost_no_cycle_but_behind_a_packet
     assert not any(waits[1:])
 
 
+@pytest.mark.parametrize("able", [0xFFFF, 1 << 3])
+def test_sizes_of_every_kind_cost_less_than_a_cycle_in_a_thousand(able: int) -> None:
+    """Weights cover the largest packet; packets of one block are among the others."""
+    draw = np.random.default_rng(1)
+    table = DTable(tuple((int(draw.integers(0, LANES)), int(draw.integers(33, 128))) for _ in range(64)))
+    lanes = Lanes(draw.integers(1, 34, (LANES, 41)), able)
+    grants, waits = grants_of_line_rate(table, lanes, 600, 33)
+    assert sum(waits[1:]) * 1000 < len(grants) * lanes.sizes.mean()
+
+
 @pytest.mark.parametrize("form", ["free", "line_rate"])
 def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
     block = BLOCKS["dtable"]

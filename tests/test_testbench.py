@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from vlane.tb import verilator
+from vlane.tb.cocotb_bench import simulator_installed
 
 from tests.conftest import assert_refused, call
 
@@ -38,6 +40,32 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
     again = subprocess.run([tmp_path / "obj_dir" / "bench"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode != 0
     assert "cycle 1200: grant is" in again.stdout
+
+
+IN_ICARUS: dict[str, tuple[str, ...]] = {
+    "vlarb": ("form=line_rate",), "dtable": ("entries=8",), "drr": (), "scfq": (), "rr": (), "sl2vl": (),
+    "sc": ("ports=2",), "lft": ("entries=64",), "credit_ib": ("data_vls=2",), "credit_opa": ("vls=2",), "vlbuffer": (),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not simulator_installed("icarus"), reason="Icarus is not installed")
+@pytest.mark.parametrize("name", IN_ICARUS)
+def test_a_four_state_simulator_knows_every_output_from_the_start(name: str, tmp_path: Path) -> None:
+    given = (word for each in IN_ICARUS[name] for word in ("--param", each))
+    assert call("export", name, "--out", tmp_path, "--testbench", "300", *given).status == 0
+    command = ["iverilog", "-g2012", "-o", "bench", f"{name}.v", f"{name}_tb.sv"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"PASS: {name} is golden in 300 cycles" in done.stdout, done.stdout
+
+
+def test_a_combinational_process_is_started(tmp_path: Path) -> None:
+    assert call("export", "vlarb", "--out", tmp_path).status == 0
+    text = (tmp_path / "vlarb.v").read_text()
+    triggers = re.findall(r"reg (\S*verilog_backend\S*) *= (\d);", text)
+    assert triggers
+    assert all(value == "1" and f"initial {name} = 0;" in text for name, value in triggers)
 
 
 def test_the_core_names_files_that_are_there(tmp_path: Path) -> None:
