@@ -33,9 +33,13 @@ RULES = (
     Rule("turn_began", "T4", "a turn began with a grant"),
     Rule("began_ahead", "T5", "a turn began in a cycle without a decision"),
     Rule("turn_without_grant", "D6", "a turn began in a decision cycle without a grant"),
-    Rule("returned", "T6", "an entry of the current lane renewed its account"),
+    Rule("returned", "T6", "an entry of the current lane was taken without a grant"),
     Rule("settled", "T10", "whether the current lane stays was known a cycle late"),
-    Rule("returned_with_grant", "T7", "an entry of the current lane was offered and granted in the same cycle"),
+    Rule(
+        "returned_with_grant",
+        "T7",
+        "an entry of the current lane was granted when it was taken, another packet behind",
+    ),
     Rule("remainder_kept", "D4", "what was left was too little for the next packet"),
     Rule("fits_exactly", "D2", "a packet used an account to exactly 0"),
     Rule("ended_for_want", "T7", "a packet was granted and nothing was behind it"),
@@ -52,8 +56,8 @@ RULES = (
  DROPPED, WAITED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
 
 NO_LANE = -1
-(SWAP_PENDING, CURRENT, STAYS, SETTLES, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, CHARGED_NEXT, SENT_BEFORE,
- ABLE_BEFORE, LAST_BLOCKS) = range(13)  # fmt: skip
+(SWAP_PENDING, CURRENT, STAYS, SETTLES, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, SENT_BEFORE,
+ ABLE_BEFORE, LAST_BLOCKS) = range(12)  # fmt: skip
 _FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 _ACCOUNT_BITS = 9
 
@@ -81,7 +85,7 @@ class LineRateState(NamedTuple):
         What each lane may send after its head (T2).
     head_before : array of int64, (data_vls,)
         Sizes of the heads in the cycle before.
-    regs : array of int64, (13,)
+    regs : array of int64, (12,)
         Swap pending; the current lane and what is foreseen of it; the next turn; lanes that are charged, that were in
         the cycle before, that could send then, that were able then; the size granted in the cycle before.
     """
@@ -99,7 +103,7 @@ def new_state(*, data_vls: int, entries: int, vl15: bool, mtu_blocks: int) -> Li
     """Return the state at power-on: a table without a weight, nobody served; the parameters are the component's."""
     state = LineRateState(
         data_vls, bool(vl15), mtu_blocks, new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
-        np.zeros(13, np.int64),
+        np.zeros(12, np.int64),
     )  # fmt: skip
     reset(state)
     return state
@@ -264,7 +268,7 @@ def _cycle(
     if added:
         rules[LATE] += not _has(kept, to)
         _add(state, to, offered_weight(state.table), kept)
-    _charge(state, data if decides else -1)
+    came = _charge(state, data if decides else -1)
 
     ample = offered_weight(state.table) >= state.mtu_blocks if added or returns else False
     follows_one = goes_on and behind_blocks[lane] == 1
@@ -274,7 +278,7 @@ def _cycle(
         stays_next = goes_on and account[lane] >= 0
     else:
         held = ample if renews else was_covered if begins or settles else stays
-        stays_next = not lost and held and _has(kept, current)
+        stays_next = held and _has(kept, current)
     regs[SETTLES] = (renews and not ample) or (goes_on and returns and not follows_one)
     rules[SETTLED] += regs[SETTLES] != 0
     if taken != NO_LANE:
@@ -285,7 +289,7 @@ def _cycle(
         regs[COVERS] = next_covers and _has(kept, regs[NEXT])
     regs[KNOWN_ONE] = follows_one or (not sent and not begins and _has(kept, current) and blocks[current] == 1)
     regs[CURRENT], regs[STAYS] = current, stays_next
-    regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | regs[CHARGED_NEXT]
+    regs[CHARGED_BEFORE], regs[CHARGED] = regs[CHARGED], kept | came
     return leaves
 
 
@@ -317,14 +321,14 @@ def _add(state: LineRateState, lane: int, weight: int, charged: int) -> None:
 
 
 @inner
-def _charge(state: LineRateState, may: int) -> None:
-    """Take the heads that came in the cycle before off the accounts of those lanes, if they may (T2)."""
+def _charge(state: LineRateState, may: int) -> int:
+    """Take the heads that came in the cycle before off the accounts of those lanes, if they may; return which (T2)."""
     regs = state.regs
     came = regs[SENT_BEFORE] & ~regs[CHARGED] & ~regs[CHARGED_BEFORE] & may
     for lane in range(state.data_vls):
         if _has(came, lane):
             state.account[lane] = _wrapped(-state.head_before[lane])
-    regs[CHARGED_NEXT] = came
+    return came
 
 
 @kernel

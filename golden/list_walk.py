@@ -1,4 +1,4 @@
-"""A walk along a list kept in memory, ahead of need: rules L1 to L4 and L9 of ``docs/vlarb_line_rate.md``."""
+"""A walk along a list kept in memory, ahead of need: rules L1 to L5 and L9 of ``docs/vlarb_line_rate.md``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from vlane.golden.kernel import inner
 
 __all__ = [
     "BAD",
-    "BANK",
     "CAN",
     "NO_ENTRY",
     "OFFERED",
     "SERVED",
     "ListWalk",
     "exchange_walk",
-    "is_read",
     "new_walk",
     "offered_lane",
     "offered_weight",
@@ -46,7 +44,8 @@ class ListWalk(NamedTuple):
     named : array of int64, (rows,)
         Lanes that the entries with a weight of each row name, as bits, of those read so far.
     regs : array of int64, (14,)
-        The active bank, the places of the walk (L3, L4), whether what is offered can send, what was read.
+        The active bank, cycles since the exchange, the places of the walk (L3, L4), awake rows, whether what is offered
+        can send, what was read.
     """
 
     entries: int

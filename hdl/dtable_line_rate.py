@@ -188,7 +188,7 @@ class LineRateDTable(wiring.Component):
                 account.head_before.eq(head),
                 account.weight.eq(self.walk.offered_weight),
                 account.pays.eq(pays),
-                account.renews.eq(~self.stays & ~self.has_next),
+                account.from_weight.eq(~self.stays & ~self.has_next),
                 account.adds.eq(offered[lane] & (~self.after[lane] | self.renews)),
                 account.comes.eq(comes[lane]),
                 account.empties.eq((self.go & ~self.sends[lane]) | (pays & ~self.behind[lane]) | self.exchange),

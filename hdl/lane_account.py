@@ -27,7 +27,7 @@ class LaneAccount(wiring.Component):
         The account becomes 0, the lane uncharged; goes before the others.
     pays : In(1)
         The head is sent: the next one is taken off.
-    renews : In(1)
+    from_weight : In(1)
         With ``pays``: off the weight, of which a block was sent already, instead.
     adds : In(1)
         The weight comes, if the lane is charged; not together with ``pays``.
@@ -49,7 +49,7 @@ class LaneAccount(wiring.Component):
                 "weight": In(8),
                 "empties": In(1),
                 "pays": In(1),
-                "renews": In(1),
+                "from_weight": In(1),
                 "adds": In(1),
                 "comes": In(1),
                 "charged": Out(1),
@@ -67,7 +67,7 @@ class LaneAccount(wiring.Component):
         with m.If(self.empties):
             m.d.sync += [self.account.eq(0), self.charged.eq(0)]
         with m.Elif(self.pays):
-            m.d.sync += self.account.eq(Mux(self.renews, renewed, paid))
+            m.d.sync += self.account.eq(Mux(self.from_weight, renewed, paid))
         with m.Elif(self.adds & self.charged):
             m.d.sync += self.account.eq(added)
         with m.Elif(self.comes):

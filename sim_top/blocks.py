@@ -83,7 +83,7 @@ class Block:
     synthesised : tuple of mapping
         Parameters of the instances whose area is measured and whose netlists are run.
     with_form : mapping of str to mapping
-        Parameters that are other than usual in an instance of a form, unless they are given.
+        Parameters that an instance of a form has unless others are given.
     """
 
     name: str
@@ -173,7 +173,7 @@ BLOCKS = {
             full_size={**_SCHEDULER, "entries": 64},
             mutated={**_MUTATED, "entries": 8, "keep_on_stall": True},
             synthesised=({"data_vls": 16, "entries": 64, "vl15": False, "form": "line_rate"}, {"entries": 32}),
-            with_form={"line_rate": {"data_vls": 16, "requesters": 0, "keep_on_stall": False}},
+            with_form={"line_rate": {"requesters": 0, "keep_on_stall": False}},
             qualify=stimulus_dtable.qualified,
             properties=prove_dtable.properties_of,
             proven=prove_dtable.INSTANCES,

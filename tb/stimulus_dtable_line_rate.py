@@ -1,4 +1,4 @@
-"""Traffic for the Deficit Table's line-rate form: what is behind every head is known, and comes true."""
+"""Traffic for the Deficit Table's line-rate form: what is behind a head is known, and comes true but in wild phases."""
 
 from __future__ import annotations
 

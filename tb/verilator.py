@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 from vlane.paths import build_dir
@@ -76,7 +77,7 @@ def _script(name: str, text: str) -> Path:
 def environment(text: str = "") -> dict[str, str]:
     """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets."""
     folder = executable().parent
-    launcher = _script("launch", _LAUNCHER.format(objects=build_dir("tools", "objects")))
+    launcher = _script("launch", _LAUNCHER.format(objects=build_dir("tools", f"objects-{version('verilator')}")))
     return {
         **os.environ,
         "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
