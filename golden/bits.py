@@ -6,10 +6,16 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import overload
 from vlane.golden.kernel import inner
 
-__all__ = ["MAX_SET", "lowest", "next_of"]
+__all__ = ["MAX_SET", "has", "lowest", "next_of"]
 
 MAX_SET = 62
 """Numbers that fit, from 0 on."""
+
+
+@inner
+def has(members: int, number: int) -> bool:
+    """Tell whether a number is in a set."""
+    return (members >> number) & 1 != 0
 
 
 def lowest(members: int) -> int:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import has
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.lanes import SELECT_TABLE
 from vlane.golden.list_walk import (
@@ -129,7 +130,7 @@ def _forget(state: LineRateState) -> None:
 
 @inner
 def _has(lanes: int, lane: int) -> bool:
-    return lane != NO_LANE and (lanes >> lane) & 1 != 0
+    return lane != NO_LANE and has(lanes, lane)
 
 
 @inner

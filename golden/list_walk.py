@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import has
 from vlane.golden.kernel import inner
 
 __all__ = [
@@ -120,11 +121,6 @@ def offered_weight(state: ListWalk) -> int:
 
 
 @inner
-def _has(lanes: int, lane: int) -> bool:
-    return (lanes >> lane) & 1 != 0
-
-
-@inner
 def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - numba takes no keyword-only arguments
     """Let a cycle of the walk pass; return whether a picked entry began to wait (L2 to L5).
 
@@ -148,11 +144,11 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
     if offered == NO_ENTRY or leaves:
         if waiting != NO_ENTRY:
             regs[OFFERED], regs[WAITING] = waiting, NO_ENTRY
-            regs[CAN] = _has(before, state.lane[bank, waiting])
+            regs[CAN] = has(before, state.lane[bank, waiting])
         else:
             regs[OFFERED], regs[CAN] = comes, comes != NO_ENTRY
     else:
-        regs[CAN] = _has(before, state.lane[bank, offered])
+        regs[CAN] = has(before, state.lane[bank, offered])
         if waiting == NO_ENTRY:
             regs[WAITING] = comes
             waits = comes != NO_ENTRY
@@ -186,7 +182,7 @@ def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - n
         if regs[FETCHED] != NO_ENTRY:
             for place in range(ROW):
                 entry = ROW * regs[FETCHED] + place
-                sends = state.weight[bank, entry] != 0 and _has(before, state.lane[bank, entry])
+                sends = state.weight[bank, entry] != 0 and has(before, state.lane[bank, entry])
                 left |= (read or sends) << place
         regs[FETCHED] = regs[CHOSEN]
         regs[CHOSEN] = NO_ENTRY

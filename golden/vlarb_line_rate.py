@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import has
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.list_walk import (
     BAD,
@@ -111,11 +112,6 @@ def reset(state: LineRateState) -> None:
 
 
 @inner
-def _able(lanes: int, vl: int) -> bool:
-    return (lanes >> vl) & 1 != 0
-
-
-@inner
 def _charge(state: LineRateState, which: int, rules: NDArray[np.int64]) -> None:
     """Charge a block to a list's current entry and, if it is High's, to the limit (L6)."""
     current = state.current[which]
@@ -149,7 +145,7 @@ def step(
     regs, walks, current = state.regs, state.walks, state.current
     able = request & fits
     data = able & ((1 << data_vls) - 1)
-    vl15 = has_vl15 and _able(able, data_vls)
+    vl15 = has_vl15 and has(able, data_vls)
     high_stays = current[HIGH, LOOKS] != 0 and current[HIGH, LEFT] > 0
     low_stays = current[LOW, LOOKS] != 0 and current[LOW, LEFT] > 0
     high, low = high_stays or walks[HIGH].regs[CAN] != 0, low_stays or walks[LOW].regs[CAN] != 0
@@ -166,7 +162,7 @@ def step(
         stays = high_stays if winner == HIGH else low_stays
         vl = current[winner, VL] if stays else offered_lane(walks[winner])
         source = _FROM_HIGH if winner == HIGH else _FROM_LOW
-        granted = _able(data, vl)
+        granted = has(data, vl)
         if granted:
             last_blocks = blocks[vl]
 
@@ -192,9 +188,9 @@ def step(
             rules[CHARGED_LATER] += not wins
             _charge(state, which, rules)
         if wins:
-            entry[LOOKS] = _able(behind, entry[VL])
+            entry[LOOKS] = has(behind, entry[VL])
         elif entry[RECENT] == 0:
-            entry[LOOKS] = _able(regs[ABLE_BEFORE], entry[VL])
+            entry[LOOKS] = has(regs[ABLE_BEFORE], entry[VL])
         entry[RECENT] = wins
         rules[WAITED] += walk(each, regs[ABLE_BEFORE], data_vls, leaves)
     if decides:

@@ -7,9 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.egress import BLOCKS_SHAPE
 
-__all__ = ["ACCOUNT_SHAPE", "LaneAccount"]
+__all__ = ["LaneAccount"]
 
-ACCOUNT_SHAPE = signed(9)
+_ACCOUNT = signed(9)
 
 
 class LaneAccount(wiring.Component):
@@ -37,7 +37,7 @@ class LaneAccount(wiring.Component):
         The head is taken off.
     covers_next : Out(1)
         The account would not be negative after ``pays``.
-    account : Out(ACCOUNT_SHAPE)
+    account : Out(signed(9))
         What may be sent after the head.
     """
 
@@ -54,13 +54,13 @@ class LaneAccount(wiring.Component):
                 "comes": In(1),
                 "charged": Out(1),
                 "covers_next": Out(1),
-                "account": Out(ACCOUNT_SHAPE),
+                "account": Out(_ACCOUNT),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        width = ACCOUNT_SHAPE.width
+        width = _ACCOUNT.width
         paid, added = (self.account - self.next_head)[:width], (self.account + self.weight)[:width]
         renewed = (self.weight + ~Cat(self.next_head, Const(0, width - len(self.next_head))))[:width]
         m.d.comb += self.covers_next.eq(~paid[-1])

@@ -10,13 +10,9 @@ from vlane.golden.random_bits import below, draw
 from vlane.tb.packing import clear_row, put
 from vlane.tb.surroundings import (
     BEHIND,
-    ENABLE,
     FITS,
-    GRANT,
     HOLD,
     OUT_BLOCKS,
-    OUT_LIST,
-    OUT_VL,
     P_IDLE_BITS,
     P_STALL,
     READY,
@@ -27,9 +23,10 @@ from vlane.tb.surroundings import (
     after,
     before,
     draw_size,
-    emit,
+    emit_named,
     set_head,
     vl_of,
+    write_of,
 )
 from vlane.tb.traffic import Statistics
 
@@ -92,18 +89,14 @@ def fill_line_rate(
         put(expected, cycle, wanted, PENDING, state.regs[golden.SWAP_PENDING])
         put(expected, cycle, wanted, UNREACHABLE, golden.unreachable(state))
         put(expected, cycle, wanted, OUT_BLOCKS, state.regs[golden.LAST_BLOCKS])
-        enable = given[ENABLE] & (given[RST] == 0)
-        write = (enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4])
         lane, source, granted = golden.step(
             state, given[REQUEST], given[FITS], given[BEHIND], around.blocks, behind, given[READY] != 0,
-            given[HOLD] != 0, write, given[SWAP] != 0, rules,
+            given[HOLD] != 0, write_of(given), given[SWAP] != 0, rules,
         )  # fmt: skip
-        emit(around, given, -1, 0, at, sizes, wanted, rows, expected, cycle)
+        vl = vl_of(around, lane) if lane >= 0 else 0
+        emit_named(around, given, vl, source, granted, at, sizes, wanted, rows, expected, cycle)
         for each in range(len(behind)):
             put(rows, cycle, behind_at, each, behind[each])
-        put(expected, cycle, wanted, GRANT, granted)
-        put(expected, cycle, wanted, OUT_VL, vl_of(around, lane) if lane >= 0 else 0)
-        put(expected, cycle, wanted, OUT_LIST, source)
         after(around, chances, len(writes), given, lane if granted else -1, source, stats)
         if granted and given[READY] != 0 and 0 <= lane < len(behind):
             if (given[BEHIND] >> lane) & 1:

@@ -21,11 +21,8 @@ from vlane.tb.surroundings import (
     BEHIND,
     ENABLE,
     FITS,
-    GRANT,
     HOLD,
     OUT_BLOCKS,
-    OUT_LIST,
-    OUT_VL,
     P_IDLE_BITS,
     READY,
     REQUEST,
@@ -35,6 +32,8 @@ from vlane.tb.surroundings import (
     after,
     before,
     emit,
+    emit_named,
+    write_of,
 )
 from vlane.tb.traffic import Phase, Statistics
 
@@ -117,16 +116,11 @@ def _fill_line_rate(
         put(expected, cycle, wanted, UNREACHABLE, line_rate.unreachable(state, data_vls))
         put(expected, cycle, wanted, BAD, line_rate.bad_entries(state))
         put(expected, cycle, wanted, OUT_BLOCKS, state.regs[line_rate.LAST_BLOCKS])
-        enable = given[ENABLE] & (given[RST] == 0)
-        write = (enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4])
         vl, source, granted = line_rate.step(
             state, data_vls, around.lanes > data_vls, given[REQUEST], given[FITS], given[BEHIND], around.blocks,
-            given[READY] != 0, given[HOLD] != 0, write, given[SWAP] != 0, rules,
+            given[READY] != 0, given[HOLD] != 0, write_of(given), given[SWAP] != 0, rules,
         )  # fmt: skip
-        emit(around, given, -1, 0, places, sizes, wanted, rows, expected, cycle)
-        put(expected, cycle, wanted, GRANT, granted)
-        put(expected, cycle, wanted, OUT_VL, vl)
-        put(expected, cycle, wanted, OUT_LIST, source)
+        emit_named(around, given, vl, source, granted, places, sizes, wanted, rows, expected, cycle)
         after(around, chances, len(writes), given, min(vl, data_vls) if granted else -1, source, stats)
         if given[RST] != 0:
             line_rate.reset(state)

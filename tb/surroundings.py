@@ -26,8 +26,10 @@ __all__ = [
     "before",
     "draw_size",
     "emit",
+    "emit_named",
     "new_surroundings",
     "set_head",
+    "write_of",
 ]
 
 COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
@@ -231,6 +233,37 @@ def emit(
         put(expected, cycle, wanted, OUT_VL, vl_of(around, lane))
         put(expected, cycle, wanted, OUT_LIST, source)
         put(expected, cycle, wanted, OUT_BLOCKS, around.blocks[lane])
+
+
+@inner
+def write_of(given: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
+    """Return the write of a cycle, none in one of a reset: lists in memory are written through a register."""
+    enable = given[ENABLE] & (given[RST] == 0)
+    return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
+
+
+@inner
+def emit_named(
+    around: Surroundings,
+    given: NDArray[np.int64],
+    vl: int,
+    source: int,
+    granted: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Write the inputs and the common outputs of a line-rate form but the size, which comes a cycle later.
+
+    It shows whom a cycle names, granted or not. The row of expected outputs must be cleared already.
+    """
+    emit(around, given, -1, 0, places, sizes, wanted, rows, expected, cycle)
+    put(expected, cycle, wanted, GRANT, granted)
+    put(expected, cycle, wanted, OUT_VL, vl)
+    put(expected, cycle, wanted, OUT_LIST, source)
 
 
 @inner

@@ -74,18 +74,17 @@ def _requesters(bits: int = 5) -> Window:
 
 def _dtable(parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     bits = 4 if parameters["form"] == "ib" else 5
-    common = (
-        *_swapped(),
-        Status("unreachable", "requesters that no entry with a weight names", "unreachable"),
-        _entries("program", "the table's entries, into the shadow bank", *_dtable_entry(bits)),
-    )
+    unreachable = Status("unreachable", "requesters that no entry with a weight names", "unreachable")
+    entries = _entries("program", "the table's entries, into the shadow bank", *_dtable_entry(bits))
     if parameters["form"] == "line_rate":
-        return common
+        return (*_swapped(), unreachable, entries)
     return (
-        *common,
-        _requesters(bits),
+        *_swapped(),
+        unreachable,
         Status("accumulated", "accumulated weight of the turn", "accumulated"),
         Status("deficit", "deficit of each requester", "deficit", words=32, element_bits=7),
+        entries,
+        _requesters(bits),
     )
 
 
