@@ -29,7 +29,7 @@ from vlane.golden.packets import (
 )
 from vlane.golden.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
-from vlane.golden.schedulers import SERVE_RULES, Bank, serve
+from vlane.golden.schedulers import SERVE_RULES, Bank, Heads, looks_behind, rests_after, serve
 
 __all__ = [
     "FREE_FROM",
@@ -39,6 +39,7 @@ __all__ = [
     "SENT_PACKETS",
     "Links",
     "has_room",
+    "is_at_rest",
     "may_say",
     "new_links",
     "queue_packet",
@@ -48,9 +49,9 @@ __all__ = [
     "take_in",
 ]
 
-(FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, SETTLED) = range(7)
+(FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, FRUITLESS) = range(7)
 """Per port: first cycle in which the link is free; the packet being sent: lane, first cycle, flits, blocks, blocks
-whose room was given back; whether a decision with nothing to send was made."""
+whose room was given back; decisions with nothing to send since the last one with something, as far as they matter."""
 _REGS = 8
 
 
@@ -63,6 +64,8 @@ class Links(NamedTuple):
         Packets with at least one flit in the output buffer.
     blocks : array of int64, (ports, lanes + 1)
         Sizes of the heads.
+    behind_blocks : array of int64, (ports, lanes + 1)
+        Sizes of the packets behind them, of schedulers that look there.
     buffer : Rooms
         Output buffers.
     far : Rooms or Limits
@@ -87,6 +90,7 @@ class Links(NamedTuple):
 
     queues: Queues
     blocks: NDArray[np.int64]
+    behind_blocks: NDArray[np.int64]
     buffer: Rooms
     far: FarRoom
     returns: Returns
@@ -106,10 +110,11 @@ OF_BUFFER, OF_FAR = range(2)
 def new_links(*, buffer: Rooms, far: FarRoom, returns: Returns, bank: Bank, largest: tuple[int, ...]) -> Links:
     """Return idle links."""
     ports, lanes = buffer.used.shape
+    sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
+    sent, peak = (np.zeros((ports, lanes, 2), np.int64) for _ in range(2))
     return Links(
-        new_queues(ports, lanes), np.zeros((ports, lanes + 1), np.int64), buffer, far, returns, bank,
-        np.zeros((ports, _REGS), np.int32), np.array(largest, np.int64), np.zeros((ports, lanes, 2), np.int64),
-        np.zeros((ports, lanes), np.int64), np.zeros((ports, lanes, 2), np.int64), np.zeros(SERVE_RULES, np.int64),
+        new_queues(ports, lanes), sizes, behind_sizes, buffer, far, returns, bank, np.zeros((ports, _REGS), np.int32),
+        np.array(largest, np.int64), sent, np.zeros((ports, lanes), np.int64), peak, np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
 
 
@@ -179,10 +184,35 @@ def may_say(links: Links, port: int, cycle: int) -> bool:
 
 
 @inner
-def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
-    """Run one cycle of a free link; return the packet that starts, its lane in ``regs``, or -1 (S6, S7)."""
+def is_at_rest(links: Links, port: int) -> bool:
+    """Tell whether nothing waits, and nothing will happen until something does."""
+    return links.queues.lanes[port] == 0 and links.regs[port, FRUITLESS] >= rests_after(links.bank)
+
+
+@inner
+def _fits_behind(links: Links, packets: Packets, port: int, lane: int) -> bool:
+    """Tell whether there is a packet behind the head, and it fits after it; note its size."""
+    following = packets.field[links.queues.head[port, lane], NEXT]
+    if following == NOBODY:
+        return False
+    size = packets.field[following, BLOCKS]
+    links.behind_blocks[port, lane] = size
+    return still_fits(links.far, port, lane, links.blocks[port, lane] + size)
+
+
+@inner
+def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Run one cycle of a link; return the packet that starts, its lane in ``regs``, or -1 (S6, S7).
+
+    Parameters
+    ----------
+    ready : bool
+        The link is free.
+    """
     regs, request = links.regs, links.queues.lanes[port]
-    can = 0
+    if not ready and not looks_behind(links.bank):
+        return NOBODY
+    can, behind = 0, 0
     if request != 0:
         settle(links.returns, links.far, port, cycle)
         hear(links.far, port, cycle)
@@ -193,11 +223,17 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int) -> int:
             if still_fits(links.far, port, lane, links.blocks[port, lane]):
                 can |= 1 << lane
             else:
-                links.waited[port, lane] += 1
-    if can == 0 and regs[port, SETTLED] != 0:
+                links.waited[port, lane] += ready
+            if looks_behind(links.bank) and _fits_behind(links, packets, port, lane):
+                behind |= 1 << lane
+    if can != 0:
+        regs[port, FRUITLESS] = 0
+    elif regs[port, FRUITLESS] >= rests_after(links.bank):
         return NOBODY  # another decision with nothing to send changes nothing
-    regs[port, SETTLED] = can == 0
-    lane = serve(links.bank, port, request, can, links.blocks[port], links.rules)
+    else:
+        regs[port, FRUITLESS] += ready
+    heads = Heads(request, can, links.blocks[port], behind, links.behind_blocks[port])
+    lane = serve(links.bank, port, heads, ready, links.rules)
     if lane < 0:
         return NOBODY
     packet = pop(packets, links.queues, port, lane)

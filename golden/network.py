@@ -18,8 +18,8 @@ from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import (
     FREE_FROM,
     LANE_OUT,
-    SETTLED,
     Links,
+    is_at_rest,
     may_say,
     queue_packet,
     room_for_largest,
@@ -282,7 +282,7 @@ def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
 
 @inner
 def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
-    """Run the schedulers of a group of sending ends whose links are free."""
+    """Run the schedulers of a group of sending ends."""
     links, wiring = net.links, net.wiring
     left = net.awake[group]
     while left != 0:
@@ -291,11 +291,11 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         port = (group << net.switches.inputs.port_bits) + member
         far = wiring.far[port]
         to = far if far >= 0 else nic_end(net, -1 - far)
-        if say_limits(links, port, to, cycle, wiring.flight[port]) or links.regs[port, FREE_FROM] > cycle:
-            continue
-        packet = start_packet(links, packets, port, cycle)
+        says = say_limits(links, port, to, cycle, wiring.flight[port])
+        is_free = not says and links.regs[port, FREE_FROM] <= cycle
+        packet = start_packet(links, packets, port, cycle, is_free)
         if packet == NOBODY:
-            if links.queues.lanes[port] == 0 and links.regs[port, SETTLED] != 0 and not may_say(links, port, cycle):
+            if is_free and is_at_rest(links, port) and not may_say(links, port, cycle):
                 net.awake[group] &= ~(1 << member)
             continue
         net.clock[MOVED] = cycle

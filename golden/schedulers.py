@@ -1,6 +1,6 @@
 """Any egress scheduler at many ports: its golden state with one more axis, and one step of one port.
 
-``serve`` is the step that the scheduler's own module defines, with the link ready and nothing being programmed.
+``serve`` is the step that the scheduler's own module defines, with nothing being programmed.
 """
 
 from __future__ import annotations
@@ -10,21 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden import drr, dtable, rr, scfq, vlarb
+from vlane.golden import drr, dtable, dtable_line_rate, rr, scfq, vlarb, vlarb_line_rate
 from vlane.golden.deficit import Turns
 from vlane.golden.kernel import by_type, inner
 from vlane.golden.lanes import Lanes
+from vlane.golden.list_walk import ListWalk
 from vlane.golden.vlarb_rules import RULES as VLARB_RULES
 
 __all__ = [
     "NO_WRITE",
+    "REST_CYCLES",
     "SCHEDULERS",
     "SERVE_RULES",
     "Bank",
+    "Heads",
     "Program",
     "install",
+    "looks_behind",
     "new_bank",
     "new_scheduler",
+    "rests_after",
     "serve",
     "stepper",
 ]
@@ -40,13 +45,40 @@ Bank = Any
 NO_WRITE = (0, 0, 0, 0, 0)
 """The program port, idle."""
 
-_READY, _NO_HOLD, _NO_SWAP, _NO_VL15 = True, False, False, False
+_NO_HOLD, _NO_SWAP, _NO_VL15 = False, False, False
+_LINE_RATE = "line_rate"
+REST_CYCLES = 192
+"""More than any list takes to be read and walked to the end when nobody can send (L2 to L4)."""
 
-SERVE_RULES = max(len(VLARB_RULES), *(len(module.RULES) for module in (dtable, drr, scfq, rr)))
+SERVE_RULES = max(
+    len(VLARB_RULES), *(len(module.RULES) for module in (dtable, drr, scfq, rr, vlarb_line_rate, dtable_line_rate))
+)
 """Counters that any scheduler's step may raise."""
 
 SCHEDULERS = ("vlarb", "dtable", "drr", "scfq", "rr")
 """What an output port can have."""
+
+
+class Heads(NamedTuple):
+    """What a scheduler sees of its port's queues.
+
+    Parameters
+    ----------
+    request, fits : int
+        Bits per lane: a packet is there; the next node has room for it.
+    blocks : array of int64
+        Sizes of the heads, by lane.
+    behind : int
+        Bits per lane: behind the head is another packet, and it fits after it.
+    behind_blocks : array of int64
+        Its size, by lane.
+    """
+
+    request: int
+    fits: int
+    blocks: NDArray[np.int64]
+    behind: int
+    behind_blocks: NDArray[np.int64]
 
 
 class VLArbPorts(NamedTuple):
@@ -64,45 +96,89 @@ class VLArbPorts(NamedTuple):
     data_vls: int
 
 
-def stepper(name: str, *, data_vls: int, vl15: bool = False, **parameters: Any) -> tuple[Bank, Step]:
+class LineRateVLArbPorts(NamedTuple):
+    """VL arbiters of the line-rate form, which do not keep how many lanes they have.
+
+    Parameters
+    ----------
+    state : LineRateState
+        Of one or all ports.
+    data_vls : int
+        Lanes.
+    """
+
+    state: vlarb_line_rate.LineRateState
+    data_vls: int
+
+
+def stepper(name: str, *, data_vls: int, vl15: bool = False, form: str = "", **parameters: Any) -> tuple[Bank, Step]:
     """Return one port's state after reset, and its step; parameters are the component's.
 
-    The step is called with (request, fits, blocks, write, ready=, swap=) and gives (lane, list) of the packet that
-    starts, lane -1 if none does.
+    The step is called with (heads, write, ready=, swap=) and gives (lane, list) of the packet that starts, if the link
+    is ready, lane -1 if none does.
     """
+    if form == _LINE_RATE:
+        return _line_rate_stepper(name, data_vls=data_vls, vl15=vl15, **parameters)
     rules = np.zeros(SERVE_RULES, np.int64)
     if name == "vlarb":
         arbiter = vlarb.new_state(parameters["entries"])
 
-        def arbitrate(
-            request: int, fits: int, blocks: NDArray[np.int64], write: Program, *, ready: bool, swap: bool
-        ) -> tuple[int, int]:
+        def arbitrate(heads: Heads, write: Program, *, ready: bool, swap: bool) -> tuple[int, int]:
             vl, source = vlarb.step(
-                arbiter, data_vls, vl15, request, fits, blocks, ready, _NO_HOLD, write, swap, rules
+                arbiter, data_vls, vl15, heads.request, heads.fits, heads.blocks, ready, _NO_HOLD, write, swap, rules
             )  # fmt: skip
             return (min(vl, data_vls) if source else -1), source
 
         return VLArbPorts(arbiter, data_vls), arbitrate
     module: Any = {"dtable": dtable, "drr": drr, "scfq": scfq, "rr": rr}[name]
-    state = module.new_state(data_vls=data_vls, vl15=vl15, **parameters)
+    forms = {"form": form} if form else {}
+    state = module.new_state(data_vls=data_vls, vl15=vl15, **forms, **parameters)
 
-    def schedule(
-        request: int, fits: int, blocks: NDArray[np.int64], write: Program, *, ready: bool, swap: bool
-    ) -> tuple[int, int]:
-        sizes = () if name == "rr" else (blocks,)
+    def schedule(heads: Heads, write: Program, *, ready: bool, swap: bool) -> tuple[int, int]:
+        sizes = () if name == "rr" else (heads.blocks,)
         swaps = (swap,) if name == "dtable" else ()
-        return module.step(state, request, fits, *sizes, ready, _NO_HOLD, write, *swaps, rules)
+        return module.step(state, heads.request, heads.fits, *sizes, ready, _NO_HOLD, write, *swaps, rules)
+
+    return state, schedule
+
+
+def _line_rate_stepper(name: str, *, data_vls: int, vl15: bool, entries: int, **parameters: Any) -> tuple[Bank, Step]:
+    rules = np.zeros(SERVE_RULES, np.int64)
+    if name == "vlarb":
+        arbiter = vlarb_line_rate.new_state(entries)
+
+        def arbitrate(heads: Heads, write: Program, *, ready: bool, swap: bool) -> tuple[int, int]:
+            vl, source, granted = vlarb_line_rate.step(
+                arbiter, data_vls, vl15, heads.request, heads.fits, heads.behind, heads.blocks, ready, _NO_HOLD, write,
+                swap, rules,
+            )  # fmt: skip
+            return (min(vl, data_vls) if granted else -1), source
+
+        return LineRateVLArbPorts(arbiter, data_vls), arbitrate
+    state = dtable_line_rate.new_state(
+        data_vls=data_vls, entries=entries, vl15=vl15, mtu_blocks=parameters["mtu_blocks"]
+    )
+
+    def schedule(heads: Heads, write: Program, *, ready: bool, swap: bool) -> tuple[int, int]:
+        lane, source, granted = dtable_line_rate.step(
+            state, heads.request, heads.fits, heads.behind, heads.blocks, heads.behind_blocks, ready, _NO_HOLD, write,
+            swap, rules,
+        )  # fmt: skip
+        return (lane if granted else -1), source
 
     return state, schedule
 
 
 def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> Bank:
-    """Return one port's state after reset and those writes of its program port, without VL15."""
+    """Return one port's state at rest after a reset and those writes of its program port, without VL15."""
     state, step = stepper(name, data_vls=data_vls, **parameters)
     none = np.zeros(data_vls + 1, np.int64)
+    nothing = Heads(0, 0, none, 0, none)
     for write in writes:
-        step(0, 0, none, (1, *write), ready=False, swap=False)
-    step(0, 0, none, NO_WRITE, ready=True, swap=True)
+        step(nothing, (1, *write), ready=False, swap=False)
+    step(nothing, NO_WRITE, ready=True, swap=True)
+    for _ in range(rests_after(state)):
+        step(nothing, NO_WRITE, ready=True, swap=False)
     return state
 
 
@@ -110,7 +186,10 @@ def new_bank(state: Bank, ports: int) -> Bank:
     """Return so many ports, each in one port's state."""
     if isinstance(state, np.ndarray):
         return np.repeat(state[np.newaxis], ports, axis=0)
-    return type(state)(*(new_bank(part, ports) for part in state)) if isinstance(state, tuple) else state
+    if not isinstance(state, tuple):
+        return state
+    parts = [new_bank(part, ports) for part in state]
+    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
 def install(bank: Bank, port: int, state: Bank) -> None:
@@ -172,48 +251,93 @@ def rr_at(bank: rr.RRState, port: int) -> rr.RRState:
 
 
 @inner
-def _serve_vlarb(
-    bank: VLArbPorts, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
-) -> int:
+def walk_at(state: ListWalk, port: int) -> ListWalk:
+    """Return the list of one port."""
+    return ListWalk(state.entries, state.lane[port], state.weight[port], state.named[port], state.regs[port])
+
+
+@inner
+def vlarb_line_rate_at(state: vlarb_line_rate.LineRateState, port: int) -> vlarb_line_rate.LineRateState:
+    """Return the VL arbiter of one port, line-rate form."""
+    high, low = state.walks
+    return vlarb_line_rate.LineRateState(
+        (walk_at(high, port), walk_at(low, port)), state.limit[port], state.current[port], state.regs[port]
+    )
+
+
+@inner
+def dtable_line_rate_at(bank: dtable_line_rate.LineRateState, port: int) -> dtable_line_rate.LineRateState:
+    """Return the Deficit Table of one port, line-rate form."""
+    return dtable_line_rate.LineRateState(
+        bank.data_vls, bank.has_vl15, bank.mtu_blocks, walk_at(bank.table, port), bank.account[port],
+        bank.head_before[port], bank.regs[port],
+    )  # fmt: skip
+
+
+@inner
+def _serve_vlarb(bank: VLArbPorts, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
     vl, source = vlarb.step(
-        vlarb_at(bank.state, port), bank.data_vls, _NO_VL15, request, fits, blocks, _READY, _NO_HOLD, NO_WRITE,
-        _NO_SWAP, rules,
+        vlarb_at(bank.state, port), bank.data_vls, _NO_VL15, heads.request, heads.fits, heads.blocks, ready, _NO_HOLD,
+        NO_WRITE, _NO_SWAP, rules,
     )  # fmt: skip
     return vl if source != 0 else -1
 
 
 @inner
-def _serve_dtable(
-    bank: dtable.DTableState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
-) -> int:
+def _serve_dtable(bank: dtable.DTableState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
     state = dtable_at(bank, port)
-    return dtable.step(state, request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)[0]
+    return dtable.step(
+        state, heads.request, heads.fits, heads.blocks, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules
+    )[0]  # fmt: skip
 
 
 @inner
-def _serve_drr(
-    bank: drr.DRRState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
-) -> int:
-    return drr.step(drr_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
+def _serve_drr(bank: drr.DRRState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
+    return drr.step(
+        drr_at(bank, port), heads.request, heads.fits, heads.blocks, ready, _NO_HOLD, NO_WRITE, rules
+    )[0]  # fmt: skip
 
 
 @inner
-def _serve_scfq(
-    bank: scfq.SCFQState, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]
-) -> int:
-    return scfq.step(scfq_at(bank, port), request, fits, blocks, _READY, _NO_HOLD, NO_WRITE, rules)[0]
+def _serve_scfq(bank: scfq.SCFQState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
+    return scfq.step(
+        scfq_at(bank, port), heads.request, heads.fits, heads.blocks, ready, _NO_HOLD, NO_WRITE, rules
+    )[0]  # fmt: skip
 
 
 @inner
-def _serve_rr(
-    bank: rr.RRState,
+def _serve_rr(bank: rr.RRState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
+    return rr.step(rr_at(bank, port), heads.request, heads.fits, ready, _NO_HOLD, NO_WRITE, rules)[0]
+
+
+@inner
+def _serve_vlarb_line_rate(
+    bank: LineRateVLArbPorts,
     port: int,
-    request: int,
-    fits: int,
-    blocks: NDArray[np.int64],  # noqa: ARG001 - round robin does not look at sizes
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     rules: NDArray[np.int64],
 ) -> int:
-    return rr.step(rr_at(bank, port), request, fits, _READY, _NO_HOLD, NO_WRITE, rules)[0]
+    vl, _, granted = vlarb_line_rate.step(
+        vlarb_line_rate_at(bank.state, port), bank.data_vls, _NO_VL15, heads.request, heads.fits, heads.behind,
+        heads.blocks, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules,
+    )  # fmt: skip
+    return vl if granted and ready else -1
+
+
+@inner
+def _serve_dtable_line_rate(
+    bank: dtable_line_rate.LineRateState,
+    port: int,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    rules: NDArray[np.int64],
+) -> int:
+    lane, _, granted = dtable_line_rate.step(
+        dtable_line_rate_at(bank, port), heads.request, heads.fits, heads.behind, heads.blocks, heads.behind_blocks,
+        ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules,
+    )  # fmt: skip
+    return lane if granted and ready else -1
 
 
 @by_type(
@@ -223,10 +347,12 @@ def _serve_rr(
         drr.DRRState: _serve_drr,
         scfq.SCFQState: _serve_scfq,
         rr.RRState: _serve_rr,
+        LineRateVLArbPorts: _serve_vlarb_line_rate,
+        dtable_line_rate.LineRateState: _serve_dtable_line_rate,
     }
 )
-def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
-    """Run one cycle of a port's scheduler with the link ready; return the lane that sends, -1 if none does.
+def serve(bank: Bank, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
+    """Run one cycle of a port's scheduler; return the lane that sends, -1 if none does.
 
     Parameters
     ----------
@@ -234,10 +360,44 @@ def serve(bank: Bank, port: int, request: int, fits: int, blocks: NDArray[np.int
         Of all ports; its type says which scheduler it is.
     port : int
         The port.
-    request, fits : int
-        Bits per lane.
-    blocks : array of int64
-        Sizes of the heads, by lane.
+    heads : Heads
+        What waits there.
+    ready : bool
+        A packet may start.
     rules : array of int64
         Counters that the step raises.
     """
+
+
+_AT_ONCE = (VLArbPorts, dtable.DTableState, drr.DRRState, scfq.SCFQState, rr.RRState)
+_AHEAD = (LineRateVLArbPorts, dtable_line_rate.LineRateState)
+
+
+@inner
+def _no(bank: Bank) -> bool:  # noqa: ARG001 - its type says it all
+    return False
+
+
+@inner
+def _yes(bank: Bank) -> bool:  # noqa: ARG001 - its type says it all
+    return True
+
+
+@inner
+def _one(bank: Bank) -> int:  # noqa: ARG001 - its type says it all
+    return 1
+
+
+@inner
+def _after_walking(bank: Bank) -> int:  # noqa: ARG001 - its type says it all
+    return REST_CYCLES
+
+
+@by_type({**dict.fromkeys(_AT_ONCE, _no), **dict.fromkeys(_AHEAD, _yes)})
+def looks_behind(bank: Bank) -> bool:
+    """Tell whether the scheduler looks behind the heads, and is stepped while its link is not ready too."""
+
+
+@by_type({**dict.fromkeys(_AT_ONCE, _one), **dict.fromkeys(_AHEAD, _after_walking)})
+def rests_after(bank: Bank) -> int:
+    """Return the cycles, ready and with nothing to send, after which another one changes nothing."""

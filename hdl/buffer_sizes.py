@@ -45,9 +45,12 @@ class BufferSizes:
             data_bits=data_bits + FLAGS, form="static" if self.minimum == self.maximum else "shared",
         )  # fmt: skip
 
-    def room(self, *, returned: int) -> Room:
-        """Return what a sender knows of such a buffer; up to ``returned`` blocks come back in a cycle."""
+    def room(self, *, returned: int, behind: bool = False) -> Room:
+        """Return what a sender knows of such a buffer; up to ``returned`` blocks come back in a cycle.
+
+        With ``behind`` it looks at the packets behind the heads too.
+        """
         return Room(
             vls=self.vls, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum, largest=self.largest,
-            returned=returned,
+            returned=returned, behind=behind,
         )  # fmt: skip

@@ -35,6 +35,8 @@ class IBSwitch(Switch):
         Of every output: ``vlarb``, ``dtable``, ``drr``, ``scfq`` or ``rr``.
     entries : int
         Of the scheduler's table, where it has one.
+    line_rate : bool
+        Whether ``vlarb`` or ``dtable`` is its line-rate form.
     lids : int
         Entries of the forwarding table.
     data_bits : int
@@ -87,19 +89,20 @@ class IBSwitch(Switch):
         largest: int = 4,
         scheduler: str = "rr",
         entries: int = 8,
+        line_rate: bool = False,
         lids: int = 64,
         data_bits: int = 64,
     ) -> None:
         self.check_parameters(
             ports=ports, data_vls=data_vls, blocks=blocks, minimum=minimum, maximum=maximum, largest=largest,
-            scheduler=scheduler, entries=entries, lids=lids, data_bits=data_bits,
+            scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
         )  # fmt: skip
         self.map = SL2VL(inputs=ports, outputs=ports, data_vls=data_vls)
         self.allocator = Allocator(ports=ports, vls=data_vls)
         super().__init__(
             ports=ports, sizes=BufferSizes(data_vls, blocks, minimum, maximum, largest), scheduler=scheduler,
-            entries=entries, lids=lids, data_bits=data_bits, flits=1, doors=1, vl_bits=4, by_channel=False,
-            members={"sl2vl": In(SL2VLProgramSignature())},
+            entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits, flits=1, doors=1, vl_bits=4,
+            by_channel=False, members={"sl2vl": In(SL2VLProgramSignature())},
         )  # fmt: skip
 
     @staticmethod
@@ -113,13 +116,14 @@ class IBSwitch(Switch):
         largest: int,
         scheduler: str,
         entries: int,
+        line_rate: bool,
         lids: int,
         data_bits: int,
     ) -> None:
         """Raise what the constructor would raise, without making anything."""
         Switch.check_shared(
             ports=ports, data_vls=data_vls, most_vls=MAX_DATA_VLS, blocks=blocks, minimum=minimum, maximum=maximum,
-            largest=largest, scheduler=scheduler, entries=entries, lids=lids, data_bits=data_bits,
+            largest=largest, scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
         )  # fmt: skip
 
     def elaborate(self, _platform: object) -> Module:

@@ -44,6 +44,8 @@ class OPASwitch(Switch):
         Of every output: ``vlarb``, ``dtable``, ``drr``, ``scfq`` or ``rr``.
     entries : int
         Of the scheduler's table, where it has one.
+    line_rate : bool
+        Whether ``vlarb`` or ``dtable`` is its line-rate form.
     lids : int
         Entries of the forwarding table.
     data_bits : int
@@ -99,13 +101,14 @@ class OPASwitch(Switch):
         central_maximum: int = 36,
         scheduler: str = "rr",
         entries: int = 8,
+        line_rate: bool = False,
         lids: int = 64,
         data_bits: int = 64,
     ) -> None:
         self.check_parameters(
             ports=ports, data_vls=data_vls, blocks=blocks, minimum=minimum, maximum=maximum, largest=largest,
             central_blocks=central_blocks, central_minimum=central_minimum, central_maximum=central_maximum,
-            scheduler=scheduler, entries=entries, lids=lids, data_bits=data_bits,
+            scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
         )  # fmt: skip
         self.map = SC(ports=ports, data_vls=data_vls)
         self.allocator = OPAAllocator(ports=ports, vls=data_vls)
@@ -116,8 +119,8 @@ class OPASwitch(Switch):
         ]
         super().__init__(
             ports=ports, sizes=BufferSizes(data_vls, blocks, minimum, maximum, largest), scheduler=scheduler,
-            entries=entries, lids=lids, data_bits=data_bits, flits=_INNER_FLITS, doors=_DOORS, vl_bits=_VL_BITS,
-            by_channel=True, members={"sc": In(SCProgramSignature())},
+            entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits, flits=_INNER_FLITS, doors=_DOORS,
+            vl_bits=_VL_BITS, by_channel=True, members={"sc": In(SCProgramSignature())},
         )  # fmt: skip
 
     @staticmethod
@@ -134,13 +137,15 @@ class OPASwitch(Switch):
         central_maximum: int,
         scheduler: str,
         entries: int,
+        line_rate: bool,
         lids: int,
         data_bits: int,
     ) -> None:
         """Raise what the constructor would raise, without making anything."""
         Switch.check_shared(
             ports=ports, data_vls=data_vls, most_vls=MAX_SCHEDULER_VLS, blocks=blocks, minimum=minimum,
-            maximum=maximum, largest=largest, scheduler=scheduler, entries=entries, lids=lids, data_bits=data_bits,
+            maximum=maximum, largest=largest, scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids,
+            data_bits=data_bits,
         )  # fmt: skip
         check_blocks(
             vls=data_vls, blocks=central_blocks, minimum=central_minimum, maximum=central_maximum, prefix="central_"

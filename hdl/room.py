@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Shape, Signal
+from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.parameters import check_range
@@ -31,6 +31,8 @@ class Room(wiring.Component):
         Blocks of the largest packet, 1 to ``maximum``.
     returned : int
         Blocks of a lane that may come back in a cycle, 1 to 3.
+    behind : bool
+        Whether the packets behind the heads are looked at too.
 
     Members
     -------
@@ -38,6 +40,8 @@ class Room(wiring.Component):
         Sizes of the head packets.
     fits : Out(vls)
         There is room for all of it.
+    behind_blocks, fits_behind : In(ArrayLayout(range(largest + 1), vls)), Out(vls)
+        With ``behind`` only: sizes of the packets behind the heads, and whether there is room for one after its head.
     take : In(vls)
         Lane whose packet starts, one bit. Only one that fits may.
     take_blocks : In(range(largest + 1))
@@ -55,7 +59,10 @@ class Room(wiring.Component):
 
     latency = 0
 
-    def __init__(self, *, vls: int, blocks: int, minimum: int, maximum: int, largest: int, returned: int = 1) -> None:
+    def __init__(
+        self, *, vls: int, blocks: int, minimum: int, maximum: int, largest: int, returned: int = 1,
+        behind: bool = False,
+    ) -> None:  # fmt: skip
         check_range("vls", vls, 1, _MAX_VLS)
         check_range("blocks", blocks, 1, _MAX_BLOCKS)
         check_range("minimum", minimum, 0, blocks // vls)
@@ -63,12 +70,15 @@ class Room(wiring.Component):
         check_range("largest", largest, 1, maximum)
         check_range("returned", returned, 1, _MAX_RETURNED)
         self.vls, self.minimum, self.maximum, self.largest = vls, minimum, maximum, largest
-        self.shared = blocks - vls * minimum
+        self.shared, self.behind = blocks - vls * minimum, behind
         packet = Shape.cast(range(largest + 1))
+        sizes = data.ArrayLayout(packet, vls)
+        looks_behind = {"behind_blocks": In(sizes), "fits_behind": Out(vls)} if behind else {}
         super().__init__(
             {
-                "blocks": In(data.ArrayLayout(packet, vls)),
+                "blocks": In(sizes),
                 "fits": Out(vls),
+                **looks_behind,
                 "take": In(vls),
                 "take_blocks": In(packet),
                 "give": In(data.ArrayLayout(range(returned + 1), vls)),
@@ -81,21 +91,28 @@ class Room(wiring.Component):
         m = Module()
         changes = []
         for vl, used in enumerate(self.used):
-            after = Signal(range(self.maximum + self.largest + 1), name=f"after_{vl}")
-            grown = Signal(range(self.largest + 1), name=f"grown_{vl}")
             following = Signal(range(self.maximum + 1), name=f"following_{vl}")
             back = Signal.like(self.give[vl], name=f"back_{vl}")
             m.d.comb += [
-                after.eq(used + self.blocks[vl]),
-                grown.eq(self._beyond(after) - self._beyond(used)),
-                self.fits[vl].eq((after <= self.maximum) & (self.beyond + grown <= self.shared)),
+                self.fits[vl].eq(self._fits(m, f"head_{vl}", used, self.blocks[vl])),
                 back.eq(Mux(self.give[vl] < used, self.give[vl], used)),
                 following.eq(used + Mux(self.take[vl], self.take_blocks, 0) - back),
             ]
+            if self.behind:
+                both = self.blocks[vl] + self.behind_blocks[vl]
+                m.d.comb += self.fits_behind[vl].eq(self._fits(m, f"behind_{vl}", used, both))
             m.d.sync += used.eq(following)
             changes.append(self._beyond(following))
         m.d.sync += self.beyond.eq(sum(changes))
         return m
+
+    def _fits(self, m: Module, name: str, used: Signal, blocks: Value) -> Value:
+        """Return whether a lane that has taken so much may take more."""
+        most = 2 * self.largest
+        after = Signal(range(self.maximum + most + 1), name=f"after_{name}")
+        grown = Signal(range(most + 1), name=f"grown_{name}")
+        m.d.comb += [after.eq(used + blocks), grown.eq(self._beyond(after) - self._beyond(used))]
+        return (after <= self.maximum) & (self.beyond + grown <= self.shared)
 
     def _beyond(self, blocks: Signal) -> Signal:
         return Mux(blocks > self.minimum, blocks - self.minimum, 0)

@@ -13,7 +13,7 @@ from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
 from vlane.hdl.lft import LFT, LFTProgramSignature
 from vlane.hdl.link import HEADER_BITS, LinkSignature, ReturnSignature, field_of
-from vlane.hdl.parameters import check_range
+from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.rr import RR
 from vlane.hdl.scfq import SCFQ
 from vlane.hdl.select import one_of
@@ -30,8 +30,10 @@ _MAX_PORTS = 48
 _MAX_BLOCKS = 2048
 _MAX_DATA_BITS = 512
 _DTABLE: dict[str, Any] = {
-    "requesters": 0, "vl15": False, "form": "free", "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS,
+    "requesters": 0, "vl15": False, "keep_on_stall": False, "mtu_blocks": MAX_PACKET_BLOCKS
 }  # fmt: skip
+_FORMS = {"vlarb": ("exact", "line_rate"), "dtable": ("free", "line_rate")}
+"""Forms of the schedulers that have one at line rate, without and with it."""
 _SCHEDULERS = ("vlarb", "dtable", "drr", "scfq", "rr")
 
 
@@ -46,6 +48,8 @@ class Switch(wiring.Component):
         Of each input and output buffer, and of the buffers at the far ends.
     scheduler, entries : str, int
         Of every output, and entries of its table where it has one.
+    line_rate : bool
+        Whether it is the line-rate form.
     lids : int
         Entries of the forwarding table.
     data_bits : int
@@ -63,8 +67,8 @@ class Switch(wiring.Component):
     """
 
     def __init__(
-        self, *, ports: int, sizes: BufferSizes, scheduler: str, entries: int, lids: int, data_bits: int, flits: int,
-        doors: int, vl_bits: int, by_channel: bool, members: Mapping[str, Any],
+        self, *, ports: int, sizes: BufferSizes, scheduler: str, entries: int, line_rate: bool, lids: int,
+        data_bits: int, flits: int, doors: int, vl_bits: int, by_channel: bool, members: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.ports, self.sizes = ports, sizes
         shape: dict[str, Any] = {
@@ -72,7 +76,8 @@ class Switch(wiring.Component):
         }  # fmt: skip
         self.inputs = [SwitchInput(by_channel=by_channel, **shape) for _ in range(ports)]
         self.outputs = [
-            SwitchOutput(_scheduler(scheduler, sizes.vls, entries), doors=doors, **shape) for _ in range(ports)
+            SwitchOutput(_scheduler(scheduler, sizes.vls, entries, line_rate=line_rate), doors=doors, **shape)
+            for _ in range(ports)
         ]
         self.table = LFT(lookups=ports, ports=ports, entries=lids)
         program = self.outputs[0].scheduler.signature.members
@@ -98,7 +103,7 @@ class Switch(wiring.Component):
     @staticmethod
     def check_shared(
         *, ports: int, data_vls: int, most_vls: int, blocks: int, minimum: int, maximum: int, largest: int,
-        scheduler: str, entries: int, lids: int, data_bits: int,
+        scheduler: str, entries: int, line_rate: bool, lids: int, data_bits: int,
     ) -> None:  # fmt: skip
         """Raise what a constructor would raise for the shared parameters."""
         check_range("ports", ports, 2, _MAX_PORTS)
@@ -107,10 +112,14 @@ class Switch(wiring.Component):
         check_range("largest", largest, 1, min(minimum, MAX_PACKET_BLOCKS))
         if scheduler not in _SCHEDULERS:
             raise ValueError(f"scheduler must be one of {', '.join(_SCHEDULERS)}, not {scheduler}")
+        check_flag("line_rate", line_rate)
+        if line_rate and scheduler not in _FORMS:
+            raise ValueError(f"line_rate must be false with scheduler {scheduler}, not true")
         if scheduler == "vlarb":
             VLArb.check_parameters(data_vls=data_vls, entries=entries, vl15=False)
         if scheduler == "dtable":
-            DTable.check_parameters(data_vls=data_vls, entries=entries, **_DTABLE)
+            form = _FORMS[scheduler][line_rate]
+            DTable.check_parameters(data_vls=data_vls, entries=entries, form=form, **_DTABLE)
         check_range("entries", entries, 1, 128)
         check_range("lids", lids, 2, MAX_ENTRIES)
         check_range("data_bits", data_bits, HEADER_BITS, _MAX_DATA_BITS)
@@ -199,14 +208,15 @@ def check_blocks(*, vls: int, blocks: int, minimum: int, maximum: int, prefix: s
     check_range(f"{prefix}maximum", maximum, minimum, blocks - (vls - 1) * minimum)
 
 
-def _scheduler(name: str, data_vls: int, entries: int) -> Any:
+def _scheduler(name: str, data_vls: int, entries: int, *, line_rate: bool) -> Any:
     """Return an output's scheduler: a requester for each lane, no VL15."""
-    if name == "vlarb":
-        return VLArb(data_vls=data_vls, entries=entries, vl15=False)
     if name == "rr":
         return RR(data_vls=data_vls, vl15=False)
     if name == "scfq":
         return SCFQ(data_vls=data_vls, vl15=False, units="per_requester")
     if name == "drr":
         return DRR(data_vls=data_vls, vl15=False)
-    return DTable(data_vls=data_vls, entries=entries, **_DTABLE)
+    form = _FORMS[name][line_rate]
+    if name == "vlarb":
+        return VLArb(data_vls=data_vls, entries=entries, vl15=False, form=form)
+    return DTable(data_vls=data_vls, entries=entries, form=form, **_DTABLE)

@@ -6,14 +6,14 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffer_sizes import FLAGS, BufferSizes
 from vlane.hdl.door import Door
 from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature, lane_shape
 from vlane.hdl.select import equals, one_of
+from vlane.hdl.size_queue import SizeQueue
 
 __all__ = ["SwitchOutput"]
 
@@ -64,7 +64,8 @@ class SwitchOutput(wiring.Component):
         self.scheduler, self.sizes, self.flits = scheduler, sizes, flits
         self.ways = [Door(sizes.vls) for _ in range(doors)]
         self.storage = sizes.storage(data_bits=data_bits, writers=doors, write_flits=flits)
-        self.far = sizes.room(returned=flits)
+        self.looks_behind = "behind" in scheduler.signature.members
+        self.far = sizes.room(returned=flits, behind=self.looks_behind)
         crossing = CrossingSignature(
             flits=flits, data_bits=data_bits, vls=sizes.vls, ports=ports, largest=sizes.largest
         )
@@ -115,27 +116,36 @@ class SwitchOutput(wiring.Component):
         """Let packets ask for the link once their first flit is there (S6)."""
         heads, sizes = self.scheduler.heads, self.sizes
         for lane in range(sizes.vls):
-            m.submodules[f"sizes_{lane}"] = queue = SyncFIFO(
-                width=Shape.cast(range(sizes.largest + 1)).width, depth=sizes.maximum
-            )
+            m.submodules[f"sizes_{lane}"] = queue = SizeQueue(depth=sizes.maximum, largest=sizes.largest)
             comes = [each.count.any() & each.first & equals(each.vl, lane) for each in self.crossing]
             m.d.comb += [
-                queue.w_en.eq(Cat(comes).any()),
-                queue.w_data.eq(one_of(comes, (each.blocks for each in self.crossing))),
-                queue.r_en.eq(self.far.take[lane]),
-                heads.request[lane].eq(queue.r_rdy),
-                heads.fits[lane].eq(queue.r_rdy & self.far.fits[lane]),
-                heads.blocks[lane].eq(queue.r_data),
-                self.far.blocks[lane].eq(queue.r_data),
+                queue.comes.eq(Cat(comes).any()),
+                queue.size.eq(one_of(comes, (each.blocks for each in self.crossing))),
+                queue.leaves.eq(self.far.take[lane]),
+                heads.request[lane].eq(queue.there),
+                heads.fits[lane].eq(queue.there & self.far.fits[lane]),
+                heads.blocks[lane].eq(queue.head),
+                self.far.blocks[lane].eq(queue.head),
                 self.far.give[lane].eq(Mux(equals(self.heard.vl, lane), self.heard.blocks, 0)),
             ]
+            if self.looks_behind:
+                self._look_behind(m, lane, queue)
+
+    def _look_behind(self, m: Module, lane: int, queue: SizeQueue) -> None:
+        """Tell the scheduler of the packet behind a lane's head."""
+        m.d.comb += [
+            self.far.behind_blocks[lane].eq(queue.behind),
+            self.scheduler.behind[lane].eq(queue.follows & self.far.fits_behind[lane]),
+        ]
+        if "behind_blocks" in self.scheduler.signature.members:
+            m.d.comb += self.scheduler.behind_blocks[lane].eq(queue.behind)
 
     def _send(self, m: Module) -> None:
         """Start a packet when the link is free, and send it to its end (S7, S9)."""
         scheduler, storage, tx = self.scheduler, self.storage, self.tx
         sending, starts, moves = Signal(), Signal(), Signal()
         vl, now = (Signal(lane_shape(self.sizes.vls), name=name) for name in ("vl", "now"))
-        flit = storage.read_data[0]
+        flit, lanes = storage.read_data[0], range(self.sizes.vls)
         m.d.comb += [
             scheduler.ready.eq(~sending & self.ready),
             starts.eq(scheduler.grant & scheduler.ready),
@@ -143,8 +153,8 @@ class SwitchOutput(wiring.Component):
             storage.read_vl[0].eq(now),
             storage.read_count[0].eq(sending | starts),
             moves.eq((sending | starts) & storage.readable[0].any()),
-            self.far.take_blocks.eq(scheduler.blocks),
-            *(self.far.take[lane].eq(starts & equals(scheduler.vl, lane)) for lane in range(self.sizes.vls)),
+            self.far.take_blocks.eq(one_of(self.far.take, (scheduler.heads.blocks[lane] for lane in lanes))),
+            *(self.far.take[lane].eq(starts & equals(scheduler.vl, lane)) for lane in lanes),
         ]
         with m.If(starts):
             m.d.sync += vl.eq(scheduler.vl)

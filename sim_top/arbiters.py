@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.schedulers import NO_WRITE, Program, stepper
-from vlane.sim_top.egress import Heads
+from vlane.golden.schedulers import NO_WRITE, REST_CYCLES, Heads, Program, stepper
+from vlane.sim_top.egress import PortHeads
 from vlane.sim_top.schedule import Writes
 from vlane.tb.model import CompiledModel
 
@@ -19,14 +19,23 @@ from vlane.vlarb import VL15
 
 __all__ = ["GoldenArbiter", "HardwareArbiter"]
 
+_LINE_RATE = "line_rate"
 _FIELDS = ("select", "index", "requester", "weight")
 _TURNS = MAX_ENTRIES * MAX_PACKET_BLOCKS
 """Turns in which a requester whose entry has a weight has collected enough for any packet."""
+_CYCLES_OF_A_TURN = 8
+"""More than a turn takes in the line-rate forms when packets wait that fit."""
 
 
-def _patience(name: str) -> int:
+def _patience(name: str, form: str) -> int:
     """Count turns without a grant, or tags: the shared unit of ``scfq`` makes one a cycle."""
+    if form == _LINE_RATE:
+        return _CYCLES_OF_A_TURN * (_TURNS if name == "dtable" else MAX_ENTRIES)
     return {"dtable": _TURNS, "drr": _TURNS, "scfq": MAX_REQUESTERS}.get(name, 0)
+
+
+def _rest(form: str) -> int:
+    return REST_CYCLES if form == _LINE_RATE else 0
 
 
 class GoldenArbiter:
@@ -43,27 +52,34 @@ class GoldenArbiter:
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Any], writes: Writes) -> None:
-        self.patience = _patience(name)
+        form = parameters.get("form", "")
+        self.patience, self.rest = _patience(name, form), _rest(form)
         self._data_vls = parameters["data_vls"]
         _, self._step = stepper(name, **parameters)
-        nobody = Heads(0, 0, [0] * (self._data_vls + 1))
+        sizes = [0] * (self._data_vls + 1)
+        nobody = PortHeads(0, 0, sizes, 0, sizes)
         for write in writes:
             self._run(nobody, ready=False, write=(1, *write))
         self._run(nobody, ready=True, swap=True)
+        for _ in range(self.rest):
+            self._run(nobody, ready=True)
 
-    def ready_cycle(self, heads: Heads) -> tuple[int, ListCode] | None:
+    def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
         """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
         lane, source = self._run(heads, ready=True)
         return (VL15 if lane == self._data_vls else lane, ListCode(source)) if lane >= 0 else None
 
-    def busy_cycles(self, heads: Heads, cycles: int) -> None:
+    def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
         """Run cycles in which the link is not ready."""
-        for _ in range(cycles):
-            self._run(heads, ready=False)
+        for each in heads:
+            self._run(each, ready=False)
 
-    def _run(self, heads: Heads, *, ready: bool, write: Program = NO_WRITE, swap: bool = False) -> tuple[int, int]:
-        blocks = np.array(heads.blocks, np.int64)
-        lane, source = self._step(heads.request, heads.fits, blocks, write, ready=ready, swap=swap)
+    def _run(self, heads: PortHeads, *, ready: bool, write: Program = NO_WRITE, swap: bool = False) -> tuple[int, int]:
+        seen = Heads(
+            heads.request, heads.fits, np.array(heads.blocks, np.int64), heads.behind,
+            np.array(heads.behind_blocks, np.int64),
+        )  # fmt: skip
+        lane, source = self._step(seen, write, ready=ready, swap=swap)
         return int(lane), int(source)
 
 
@@ -76,43 +92,53 @@ class HardwareArbiter:
         The hardware.
     name : str
         One of ``golden.schedulers.SCHEDULERS``.
+    form : str
+        Of the scheduler, where it has any.
     writes : list of (select, index, requester or VL, weight)
         What is programmed first.
     """
 
-    def __init__(self, model: CompiledModel, name: str, writes: Writes) -> None:
-        self.patience = _patience(name)
+    def __init__(self, model: CompiledModel, name: str, form: str, writes: Writes) -> None:
+        self.patience, self.rest = _patience(name, form), _rest(form)
         self._model = model
         model.restart()
         fields = [f"program__{'vl' if field == 'requester' and name == 'vlarb' else field}" for field in _FIELDS]
-        rows = np.zeros((len(writes) + 1, model.input_words), np.uint64)
+        rows = np.zeros((len(writes) + 1 + self.rest, model.input_words), np.uint64)
         for row, write in zip(rows, writes, strict=False):
             self._put(row, "program__enable", 1)
             for field, value in zip(fields, write, strict=True):
                 self._put(row, field, value)
-        self._put(rows[-1], "swap", 1)
-        self._put(rows[-1], "ready", 1)
+        self._put(rows[len(writes)], "swap", 1)
+        self._put(rows[len(writes) :], "ready", 1)
         model.run(rows)
 
-    def ready_cycle(self, heads: Heads) -> tuple[int, ListCode] | None:
+    def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
         """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
-        out = self._model.run(self._rows(heads, 1, ready=True))[0]
+        out = self._model.run(self._rows([heads], ready=True))[0]
         grant, vl, source = (self._model.outputs[name].value(out) for name in ("grant", "vl", "list"))
         return (vl, ListCode(source)) if grant else None
 
-    def busy_cycles(self, heads: Heads, cycles: int) -> None:
+    def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
         """Run cycles in which the link is not ready."""
-        self._model.run(self._rows(heads, cycles, ready=False))
+        if heads:
+            self._model.run(self._rows(heads, ready=False))
 
-    def _rows(self, heads: Heads, cycles: int, *, ready: bool) -> NDArray[np.uint64]:
-        rows = np.zeros((cycles, self._model.input_words), np.uint64)
-        self._put(rows, "heads__request", heads.request)
-        self._put(rows, "heads__fits", heads.fits)
-        self._put(rows, "heads__blocks", sum(size << 7 * lane for lane, size in enumerate(heads.blocks)))
+    def _rows(self, heads: Sequence[PortHeads], *, ready: bool) -> NDArray[np.uint64]:
+        rows = np.zeros((len(heads), self._model.input_words), np.uint64)
         self._put(rows, "ready", int(ready))
+        for row, each in zip(rows, heads, strict=True):
+            self._put(row, "heads__request", each.request)
+            self._put(row, "heads__fits", each.fits)
+            self._put(row, "heads__blocks", _packed(each.blocks))
+            self._put(row, "behind", each.behind)
+            self._put(row, "behind_blocks", _packed(each.behind_blocks))
         return rows
 
     def _put(self, rows: NDArray[np.uint64], name: str, value: int) -> None:
         """Set a port, if this scheduler has it: not all have a swap, weights or a program port."""
         if name in self._model.inputs:
             self._model.inputs[name].put(rows, value)
+
+
+def _packed(sizes: Sequence[int]) -> int:
+    return sum(size << 7 * lane for lane, size in enumerate(sizes))

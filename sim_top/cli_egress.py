@@ -59,9 +59,6 @@ def egress(
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
-    if parameters.get("form") == "line_rate":
-        forms = "exact" if scheduler == "vlarb" else "free or ib"
-        raise InputError("--param form", f"{forms} with egress", "line_rate")
     runs: list[EgressRun] = []
     if model in ("golden", "both"):
         arbiter = GoldenArbiter(scheduler, parameters, writes)
@@ -70,7 +67,7 @@ def egress(
         shown_parameters = ", ".join(f"{k}={v}" for k, v in parameters.items())
         note(f"compiling {scheduler} with {shown_parameters} (kept for the next run)")
         with compile_model(BLOCKS[scheduler].make(parameters), scheduler) as compiled:
-            hardware = HardwareArbiter(compiled, scheduler, writes)
+            hardware = HardwareArbiter(compiled, scheduler, parameters.get("form", ""), writes)
             runs.append(run_egress(hardware, packets, room, data_vls=parameters["data_vls"]))
     first, last = runs[0], runs[-1]
     at = next(

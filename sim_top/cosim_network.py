@@ -148,14 +148,15 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
-    entries = settings.parameters.get("entries")
-    fixed = golden_parameters(settings.scheduler, entries or 1)
+    entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == "line_rate"
+    fixed = golden_parameters(settings.scheduler, entries or 1, line_rate=line_rate)
     if settings.parameters != fixed:
         raise InputError("scheduler.parameters", f"{fixed} for switches in hardware", settings.parameters)
     parameters = {
         "ports": world.topology.ports, "data_vls": world.data_vls, "blocks": buffers.blocks,
         "minimum": buffers.minimum[0], "maximum": buffers.maximum[0], "largest": buffers.largest[0],
-        "scheduler": settings.scheduler, "entries": entries or 1, "lids": max(2, world.routes.lft.shape[1]),
+        "scheduler": settings.scheduler, "entries": entries or 1, "line_rate": line_rate,
+        "lids": max(2, world.routes.lft.shape[1]),
         "data_bits": 64 * WORDS,
     }  # fmt: skip
     if world.central:
@@ -206,7 +207,7 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
         writes += sl2vl_writes(routes.vl[switch])
     else:
         writes += sc_writes(routes.sc2sc[switch], routes.sc2vl[switch])
-    writes += schedule_writes(inputs, tables)
+    writes += schedule_writes(inputs, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     put_writes(inputs, writes, rows)
     return rows

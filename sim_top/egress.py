@@ -7,6 +7,7 @@ can start is skipped once more cycles of it would change nothing: the arbiter sa
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,10 +16,10 @@ from vlane.egress import ListCode
 from vlane.units import blocks_of
 from vlane.vlarb import VL15
 
-__all__ = ["Arbiter", "Departure", "EgressRun", "Heads", "LaneSummary", "run_egress"]
+__all__ = ["Arbiter", "Departure", "EgressRun", "LaneSummary", "PortHeads", "run_egress"]
 
 
-class Heads(NamedTuple):
+class PortHeads(NamedTuple):
     """What the arbiter sees in a cycle.
 
     Parameters
@@ -27,11 +28,17 @@ class Heads(NamedTuple):
         Bits per lane, VL15 last.
     blocks : list of int
         Sizes of the head packets.
+    behind : int
+        Bits per data lane: behind the head is another packet that fits after it.
+    behind_blocks : list of int
+        Sizes of those.
     """
 
     request: int
     fits: int
     blocks: list[int]
+    behind: int
+    behind_blocks: list[int]
 
 
 class Arbiter(Protocol):
@@ -42,12 +49,17 @@ class Arbiter(Protocol):
         """Ready cycles, of those in which some packet fits, after which one without a grant changes nothing."""
         ...
 
-    def ready_cycle(self, heads: Heads) -> tuple[int, ListCode] | None:
+    @property
+    def rest(self) -> int:
+        """Ready cycles, of those in which no packet fits, after which one more changes nothing."""
+        ...
+
+    def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
         """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
         ...
 
-    def busy_cycles(self, heads: Heads, cycles: int) -> None:
-        """Run cycles in which the link is not ready."""
+    def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
+        """Run cycles in which the link is not ready, given what is seen in each."""
         ...
 
 
@@ -139,7 +151,8 @@ def run_egress(
         granted = arbiter.ready_cycle(heads)
         if granted is None:
             fruitless += 1
-            waits_on = heads.request & heads.fits != 0 and fruitless < arbiter.patience
+            fits = heads.request & heads.fits != 0
+            waits_on = fruitless < (arbiter.patience if fits else arbiter.rest)
             cycle = cycle + 1 if waits_on else port.next_event(cycle)
             continue
         fruitless = 0
@@ -147,11 +160,13 @@ def run_egress(
         packet = port.take(vl)
         departures.append(Departure(cycle, vl, packet.bytes, source.word))
         waits.setdefault(vl, []).append(cycle - packet.cycle)
-        blocks = blocks_of(packet.bytes)
-        if blocks > 1:
-            arbiter.busy_cycles(port.heads(), blocks - 1)
-        cycle += blocks
+        ends = cycle + blocks_of(packet.bytes)
+        arbiter.busy_cycles([port.heads_in(busy) for busy in range(cycle + 1, ends)])
+        cycle = ends
     return EgressRun(departures, _summaries(departures, waits, port))
+
+
+_UNLIMITED = 1 << 62
 
 
 class _Queues:
@@ -180,16 +195,26 @@ class _Queues:
             self.room[credit.vl] += credit.blocks
         return len(self.coming) + len(self.credits_coming) != before
 
-    def heads(self) -> Heads:
-        request, fits, blocks = 0, 0, [0] * (self.data_vls + 1)
+    def heads_in(self, cycle: int) -> PortHeads:
+        """Let what is due in a cycle come in; return what is seen."""
+        self.advance(cycle)
+        return self.heads()
+
+    def heads(self) -> PortHeads:
+        """Return what is seen."""
+        request, fits, behind = 0, 0, 0
+        blocks, behind_blocks = ([0] * (self.data_vls + 1) for _ in range(2))
         for vl, queue in self.queues.items():
             if queue:
                 lane = self.data_vls if vl == VL15 else vl
                 request |= 1 << lane
                 blocks[lane] = blocks_of(queue[0].bytes)
-                if self.room.get(vl, blocks[lane]) >= blocks[lane]:
-                    fits |= 1 << lane
-        return Heads(request, fits, blocks)
+                room = self.room.get(vl, _UNLIMITED)
+                fits |= (room >= blocks[lane]) << lane
+                if vl != VL15 and len(queue) > 1:
+                    behind_blocks[lane] = blocks_of(queue[1].bytes)
+                    behind |= (room >= blocks[lane] + behind_blocks[lane]) << lane
+        return PortHeads(request, fits, blocks, behind, behind_blocks)
 
     def take(self, vl: int) -> Arrival:
         packet = self.queues[vl].popleft()

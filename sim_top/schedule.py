@@ -90,6 +90,10 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any], source: str
     """Return the writes that give each lane to the lowest SL that maps there, others to nobody."""
     if row is None:
         return []
+    if parameters.get("form") == "line_rate":
+        raise InputError(
+            "sl2vl", "left out with form line_rate, in which each VL is a requester", "given", source=source
+        )
     owners = row.owners()
     if parameters["requesters"] <= max(owners.values(), default=0):
         raise InputError(

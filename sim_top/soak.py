@@ -19,6 +19,8 @@ __all__ = ["SWITCHES", "Point", "command_of", "random_point", "run_point", "shru
 SWITCHES = ("ib_switch", "opa_switch")
 _MANY_LANES = 0.08
 _SCHEDULERS = ("rr", "vlarb", "dtable", "drr", "scfq")
+_WITH_LINE_RATE = ("vlarb", "dtable")
+_HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,11 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
         ports, lanes = source.randint(2, 3), source.randint(16, 31)
     schedulers = [name for name in _SCHEDULERS if name != "vlarb" or lanes <= MAX_DATA_VLS]
     largest = source.choice((1, 2, 5, source.randint(1, 12)))
+    scheduler = source.choice(schedulers)
     parameters = {
-        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": source.choice(schedulers),
-        "entries": source.choice((lanes, 8, 16)), "lids": source.randint(3, 40),
+        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": scheduler,
+        "entries": source.choice((lanes, 8, 16)),
+        "line_rate": scheduler in _WITH_LINE_RATE and source.random() < _HALF, "lids": source.randint(3, 40),
         "data_bits": 64 * source.choice((1, 1, 2)),
     }  # fmt: skip
     for prefix in ("", "central_") if is_opa else ("",):
@@ -80,8 +84,8 @@ def run_point(point: Point) -> str:
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
     smaller = {
-        "ports": (2, 3, 4, 5), "data_vls": (2, 3), "scheduler": ("rr",), "largest": (1, 2), "data_bits": (64,),
-        "lids": (3,), "entries": (2, 4),
+        "ports": (2, 3, 4, 5), "data_vls": (2, 3), "line_rate": (False,), "scheduler": ("rr",), "largest": (1, 2),
+        "data_bits": (64,), "lids": (3,), "entries": (2, 4),
     }  # fmt: skip
     for name, values in smaller.items():
         for value in values:

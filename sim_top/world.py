@@ -262,12 +262,12 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
         programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
         longest = max((max(len(table.high), len(table.low)) for table in programmed), default=1)
         parameters = block.parameters(words, {"data_vls": lanes, "entries": max(1, longest), "vl15": False})
-        entries = parameters["entries"]
+        entries, kept = parameters["entries"], {"entries": parameters["entries"], "form": parameters["form"]}
         missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
         if missing:
             raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
         return PortSettings(
-            name, {"entries": entries}, (),
+            name, kept, (),
             {port: writes_of(table, entries) for port, table in captured.vlarb.items()},
             {host: writes_of(table, entries) for host, table in captured.host_vlarb.items()},
         )  # fmt: skip
@@ -280,7 +280,8 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     if name == "vlarb" and tables.vlarb:
         longest = max(len(tables.vlarb.high), len(tables.vlarb.low), 1)
         parameters = block.parameters(words, {"data_vls": lanes, "entries": longest, "vl15": False})
-        return PortSettings(name, {"entries": parameters["entries"]}, writes_of(tables.vlarb, parameters["entries"]))
+        kept = {"entries": parameters["entries"], "form": parameters["form"]}
+        return PortSettings(name, kept, writes_of(tables.vlarb, parameters["entries"]))
     shape: dict[str, Any] = {"data_vls": max(2, lanes), "vl15": False}
     if name == "scfq":
         shape["units"] = "per_requester"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.schedulers import Write
+from vlane.golden.schedulers import REST_CYCLES, Write
 from vlane.tb.model import Words
 from vlane.tb.stimulus import Layout
 
@@ -85,8 +85,11 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
     ]
 
 
-def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[TableWrite]:
-    """Return the writes of each output's scheduler, and the exchange, in a ready cycle, of its tables if it has two."""
+def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_rate: bool) -> list[TableWrite]:
+    """Return the writes of each output's scheduler, and the exchange, in a ready cycle, of its tables if it has two.
+
+    A line-rate form then reads them and comes to rest.
+    """
     owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
     found: list[TableWrite] = []
     for port, writes in enumerate(tables):
@@ -99,6 +102,8 @@ def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]]) -> list[T
         ]  # fmt: skip
         if "swap" in inputs:
             found += [{"swap": 1 << port, "ready": 1 << port}, {"ready": 1 << port}]
+    if line_rate:
+        found += [{"ready": (1 << len(tables)) - 1}] * REST_CYCLES
     return found
 
 

@@ -137,14 +137,11 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's schedulers; note what the links show from the next cycle on."""
     links, packets = around.links, around.packets
     for port in range(len(around.tx)):
-        if around.stalled[port] > cycle:
-            rules[STALLED] += links.queues.lanes[port] != 0
-            continue
-        if links.regs[port, FREE_FROM] > cycle:
-            continue
-        packet = start_packet(links, packets, port, cycle)
+        is_stalled, is_free = around.stalled[port] > cycle, links.regs[port, FREE_FROM] <= cycle
+        rules[STALLED] += is_stalled and links.queues.lanes[port] != 0
+        packet = start_packet(links, packets, port, cycle, is_free and not is_stalled)
         if packet == NOBODY:
-            rules[WAITED] += links.queues.lanes[port] != 0
+            rules[WAITED] += is_free and not is_stalled and links.queues.lanes[port] != 0
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1

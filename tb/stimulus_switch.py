@@ -39,24 +39,27 @@ _GOLDEN: dict[str, dict[str, Any]] = {
     "drr": _TURNS,
     "scfq": {"requesters": 0, "tag_bits": 16, "reciprocal_bits": 8, "units": "per_requester"},
     "dtable": {**_TURNS, "form": "free"},
-    "vlarb": {},
+    "vlarb": {"form": "exact"},
 }
 """Parameters of golden's schedulers that the switch does not choose."""
 
 
-def golden_parameters(scheduler: str, entries: int) -> dict[str, Any]:
+def golden_parameters(scheduler: str, entries: int, *, line_rate: bool) -> dict[str, Any]:
     """Return the parameters that golden's scheduler must have to be the switch's."""
-    return {**_GOLDEN[scheduler], **({"entries": entries} if scheduler in {"vlarb", "dtable"} else {})}
+    table = {"entries": entries} if scheduler in {"vlarb", "dtable"} else {}
+    form = {"form": "line_rate"} if line_rate else {}
+    return {**_GOLDEN[scheduler], **table, **form}
 
 
 def _random_writes(name: str, lanes: int, entries: int, source: random.Random) -> list[Write]:
-    """Return a table in which every lane is served, if there are entries enough."""
+    """Return a whole table, in which every lane is served if there are entries enough."""
     if name == "rr":
         return []
     if name == "vlarb":
         low = [(1, entry, entry % lanes, source.randrange(1, 40)) for entry in range(entries)]
         high = [(0, entry, source.randrange(lanes), source.randrange(0, 20)) for entry in range(entries // 2)]
-        return [*low, *high, (2, 0, 0, source.choice((0, 1, 3, 255)))]
+        rest = [(0, entry, 0, 0) for entry in range(entries // 2, entries)]
+        return [*low, *high, *rest, (2, 0, 0, source.choice((0, 1, 3, 255)))]
     if name == "dtable":
         return [(0, entry, entry % lanes, source.randrange(1, 30)) for entry in range(entries)]
     return [(0, lane, 0, source.randrange(1, 60)) for lane in range(lanes)]
@@ -153,7 +156,7 @@ class SwitchTraffic(Stimulus):
         """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
         given = self.parameters
         ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
-        settings = golden_parameters(name, given["entries"])
+        settings = golden_parameters(name, given["entries"], line_rate=given["line_rate"])
         lft = np.full(given["lids"], UNASSIGNED, np.uint8)
         route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = self.make_switches(lft[np.newaxis])
@@ -194,7 +197,7 @@ class SwitchTraffic(Stimulus):
             apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
         tables = [_random_writes(given["scheduler"], lanes, given["entries"], source) for _ in range(ports)]
         self._started = self.decisions
-        self._boot = [top_write(given["lids"]), *schedule_writes(self._inputs, tables)]
+        self._boot = [top_write(given["lids"]), *schedule_writes(self._inputs, tables, line_rate=given["line_rate"])]
         if index == 0:
             self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
             self._boot += lft_writes(self._lft) + self.draw_maps()

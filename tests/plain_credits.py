@@ -68,12 +68,12 @@ class FcpEgress(Egress):
         assert fits == ((self.limit[lane] - self.sent[lane] - blocks) % 4096 <= 2048), "not what 12 bits would say"
         return fits
 
-    def decide(self) -> int | None:
-        """Return the lane whose packet starts; none if an FCP takes the link, and the scheduler is not stepped (C4)."""
+    def decide(self, *, is_free: bool = True) -> int | None:
+        """Return the lane whose packet starts; none if an FCP takes the link (C4)."""
         can_send = self.peer is not None and (self.scheme.sideband or self.sending is None)
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
-        return None if takes_the_link else super().decide()
+        return super().decide(is_free=is_free and not takes_the_link)
 
     def start(self, lane: int) -> None:
         """Let the packet at the head of a lane hold the link, and count its blocks (C1)."""

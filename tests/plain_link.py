@@ -10,9 +10,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Egress", "Flit", "Packet", "Room", "Serve", "Sizes", "round_robin"]
+__all__ = ["Egress", "Flit", "Packet", "Room", "Seen", "Serve", "Sizes", "round_robin"]
 
-Serve = Callable[[int, int, list[int]], int]
+
+class Seen(NamedTuple):
+    """What a scheduler sees: by lane, as bits and sizes, the head packets and those behind them."""
+
+    request: int
+    fits: int
+    blocks: list[int]
+    behind: int
+    behind_blocks: list[int]
+
+
+Serve = Callable[[Seen, bool], int]
 """One cycle of an egress scheduler, its link free: (requests, fits, sizes of heads) to the lane that starts or -1."""
 
 
@@ -140,19 +151,22 @@ class Egress:
         """Tell whether the next node has room for a packet (S6)."""
         return self.far_room.fits(lane, blocks)
 
-    def decide(self) -> int | None:
-        """Return the lane whose packet starts, stepping the scheduler if the link is free."""
-        if self.sending is not None or self.peer is None:
+    def decide(self, *, is_free: bool = True) -> int | None:
+        """Return the lane whose packet starts, telling the scheduler whether the link is free."""
+        if self.peer is None:
             return None
-        request, fits, blocks = 0, 0, [0] * self.sizes.lanes
+        request, fits, behind = 0, 0, 0
+        blocks, behind_blocks = ([0] * self.sizes.lanes for _ in range(2))
         for lane, flits in enumerate(self.buffer):
-            if flits:
-                head = flits[0]
-                assert head.place == 0, "a free link and a packet that was begun"
-                blocks[lane] = head.packet.blocks
+            waiting = [flit.packet.blocks for flit in flits if flit.place == 0]
+            if waiting:
+                blocks[lane] = waiting[0]
                 request |= 1 << lane
-                fits |= self.fits(lane, head.packet.blocks) << lane
-        lane = self.serve(request, fits, blocks)
+                fits |= self.fits(lane, waiting[0]) << lane
+            if len(waiting) > 1:
+                behind_blocks[lane] = waiting[1]
+                behind |= self.fits(lane, waiting[0] + waiting[1]) << lane
+        lane = self.serve(Seen(request, fits, blocks, behind, behind_blocks), is_free and self.sending is None)
         return lane if lane >= 0 else None
 
     def start(self, lane: int) -> None:

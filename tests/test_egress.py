@@ -110,6 +110,50 @@ def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path
     assert {departure["list"] for departure in done["departures"]} == {"none", "vl15"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["vlarb", "dtable"])
+def test_line_rate_forms_agree_with_their_hardware(scheduler: str, table: Path, arrivals: Path, tmp_path: Path) -> None:
+    """They are run while the link is busy too, look behind the heads, and come to rest before time is skipped."""
+    room = tmp_path / "credits.csv"
+    room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
+    if scheduler == "dtable":
+        table.write_text("[dtable]\nentries = [[0, 30], [1, 5], [0, 30], [2, 80], [3, 1]]\n")
+
+    called = call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", arrivals, "--credits", room,
+                  "--param", "form=line_rate", "--model", "both", "--json")  # fmt: skip
+
+    done = called.json()
+    assert called.status == 0, called.err
+    assert done["equal"] is True
+    assert sum(lane["packets"] for lane in done["per_vl"]) == 400
+
+
+@pytest.mark.parametrize(("scheduler", "latency"), [("vlarb", 7), ("dtable", 10)])
+def test_an_idle_line_rate_form_grants_after_its_latency(scheduler: str, latency: int, tmp_path: Path) -> None:
+    """As the contract pages say, however long nothing came, also for what came while the link was busy."""
+    table, file = tmp_path / "table.toml", tmp_path / "few.csv"
+    table.write_text("[vlarb]\nhigh = []\nlow = [[0, 9], [1, 9], [2, 9]]\nlimit_of_high_priority = 0\n"
+                     "[dtable]\nentries = [[0, 66], [1, 66], [2, 66]]\n")  # fmt: skip
+    file.write_text("cycle,vl,bytes\n10,1,4224\n12,2,64\n100000,0,64\n")
+
+    done = call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", file, "--param", "form=line_rate",
+                "--json").json()  # fmt: skip
+
+    starts = [(departure["cycle"], departure["vl"]) for departure in done["departures"]]
+    assert starts == [(10 + latency, 1), (10 + latency + 66, 2), (100_000 + latency, 0)]
+
+
+def test_a_line_rate_table_has_no_map(arrivals: Path, tmp_path: Path) -> None:
+    """Each lane is a requester there: a map would be ignored, so it is refused."""
+    table = tmp_path / "table.toml"
+    table.write_text(_TABLES)
+
+    called = call("egress", "--scheduler", "dtable", "--table", table, "--arrivals", arrivals, "--param",
+                  "form=line_rate")  # fmt: skip
+
+    assert_refused(called, "table.toml", "sl2vl", "left out with form line_rate", "given")
+
+
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_table_file_must_be_there(scheduler: str, arrivals: Path) -> None:
     """Whatever the scheduler."""

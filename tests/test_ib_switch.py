@@ -19,6 +19,7 @@ from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 SHAPES: list[dict[str, Any]] = [
     {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 16, "lids": 16, "scheduler": "rr"},
     {"ports": 6, "data_vls": 3, "scheduler": "vlarb"},
+    {"ports": 4, "data_vls": 4, "scheduler": "vlarb", "line_rate": True, "entries": 20},
     {
         "ports": 3,
         "data_vls": 5,

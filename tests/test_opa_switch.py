@@ -17,7 +17,7 @@ from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 SHAPES: list[dict[str, Any]] = [
     {"ports": 5, "data_vls": 3, "scheduler": "vlarb"},
     {"ports": 2, "data_vls": 17, "blocks": 60, "minimum": 3, "maximum": 6, "largest": 3, "central_blocks": 54,
-     "central_minimum": 3, "central_maximum": 3},
+     "central_minimum": 3, "central_maximum": 3, "scheduler": "dtable", "line_rate": True, "entries": 34},
 ]  # fmt: skip
 
 

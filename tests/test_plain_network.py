@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from vlane.golden import drr, dtable, rr
+from vlane.golden import drr, dtable, dtable_line_rate, rr, vlarb_line_rate
 from vlane.golden.assembly import PortSettings
 from vlane.golden.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
 from vlane.golden.schedulers import new_scheduler
@@ -17,7 +17,7 @@ from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_credits import Credits
 from tests.plain_fifo import FifoSwitch
-from tests.plain_link import Packet, Serve, Sizes
+from tests.plain_link import Packet, Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
 from tests.plain_per_vl import PerVLSwitch
@@ -77,22 +77,40 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
     turns = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": 66}
     if name == "drr":
         return PortSettings("drr", turns, [(0, lane, 0, source.randrange(1, 20)) for lane in range(lanes)])
+    if name == "vlarb":
+        writes = [(w, entry, entry % lanes, source.randrange(1, 12)) for entry in range(2 * lanes + 1) for w in (0, 1)]
+        return PortSettings("vlarb", {"entries": 20, "form": "line_rate"}, [*writes, (2, 0, 0, 1)])
+    form = {"entries": 32, "form": "line_rate" if name == "dtable line_rate" else "free"}
     writes = [(0, entry, entry % lanes, source.randrange(1, 12)) for entry in range(2 * lanes + 1)]
-    return PortSettings("dtable", {**turns, "entries": 32, "form": "free"}, writes)
+    return PortSettings("dtable", {**turns, **form}, writes)
 
 
 def _serve(settings: PortSettings, lanes: int) -> Serve:
-    """Return one port's scheduler, stepped as the contract says: ready, in every cycle of a free link."""
+    """Return one port's scheduler, stepped as the contract says: of a free link, line-rate forms in every cycle."""
     state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
     nothing, counters = (0, 0, 0, 0, 0), np.zeros(64, np.int64)
+    is_line_rate = settings.parameters.get("form") == "line_rate"
 
-    def step(request: int, fits: int, blocks: list[int]) -> int:
-        sizes = np.array([*blocks, 0], np.int64)
+    def step(seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+        if not ready and not is_line_rate:
+            return -1
+        given, sizes = (seen.request, seen.fits), np.array([*seen.blocks, 0], np.int64)
         if settings.scheduler == "rr":
-            return int(rr.step(state, request, fits, True, False, nothing, counters)[0])
+            return int(rr.step(state, *given, ready, False, nothing, counters)[0])
         if settings.scheduler == "drr":
-            return int(drr.step(state, request, fits, sizes, True, False, nothing, counters)[0])
-        return int(dtable.step(state, request, fits, sizes, True, False, nothing, False, counters)[0])
+            return int(drr.step(state, *given, sizes, ready, False, nothing, counters)[0])
+        if not is_line_rate:
+            return int(dtable.step(state, *given, sizes, ready, False, nothing, False, counters)[0])
+        if settings.scheduler == "vlarb":
+            lane, _, granted = vlarb_line_rate.step(
+                state.state, lanes, False, *given, seen.behind, sizes, ready, False, nothing, False, counters
+            )
+        else:
+            behind_sizes = np.array([*seen.behind_blocks, 0], np.int64)
+            lane, _, granted = dtable_line_rate.step(
+                state, *given, seen.behind, sizes, behind_sizes, ready, False, nothing, False, counters
+            )
+        return int(lane) if granted and ready else -1
 
     return step
 
@@ -139,6 +157,9 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
     (How(), "dtable", 8, 3, 0.2),
+    (How(), "vlarb", 64, 1, 0.6),
+    (How(), "dtable line_rate", 16, 2, 0.2),
+    (How(credit="fcp", fcp_blocks=1), "dtable line_rate", 64, 4, 0.6),
     (How(crossbar="per_vl"), "dtable", 64, 2, 0.9),
     (How(crossbar="per_vl"), "dtable", 64, 1, 1.2),
     (How(crossbar="per_vl"), "dtable", 8, 3, 0.2),

@@ -36,22 +36,25 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
         given = [word for flag, word in itertools.pairwise(words) if flag == "--param"]
         assert block.parameters(given) == {**block.defaults(), **point.parameters}
     assert len({str(point.parameters) for point in points}) > 250
-    assert {point.parameters["scheduler"] for point in points} == {"rr", "vlarb", "dtable", "drr", "scfq"}
+    assert {(point.parameters["scheduler"], point.parameters["line_rate"]) for point in points} == {
+        ("rr", False), ("vlarb", False), ("vlarb", True), ("dtable", False), ("dtable", True), ("drr", False),
+        ("scfq", False),
+    }  # fmt: skip
 
 
 def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
     """What matters stays: here three ports and a packet of two flits."""
     point = Point(
         "ib_switch",
-        {"ports": 6, "data_vls": 4, "blocks": 40, "minimum": 7, "maximum": 12, "largest": 5, "scheduler": "drr",
-         "entries": 16, "lids": 30, "data_bits": 128}, 1000, 3,
+        {"ports": 6, "data_vls": 4, "blocks": 40, "minimum": 7, "maximum": 12, "largest": 5, "scheduler": "vlarb",
+         "line_rate": True, "entries": 16, "lids": 30, "data_bits": 128}, 1000, 3,
     )  # fmt: skip
 
     small = shrunk(point, lambda tried: "differs" * (tried.parameters["ports"] > 2 and tried.parameters["largest"] > 1))
 
     assert (small.parameters["ports"], small.parameters["largest"]) == (3, 2)
     assert (small.parameters["data_vls"], small.parameters["scheduler"], small.parameters["lids"]) == (2, "rr", 3)
-    assert small.parameters["data_bits"] == 64
+    assert (small.parameters["line_rate"], small.parameters["data_bits"]) == (False, 64)
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -1,0 +1,68 @@
+"""Sizes of a lane's packets, in order: of the head, and of the one behind it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Shape
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["SizeQueue"]
+
+
+class SizeQueue(wiring.Component):
+    """A queue of packet sizes whose first two are seen.
+
+    A size that comes in cycle t is seen from t + 1 on. Reset empties it.
+
+    Parameters
+    ----------
+    depth : int
+        Packets that may be there, at least 2.
+    largest : int
+        Of the sizes.
+
+    Members
+    -------
+    comes, size : In(1), In(range(largest + 1))
+        A packet comes, and its size; there must be a place.
+    leaves : In(1)
+        The head leaves; there must be one.
+    there, head : Out(1), Out(range(largest + 1))
+        Whether there is a head, and its size.
+    follows, behind : Out(1), Out(range(largest + 1))
+        Whether there is a packet behind it, and its size.
+    """
+
+    def __init__(self, *, depth: int, largest: int) -> None:
+        shape = Shape.cast(range(largest + 1))
+        super().__init__(
+            {
+                "comes": In(1),
+                "size": In(shape),
+                "leaves": In(1),
+                "there": Out(1),
+                "head": Out(shape),
+                "follows": Out(1),
+                "behind": Out(shape),
+            }
+        )
+        self.others = SyncFIFO(width=shape.width, depth=depth - 1)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.others = others = self.others
+        moves_up = ~self.there | self.leaves
+        m.d.comb += [
+            self.follows.eq(others.r_rdy),
+            self.behind.eq(others.r_data),
+            others.r_en.eq(moves_up),
+            others.w_data.eq(self.size),
+            others.w_en.eq(self.comes & ~(moves_up & ~others.r_rdy)),
+        ]
+        with m.If(moves_up):
+            m.d.sync += [
+                self.there.eq(others.r_rdy | self.comes),
+                self.head.eq(Mux(others.r_rdy, others.r_data, self.size)),
+            ]
+        return m
