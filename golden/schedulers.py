@@ -11,10 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden import drr, dtable, dtable_line_rate, rr, scfq, vlarb, vlarb_line_rate
-from vlane.golden.deficit import Turns
 from vlane.golden.kernel import by_type, inner
-from vlane.golden.lanes import Lanes
-from vlane.golden.list_walk import ListWalk
+from vlane.golden.scheduler_ports import (
+    LineRateVLArbPorts,
+    VLArbPorts,
+    drr_at,
+    dtable_at,
+    dtable_line_rate_at,
+    rr_at,
+    scfq_at,
+    vlarb_at,
+    vlarb_line_rate_at,
+)
 from vlane.golden.vlarb_rules import RULES as VLARB_RULES
 
 __all__ = [
@@ -79,36 +87,6 @@ class Heads(NamedTuple):
     blocks: NDArray[np.int64]
     behind: int
     behind_blocks: NDArray[np.int64]
-
-
-class VLArbPorts(NamedTuple):
-    """VL arbiters, which do not keep how many lanes they have.
-
-    Parameters
-    ----------
-    state : VLArbState
-        Of one or all ports.
-    data_vls : int
-        Lanes.
-    """
-
-    state: vlarb.VLArbState
-    data_vls: int
-
-
-class LineRateVLArbPorts(NamedTuple):
-    """VL arbiters of the line-rate form, which do not keep how many lanes they have.
-
-    Parameters
-    ----------
-    state : LineRateState
-        Of one or all ports.
-    data_vls : int
-        Lanes.
-    """
-
-    state: vlarb_line_rate.LineRateState
-    data_vls: int
 
 
 def stepper(name: str, *, data_vls: int, vl15: bool = False, form: str = "", **parameters: Any) -> tuple[Bank, Step]:
@@ -199,79 +177,6 @@ def install(bank: Bank, port: int, state: Bank) -> None:
     elif isinstance(bank, tuple):
         for parts, part in zip(bank, state, strict=True):
             install(parts, port, part)
-
-
-@inner
-def lanes_at(lanes: Lanes, port: int) -> Lanes:
-    """Return the map of one port."""
-    return Lanes(
-        lanes.data_vls, lanes.has_vl15, lanes.requesters, lanes.mapped,
-        lanes.owner[port], lanes.last[port], lanes.lane[port],
-    )  # fmt: skip
-
-
-@inner
-def turns_at(turns: Turns, port: int) -> Turns:
-    """Return the turns of one port."""
-    return Turns(turns.regs[port], turns.deficit[port], turns.keep, turns.most_kept, turns.most_accumulated)
-
-
-@inner
-def vlarb_at(state: vlarb.VLArbState, port: int) -> vlarb.VLArbState:
-    """Return the VL arbiter of one port."""
-    return vlarb.VLArbState(state.vl[port], state.weight[port], state.limit[port], state.regs[port])
-
-
-@inner
-def dtable_at(bank: dtable.DTableState, port: int) -> dtable.DTableState:
-    """Return the Deficit Table of one port."""
-    return dtable.DTableState(
-        lanes_at(bank.lanes, port), turns_at(bank.turns, port), bank.owner[port], bank.weight[port], bank.regs[port]
-    )
-
-
-@inner
-def drr_at(bank: drr.DRRState, port: int) -> drr.DRRState:
-    """Return the deficit round robin of one port."""
-    return drr.DRRState(lanes_at(bank.lanes, port), turns_at(bank.turns, port), bank.owner[port], bank.quantum[port])
-
-
-@inner
-def scfq_at(bank: scfq.SCFQState, port: int) -> scfq.SCFQState:
-    """Return the fair queueing of one port."""
-    return scfq.SCFQState(
-        lanes_at(bank.lanes, port), bank.shared, bank.tag_bits, bank.reciprocal[port], bank.tag[port], bank.regs[port]
-    )
-
-
-@inner
-def rr_at(bank: rr.RRState, port: int) -> rr.RRState:
-    """Return the round robin of one port."""
-    return rr.RRState(lanes_at(bank.lanes, port), bank.regs[port])
-
-
-@inner
-def walk_at(state: ListWalk, port: int) -> ListWalk:
-    """Return the list of one port."""
-    return ListWalk(state.entries, state.lane[port], state.weight[port], state.named[port], state.regs[port])
-
-
-@inner
-def vlarb_line_rate_at(state: vlarb_line_rate.LineRateState, port: int) -> vlarb_line_rate.LineRateState:
-    """Return the VL arbiter of one port, line-rate form."""
-    high, low = state.walks
-    return vlarb_line_rate.LineRateState(
-        (walk_at(high, port), walk_at(low, port)), state.limit[port], state.current[port], state.regs[port]
-    )
-
-
-@inner
-def dtable_line_rate_at(bank: dtable_line_rate.LineRateState, port: int) -> dtable_line_rate.LineRateState:
-    """Return the Deficit Table of one port, line-rate form."""
-    return dtable_line_rate.LineRateState(
-        bank.data_vls, bank.has_vl15, bank.mtu_blocks, walk_at(bank.table, port), bank.account[port],
-        bank.head_before[port], bank.regs[port],
-    )  # fmt: skip
 
 
 @inner

@@ -104,16 +104,19 @@ class ListWalk(wiring.Component):
         self.entry = data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
         self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
         self.waiting_single, self.waiting_double, self.waiting_ample = Signal(), Signal(), Signal()
+        self.advances, self.pulls = Signal(), Signal()
+        self.wakes, self.beyond = Signal(self.rows), Signal(self.rows)
+        self.chosen, self.fetched, self.number = Signal(), Signal(), Signal(range(max(2, self.rows)))
+        self.next_row = Signal(data.ArrayLayout(self.entry, ROW_ENTRIES))
+        self.lanes = Signal(ROW_ENTRIES)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        number = Signal(range(max(2, self.rows)))
-        chosen, fetched = Signal(), Signal()
-        current_row = Signal(data.ArrayLayout(self.entry, ROW_ENTRIES))
-        lanes, rest = Signal(ROW_ENTRIES), Signal(ROW_ENTRIES)
+        chosen, fetched, lanes, next_row = self.chosen, self.fetched, self.lanes, self.next_row
+        current_row, rest = Signal.like(next_row), Signal(ROW_ENTRIES)
         offered, waits, waiting, waiting_lane = self.offered, self.waits, self.waiting, self.waiting_lane
-        advances, pulls, comes = Signal(), Signal(), Signal()
-        next_row = self._memory(m, number, pulls)
+        advances, pulls, comes = self.advances, self.pulls, Signal()
+        self._memory(m)
         m.d.comb += [
             rest.eq(lanes & ~_lowest(lanes)),
             advances.eq(self.reading | ~waits),
@@ -128,7 +131,7 @@ class ListWalk(wiring.Component):
                 current_row.eq(next_row),
                 lanes.eq(Cat(fetched & (self.reading | can) for can in can_send)),
             ]
-        self._choose(m, pulls, chosen, number)
+        self._choose(m)
         picked, entry, lane = Signal(), Signal(self.entry), Signal(self.data_vls)
         with m.If(advances):
             m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
@@ -172,11 +175,11 @@ class ListWalk(wiring.Component):
             m.d.sync += [chosen.eq(0), fetched.eq(0), lanes.eq(0), picked.eq(0), waits.eq(0), offered.eq(0)]
         return m
 
-    def _memory(self, m: Module, number: Signal, pulls: Signal) -> data.View:
-        """Return the row of the active bank; write the shadow bank."""
+    def _memory(self, m: Module) -> None:
+        """Fetch rows of the active bank; write the shadow bank."""
         active = Signal()
         m.d.sync += active.eq(active ^ self.exchange)
-        row_bits = len(number)
+        row_bits = len(self.number)
         unweighted = self.entry.const({"vl": self.nobody, "weight": _NO_WEIGHT}).as_bits()
         row = sum(unweighted << place * self.entry.size for place in range(ROW_ENTRIES))
         m.submodules.memory = memory = Memory(
@@ -198,20 +201,20 @@ class ListWalk(wiring.Component):
             writer.addr.eq(Cat(at[3 : 3 + row_bits], ~active)),
             writer.data.eq(Value.cast(entry).replicate(ROW_ENTRIES)),
             writer.en.eq(Cat(writes & equals(at[:3], place) for place in range(ROW_ENTRIES))),
-            reader.addr.eq(Cat(number, active)),
-            reader.en.eq(pulls),
+            reader.addr.eq(Cat(self.number, active)),
+            reader.en.eq(self.pulls),
+            self.next_row.eq(reader.data),
         ]
-        return data.View(data.ArrayLayout(self.entry, ROW_ENTRIES), reader.data)
 
-    def _choose(self, m: Module, pulls: Signal, chosen: Signal, number: Signal) -> None:
+    def _choose(self, m: Module) -> None:
         """Choose the next row with a lane that can send, round and round; while reading every row, once."""
-        wakes, beyond, after = Signal(self.rows), Signal(self.rows), Signal(self.rows)
+        wakes, beyond, after = self.wakes, self.beyond, Signal(self.rows)
         m.d.sync += wakes.eq(Cat(self.reading | (named & self.able_before).any() for named in self.named))
         m.d.comb += after.eq(wakes & beyond)
-        with m.If(pulls):
+        with m.If(self.pulls):
             m.d.sync += [
-                chosen.eq(after.any() | (wakes.any() & ~self.reading)),
-                number.eq(Mux(after.any(), _lowest_index(after), _lowest_index(wakes))),
+                self.chosen.eq(after.any() | (wakes.any() & ~self.reading)),
+                self.number.eq(Mux(after.any(), _lowest_index(after), _lowest_index(wakes))),
                 beyond.eq(Mux(after.any(), _above(after), Mux(self.reading, 0, _above(wakes)))),
             ]
         with m.If(self.exchange):

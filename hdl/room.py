@@ -40,8 +40,10 @@ class Room(wiring.Component):
         Sizes of the head packets.
     fits : Out(vls)
         There is room for all of it.
-    behind_blocks, fits_behind : In(ArrayLayout(range(largest + 1), vls)), Out(vls)
-        With ``behind`` only: sizes of the packets behind the heads, and whether there is room for one after its head.
+    behind_blocks : In(ArrayLayout(range(largest + 1), vls))
+        With ``behind`` only: sizes of the packets behind the heads.
+    fits_behind : Out(vls)
+        With ``behind`` only: there is room for the head and the one behind it.
     take : In(vls)
         Lane whose packet starts, one bit. Only one that fits may.
     take_blocks : In(range(largest + 1))

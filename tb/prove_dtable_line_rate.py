@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Signal, Value
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_list_walk import assert_entries, lane_bit
+from vlane.tb.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
 from vlane.vlarb import VL15
 
@@ -29,16 +29,18 @@ class LineRateProperties(Elaboratable):
 
     def __init__(self, scheduler: Any) -> None:
         self.scheduler = scheduler
+        self.followed = FollowedEntry(scheduler.core.walk, "walk")
 
     def ports(self) -> list[Value]:
         """Return the free inputs."""
-        return free_inputs(self.scheduler)
+        return [*free_inputs(self.scheduler), *self.followed.ports()]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.scheduler = self.scheduler
         self._grants(m)
         self._turns(m)
+        self.followed.assert_turns(m)
         for lane in range(self.scheduler.data_vls):
             self._account(m, lane)
         return m

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
 from vlane.tb.prove import free_inputs
-from vlane.tb.prove_list_walk import assert_entries, lane_bit
+from vlane.tb.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
 from vlane.egress import ListCode
 from vlane.vlarb import VL15
@@ -27,10 +27,11 @@ class LineRateProperties(Elaboratable):
 
     def __init__(self, arbiter: Any) -> None:
         self.arbiter = arbiter
+        self.followed = [FollowedEntry(each.walk, each.name) for each in arbiter.core.lists]
 
     def ports(self) -> list[Value]:
         """Return the free inputs."""
-        return free_inputs(self.arbiter)
+        return [*free_inputs(self.arbiter), *(port for each in self.followed for port in each.ports())]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -40,6 +41,8 @@ class LineRateProperties(Elaboratable):
         for each in core.lists:
             self._entries(m, each)
             self._budget(m, each.weight, f"weight_{each.name}")
+        for followed in self.followed:
+            followed.assert_turns(m)
         return m
 
     def _grants(self, m: Module) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module
 from vlane.golden import vlarb as exact
 from vlane.golden import vlarb_line_rate as golden
 from vlane.golden import vlarb_rules
+from vlane.hdl.list_walk import ListWalk
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.decision_rate import decisions_per_cycle
+from vlane.tb.prove import prove
 from vlane.tb.stimulus_vlarb import writes_of
 from vlane.tb.tables_vlarb import random_tables
 
@@ -19,6 +22,18 @@ from vlane.egress import ListCode
 from vlane.vlarb import VLArbTable
 
 FORM = {"form": "line_rate"}
+
+
+class Unfair(ListWalk):
+    """Chooses the lowest row that is awake, again and again."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        with m.If(self.pulls):
+            m.d.sync += self.beyond.eq(~0)
+        return m
+
+
 SHAPES: list[dict[str, Any]] = [
     {"data_vls": 15, "entries": 64, "vl15": True, **FORM},
     {"data_vls": 3, "entries": 5, "vl15": False, **FORM},
@@ -111,3 +126,19 @@ def test_a_lane_that_wakes_in_an_idle_arbiter_is_granted_after_seven_cycles() ->
     while not golden.step(state, 15, False, 8, 8, 8, sizes, True, False, (0, 0, 0, 0, 0), False, rules)[2]:
         waited += 1
     assert waited == 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("walk", [ListWalk, Unfair])
+def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[ListWalk]) -> None:
+    """Whoever wakes waits for the rows under way and a round; if low rows may come again and again, for ever."""
+    block = BLOCKS["vlarb"]
+    arbiter = block.make({"data_vls": 3, "entries": 20, "vl15": False, **FORM})
+    arbiter.core.lists[0].walk = walk(data_vls=3, entries=20, lane_bits=4)
+
+    proof = prove(block.properties(arbiter), f"test-{walk.__name__}")
+
+    if walk is ListWalk:
+        assert proof.verdict == "PASS", proof.detail
+    else:
+        assert "Assert failed" in proof.detail, proof.verdict

@@ -37,6 +37,7 @@ from vlane.hdl.opa_allocator import OPAAllocator
 from vlane.hdl.rr import RR
 from vlane.hdl.sc import SCProgramSignature
 from vlane.hdl.scheduler import ScheduleSignature
+from vlane.hdl.size_queue import SizeQueue
 from vlane.hdl.sl2vl import SL2VLProgramSignature
 from vlane.hdl.switch_input import SwitchInput
 from vlane.hdl.switch_output import SwitchOutput
@@ -140,7 +141,8 @@ PARTS = [
     OPAAllocator(ports=2, vls=2),
     Turns(2),
     Door(2),
-    _SIZES.room(returned=3),
+    _SIZES.room(returned=3, behind=True),
+    SizeQueue(depth=3, largest=2),
     SwitchInput(by_channel=True, **_SIDE),
     SwitchOutput(RR(data_vls=2, vl15=False), doors=2, **_SIDE),
     Centre(sizes=_SIZES, **_CROSSING),
