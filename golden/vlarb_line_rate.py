@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from vlane.golden.vlarb import SELECT_HIGH, SELECT_LIMIT, SELECT_LOW, counter_lo
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15
+
+if TYPE_CHECKING:
+    from vlane.vlarb import VLArbTable
 
 __all__ = ["RULES", "LineRateState", "applicable_rules", "bad_entries", "new_state", "reset", "step", "unreachable"]
 
@@ -57,10 +60,21 @@ BANK, SWAP_PENDING, COUNTER, ABLE_BEFORE, ONGOING, TO_CHARGE, LAST_BLOCKS = rang
 _FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
 
 
-def applicable_rules(*, has_vl15: bool) -> frozenset[str]:
-    """Return the names of the rules that random tables and traffic show."""
-    never = set() if has_vl15 else {RULES[VL15_FIRST].name}
-    return frozenset(rule.name for rule in RULES) - never
+def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that traffic through this one table can make happen."""
+    high, low = ({each.vl for each in side if each.weight and each.vl < data_vls} for side in (table.high, table.low))
+    counted = bool(high) and table.limit_of_high_priority != LIMIT_UNBOUNDED
+    heaviest = max((each.weight for each in (*table.high, *table.low) if each.vl < data_vls), default=0)
+    conditions = {
+        STAYED: heaviest > 1,
+        HIGH_BEFORE_LOW: high and low,
+        LOW_AFTER_EXPIRY: counted and low,
+        EXPIRED_BUT_LOW_EMPTY: counted and high - low,
+        SWAPPED: True,
+        HELD: True,
+        VL15_FIRST: has_vl15,
+    }
+    return frozenset(rule.name for number, rule in enumerate(RULES) if conditions.get(number, high or low))
 
 
 class LineRateState(NamedTuple):

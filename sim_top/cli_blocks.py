@@ -97,8 +97,6 @@ def cosim(
     plan = _plan(fabric, table_file, cycles, param or []) if found.name == "vlarb" and not netlist else None
     if fabric is not None and plan is None:
         raise InputError("--fabric", "given with vlarb, whose tables a capture holds", str(fabric))
-    if plan is not None and plan.parameters["form"] != "exact":
-        raise InputError("--param form", "exact with --fabric and --table", plan.parameters["form"])
     job = job_of_plan(plan, seed=seed) if plan else _job(found, table_file, cycles, seed, param or [], netlist)
     if planted is not None and not 1 <= planted <= FAULT_COUNT:
         raise InputError("--fault", f"1 to {FAULT_COUNT}", planted)

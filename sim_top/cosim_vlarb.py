@@ -19,6 +19,7 @@ from vlane.egress import ListCode
 __all__ = ["LaneResult", "ServiceEvent", "TableResult", "cosim_tables", "job_of_plan"]
 
 _EVENTS = 400
+_SIZE_BITS, _MOST_BLOCKS = 7, 127
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class _Events:
     """Collects the first packets of the MTU phase of every table."""
 
     def __init__(self, plan: Plan, model: CompiledModel) -> None:
-        self.model = model
+        self.model, self.data_vls = model, plan.parameters["data_vls"]
         self.spans = []
         start = 0
         for phase in plan.phases:
@@ -121,10 +122,11 @@ class _Events:
                 continue
             given, shown = self.model.inputs, self.model.outputs
             started = np.flatnonzero(given["ready"].get(rows) & shown["grant"].get(outs))
-            vl, source, blocks = (shown[name].get(outs) for name in ("vl", "list", "blocks"))
+            vl, source = (shown[name].get(outs) for name in ("vl", "list"))
             for at in started[: _EVENTS - len(events)]:
-                code = ListCode(int(source[at]))
-                events.append(ServiceEvent(int(cycle + at - start), int(vl[at]), int(blocks[at]), code.word))
+                lane, code = min(int(vl[at]), self.data_vls), ListCode(int(source[at]))
+                blocks = given["heads__blocks"].value(rows[at]) >> _SIZE_BITS * lane & _MOST_BLOCKS
+                events.append(ServiceEvent(int(cycle + at - start), int(vl[at]), blocks, code.word))
 
 
 def job_of_plan(plan: Plan, *, seed: int) -> Job:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,9 +126,18 @@ def _fill_line_rate(
             line_rate.reset(state)
 
 
-_FORMS: dict[str, tuple[Callable[[int], Any], Callable[..., None], Sequence[Rule]]] = {
-    "exact": (golden.new_state, _fill, RULES),
-    "line_rate": (line_rate.new_state, _fill_line_rate, line_rate.RULES),
+class _Form(NamedTuple):
+    """Golden of a form, how its rows are filled, and the rules that a table can make happen."""
+
+    new_state: Callable[[int], Any]
+    fill: Callable[..., None]
+    rules: Sequence[Rule]
+    applicable: Callable[..., frozenset[str]]
+
+
+_FORMS = {
+    "exact": _Form(golden.new_state, _fill, RULES, applicable_rules),
+    "line_rate": _Form(line_rate.new_state, _fill_line_rate, line_rate.RULES, line_rate.applicable_rules),
 }
 
 
@@ -171,10 +180,11 @@ class VLArbTraffic(EgressStimulus):
         inputs: Layout,
         outputs: Layout,
     ) -> None:
-        state, fill, rules = _FORMS[form]
+        chosen = _FORMS[form]
         super().__init__(
-            state=state(entries), fill=fill, data_vls=data_vls, vl15=vl15, phases=phases, rules=rules,
-            outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs, fields=_FIELDS,
+            state=chosen.new_state(entries), fill=chosen.fill, data_vls=data_vls, vl15=vl15, phases=phases,
+            rules=chosen.rules, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
+            fields=_FIELDS,
             writes=np.array([writes_of(table, entries) for table in tables], np.int64),
         )  # fmt: skip
 
@@ -213,12 +223,10 @@ def planned(
 ) -> VLArbTraffic:
     """Return the stimulus of a plan, with the rules that its tables can make happen."""
     traffic = VLArbTraffic(**parameters, tables=tables, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
-    if parameters.get("form") == "line_rate":
-        traffic.applicable = line_rate.applicable_rules(has_vl15=parameters["vl15"])
-        return traffic
+    applicable = _FORMS[parameters.get("form", "exact")].applicable
     traffic.applicable = frozenset(
         name
         for table in tables
-        for name in applicable_rules(table, data_vls=parameters["data_vls"], has_vl15=parameters["vl15"])
+        for name in applicable(table, data_vls=parameters["data_vls"], has_vl15=parameters["vl15"])
     )
     return traffic

@@ -60,10 +60,13 @@ def test_fabric_show_document() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["irregular_s1", "two_switch", "torus44_2qos"])
-def test_cosim_of_a_fabric_shows_no_mismatch(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("irregular_s1", "exact"), ("two_switch", "exact"), ("torus44_2qos", "exact"), ("torus44_2qos", "line_rate")],
+)
+def test_cosim_of_a_fabric_shows_no_mismatch(name: str, form: str) -> None:
     """The main job, shorter: no mismatch, every applicable rule exercised, shares that are the weights'."""
-    called = call("cosim", "vlarb", "--fabric", DATA / name, "--cycles", "400000", "--json")
+    called = call("cosim", "vlarb", "--fabric", DATA / name, "--cycles", "400000", "--param", f"form={form}", "--json")
 
     done = called.json()
     assert called.status == 0
