@@ -9,7 +9,7 @@ CYCLES ?= 2000000
 BLOCK ?= vlarb
 POINTS ?= 50
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
-NETLISTS ?= rr drr scfq vlarb dtable sl2vl sc lft credit_ib credit_opa vlbuffer
+NETLISTS ?= rr drr scfq vlarb dtable sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch
 BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch opa_switch
 
 export PYTHONDONTWRITEBYTECODE := 1

@@ -18,6 +18,8 @@ from vlane.paths import build_dir
 __all__ = ["NETLISTS", "compile_netlist", "prove_netlist"]
 
 _SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -nodsp -top {top}"}
+_COUNTED_NAMES = "proc\nflatten\nrename -enumerate -pattern w%"
+"""With some of our names the mapping to cells ends without a word."""
 _MODELS = {"generic": "", "ecp5": "ecp5/cells_sim.v"}
 NETLISTS = tuple(_SYNTHESIS)
 """What a component can be synthesised to: yosys' own gates, or cells of ECP5 (memories and multiplications in LUTs,
@@ -32,7 +34,8 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
     RuntimeError
         If a tool fails.
     """
-    script = f"read_verilog block.v\n{_SYNTHESIS[target]}\nopt_clean -purge\nwrite_verilog -noattr netlist.v\n"
+    synthesis = f"{_COUNTED_NAMES}\n{_SYNTHESIS[target]}"
+    script = f"read_verilog block.v\n{synthesis}\nopt_clean -purge\nwrite_verilog -noattr netlist.v\n"
     folder = run_yosys("netlist", {"block.v": to_verilog(component, top)}, script.format(top=top), result="netlist.v")
     models = _MODELS[target]
     text = (folder / "netlist.v").read_text() + (_included(models) if models else "")
