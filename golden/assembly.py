@@ -15,7 +15,7 @@ from vlane.golden.inputs import port_bits_for
 from vlane.golden.limits import new_limits
 from vlane.golden.links import new_links
 from vlane.golden.meters import Meters
-from vlane.golden.network import NOWHERE, Network, Wiring
+from vlane.golden.network import Network
 from vlane.golden.opa_switch import OPA_PORTS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
 from vlane.golden.per_vl_switch import new_per_vl_switches
@@ -27,6 +27,7 @@ from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
 from vlane.golden.switches import Switches
 from vlane.golden.topology import Topology
 from vlane.golden.vl_tables import VLTables
+from vlane.golden.wiring import NOWHERE, Wiring
 
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP
@@ -232,20 +233,22 @@ def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffe
 def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
-    far, told = np.full(ends, NOWHERE, np.int64), np.full(ends, NOWHERE, np.int64)
+    far, told, peer = (np.full(ends, NOWHERE, np.int64) for _ in range(3))
     for (switch, port), (other, other_port) in topology.far_ends().items():
         far[(switch << bits) + port] = (other << bits) + other_port
         told[(other << bits) + other_port] = (switch << bits) + port
+        peer[(switch << bits) + port] = (other << bits) + other_port
     for host, (switch, port) in enumerate(topology.hosts):
         at = (switch << bits) + port
         far[at], far[inputs + host] = -1 - host, at
         told[at], told[inputs + host] = inputs + host, at
+        peer[at], peer[inputs + host] = inputs + host, at
     flights = np.full(ends, flight, np.int64)
     telling = flights
     if by_fcps:
         told, telling = np.arange(ends, dtype=np.int64), np.zeros(ends, np.int64)
     channel = routes.nic_channel if isinstance(routes, ChannelRoutes) else np.zeros_like(routes.nic_vl)
-    return Wiring(far, flights, told, telling, routes.nic_vl, channel)
+    return Wiring(far, flights, peer, told, telling, routes.nic_vl, channel)
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:

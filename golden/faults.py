@@ -5,15 +5,21 @@ from __future__ import annotations
 from functools import partial
 
 from vlane.golden.inputs import ROUTED
+from vlane.golden.limits import Limits, lose
 from vlane.golden.links import FREE_FROM
 from vlane.golden.network import Change, Network
 
-__all__ = ["link_stalls", "table_is_written"]
+__all__ = ["fcps_are_lost", "link_stalls", "table_is_written"]
 
 
 def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
     """Return the change after which nothing starts on a port's link for so many cycles (S7); ports from 0."""
     return Change(cycle, partial(_stall, switch, port, cycle + cycles))
+
+
+def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
+    """Return the change after which flow-control packets that a port sends are lost, for so many cycles (C6)."""
+    return Change(cycle, partial(_lose, switch, port, cycle + cycles))
 
 
 def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
@@ -24,6 +30,11 @@ def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Chang
 def _stall(switch: int, port: int, until: int, net: Network) -> None:
     regs = net.links.regs[(switch << net.switches.inputs.port_bits) + port]
     regs[FREE_FROM] = max(regs[FREE_FROM], until)
+
+
+def _lose(switch: int, port: int, until: int, net: Network) -> None:
+    if isinstance(net.links.far, Limits):
+        lose(net.links.far, (switch << net.switches.inputs.port_bits) + port, until)
 
 
 def _write(switch: int, lid: int, output: int, net: Network) -> None:

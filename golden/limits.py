@@ -13,6 +13,7 @@ from vlane.golden.bits import next_of
 from vlane.golden.kernel import inner
 
 __all__ = [
+    "LAST",
     "Limits",
     "allows",
     "count_freed",
@@ -20,13 +21,17 @@ __all__ = [
     "goes_beside",
     "hear",
     "is_due",
+    "lose",
+    "mail",
     "new_limits",
     "say",
+    "say_limit",
     "taken",
 ]
 
-(DUE, PERIODS, LAST, OLDEST, FLYING) = range(5)
-"""Per end: VLs whose FCP is due, as bits; periods counted; VL of the last FCP; oldest FCP under way to it, how many."""
+(DUE, PERIODS, LAST, OLDEST, FLYING, LOSES_UNTIL) = range(6)
+"""Per end: VLs whose FCP is due, as bits; last period counted; VL of the last FCP; oldest FCP under way to it, how
+many; the first cycle from which FCPs that it sends arrive."""
 _REGS = 8
 
 
@@ -75,7 +80,7 @@ def new_limits(
     blocks, lanes = np.array(whole, np.int64), len(whole)
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     regs = np.zeros((ends, _REGS), np.int64)
-    regs[:, LAST] = lanes - 1
+    regs[:, LAST], regs[:, PERIODS] = lanes - 1, -1
     counters = [np.zeros((ends, lanes), np.int64) for _ in range(3)]
     return Limits(
         blocks, step, period, beside, counters[0], np.tile(blocks, (ends, 1)), counters[1],
@@ -127,17 +132,42 @@ def is_due(limits: Limits, end: int, cycle: int) -> bool:
 
 @inner
 def say(limits: Limits, end: int, to: int, cycle: int, flight: int) -> None:
-    """Send an FCP that is due to the far end (C4, C5)."""
-    regs, flying = limits.regs, limits.flying
+    """Send an FCP that is due to the far end (C4)."""
+    regs = limits.regs
     lane = next_of(regs[end, DUE], regs[end, LAST])
-    limits.said[end, lane] = limits.whole[lane] + limits.freed[end, lane]
     regs[end, LAST] = lane
     regs[end, DUE] &= ~(1 << lane)
+    say_limit(limits, end, to, lane, limits.whole[lane] + limits.freed[end, lane], cycle, flight)
+
+
+@inner
+def say_limit(limits: Limits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
+    """Put an FCP on its way, unless it gets lost (C5, C6)."""
+    regs, flying = limits.regs, limits.flying
+    limits.said[end, lane] = limit
     limits.fcps[end, lane] += 1
+    if cycle < regs[end, LOSES_UNTIL]:
+        return
     hear(limits, to, cycle)
     at = (regs[to, OLDEST] + regs[to, FLYING]) & (flying.shape[1] - 1)
-    flying[to, at, 0], flying[to, at, 1], flying[to, at, 2] = cycle + flight + 1, lane, limits.said[end, lane]
+    flying[to, at, 0], flying[to, at, 1], flying[to, at, 2] = cycle + flight + 1, lane, limit
     regs[to, FLYING] += 1
+
+
+@inner
+def mail(limits: Limits, end: int, cycle: int) -> tuple[int, int]:
+    """Return (lane, limit) of the FCP that arrives at an end in a cycle, lane -1 if none does."""
+    regs, flying = limits.regs[end], limits.flying
+    at = regs[OLDEST]
+    if regs[FLYING] == 0 or flying[end, at, 0] != cycle + 1:
+        return -1, 0
+    return flying[end, at, 1], flying[end, at, 2]
+
+
+@inner
+def lose(limits: Limits, end: int, until: int) -> None:
+    """Let FCPs that an end sends before a cycle be lost (C6)."""
+    limits.regs[end, LOSES_UNTIL] = max(limits.regs[end, LOSES_UNTIL], until)
 
 
 @inner

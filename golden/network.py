@@ -59,6 +59,7 @@ from vlane.golden.packets import (
 from vlane.golden.returns import begin
 from vlane.golden.sources import Sources, advance, draw_packet
 from vlane.golden.switches import Switches, allocate, receive, store
+from vlane.golden.wiring import NOWHERE, Wiring
 
 from vlane.units import BLOCK_BYTES
 
@@ -66,13 +67,11 @@ __all__ = [
     "DONE",
     "MOVED",
     "NOW",
-    "NOWHERE",
     "POOL_EMPTY",
     "STUCK",
     "TRACE_FULL",
     "Change",
     "Network",
-    "Wiring",
     "nic_end",
     "run",
     "run_cycle",
@@ -83,33 +82,6 @@ __all__ = [
 
 (DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
 """Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
-
-
-class Wiring(NamedTuple):
-    """Which port leads where.
-
-    Parameters
-    ----------
-    far : array of int64, (sending ends,)
-        Input port at the far end; -1 - n for NIC n; ``NOWHERE`` if there is no cable.
-    flight : array of int64, (sending ends,)
-        Cycles from one end to the other.
-    told, telling : array of int64, (receiving ends,)
-        Sending end that keeps count of a receiving end's room, and cycles until it hears of room that comes free:
-        the one at the far end, or, with flow-control packets, the one beside it, at once.
-    nic_vl, nic_channel : array of uint8, (NICs, SLs)
-        VL and channel of each SL at the NICs; channels are Omni-Path's.
-    """
-
-    far: NDArray[np.int64]
-    flight: NDArray[np.int64]
-    told: NDArray[np.int64]
-    telling: NDArray[np.int64]
-    nic_vl: NDArray[np.uint8]
-    nic_channel: NDArray[np.uint8]
-
-
-NOWHERE = -(1 << 40)
 
 
 class Network(NamedTuple):
@@ -290,8 +262,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         left &= left - 1
         port = (group << net.switches.inputs.port_bits) + member
         far = wiring.far[port]
-        to = far if far >= 0 else nic_end(net, -1 - far)
-        says = say_limits(links, port, to, cycle, wiring.flight[port])
+        says = say_limits(links, port, wiring.peer[port], cycle, wiring.flight[port])
         is_free = not says and links.regs[port, FREE_FROM] <= cycle
         packet = start_packet(links, packets, port, cycle, is_free)
         if packet == NOBODY:
@@ -310,7 +281,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
 def _wake_all(net: Network) -> None:
     """Let every cabled end look whether it has anything to do."""
     for end in range(len(net.wiring.far)):
-        if net.wiring.far[end] != NOWHERE:
+        if net.wiring.peer[end] != NOWHERE:
             _wake(net, end)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 from vlane.hdl.allocator import Allocator
-from vlane.hdl.buffer_sizes import BufferSizes
+from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
 from vlane.hdl.link import field_of, take_crossing
+from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 from vlane.hdl.sl2vl import SL2VL, SL2VLProgramSignature
 from vlane.hdl.switch import Switch
 
+from vlane.fcp import CREDIT_CAP
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["IBSwitch"]
+
+_CREDITS = ("returns", "fcp")
+_MAX_PERIOD = 1 << 24
 
 
 class IBSwitch(Switch):
@@ -41,17 +46,25 @@ class IBSwitch(Switch):
         Entries of the forwarding table.
     data_bits : int
         Carried of a 64-byte flit, 64 to 512 in steps of 64.
+    credit : str
+        How room is told: ``returns``, or ``fcp``, by flow-control packets on the links.
+    fcp_blocks, fcp_period : int
+        Growth of a limit after which it is told, 0 for a quarter of the lane's room, and cycles after which all are.
 
     Members
     -------
     rx : In(LinkSignature(data_bits)).array(ports)
         Flits that arrive.
     returned : Out(ReturnSignature()).array(ports)
-        Blocks that left the input's buffer.
+        Blocks that left the input's buffer. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
     heard : In(ReturnSignature()).array(ports)
-        Blocks that left the next node's buffer.
+        Blocks that left the next node's buffer. Not with ``fcp``.
+    says : Out(LimitSignature()).array(ports)
+        With ``fcp`` only: flow-control packets to the other end of the cable.
+    hears : In(LimitSignature()).array(ports)
+        With ``fcp`` only: flow-control packets from there.
     ready : In(ports)
         Links on which a packet may start.
     dropped : Out(ArrayLayout(DropCause, ports))
@@ -92,10 +105,14 @@ class IBSwitch(Switch):
         line_rate: bool = False,
         lids: int = 64,
         data_bits: int = 64,
+        credit: str = "returns",
+        fcp_blocks: int = 0,
+        fcp_period: int = 1024,
     ) -> None:
         self.check_parameters(
             ports=ports, data_vls=data_vls, blocks=blocks, minimum=minimum, maximum=maximum, largest=largest,
             scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
+            credit=credit, fcp_blocks=fcp_blocks, fcp_period=fcp_period,
         )  # fmt: skip
         self.map = SL2VL(inputs=ports, outputs=ports, data_vls=data_vls)
         self.allocator = Allocator(ports=ports, vls=data_vls)
@@ -103,6 +120,7 @@ class IBSwitch(Switch):
             ports=ports, sizes=BufferSizes(data_vls, blocks, minimum, maximum, largest), scheduler=scheduler,
             entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits, flits=1, doors=1, vl_bits=4,
             by_channel=False, members={"sl2vl": In(SL2VLProgramSignature())},
+            fcp=FCPTimes(fcp_blocks or max(1, minimum // 4), fcp_period) if credit == "fcp" else None,
         )  # fmt: skip
 
     @staticmethod
@@ -119,12 +137,23 @@ class IBSwitch(Switch):
         line_rate: bool,
         lids: int,
         data_bits: int,
+        credit: str,
+        fcp_blocks: int,
+        fcp_period: int,
     ) -> None:
         """Raise what the constructor would raise, without making anything."""
         Switch.check_shared(
             ports=ports, data_vls=data_vls, most_vls=MAX_DATA_VLS, blocks=blocks, minimum=minimum, maximum=maximum,
             largest=largest, scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
         )  # fmt: skip
+        if credit not in _CREDITS:
+            raise ValueError(f"credit must be one of {', '.join(_CREDITS)}, not {credit}")
+        check_range("fcp_blocks", fcp_blocks, 0, min(minimum, CREDIT_CAP))
+        check_range("fcp_period", fcp_period, data_vls + 1, _MAX_PERIOD)
+        if credit == "fcp":
+            check_range("minimum", minimum, 1, CREDIT_CAP)
+            if maximum != minimum:
+                raise ValueError(f"maximum must be minimum, {minimum}, with credit fcp, not {maximum}")
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -12,7 +12,9 @@ from vlane.hdl.select import one_of
 
 __all__ = [
     "HEADER_BITS",
+    "LIMIT_BITS",
     "CrossingSignature",
+    "LimitSignature",
     "LinkSignature",
     "ReturnSignature",
     "blocks_of",
@@ -25,6 +27,9 @@ __all__ = [
 
 HEADER_BITS = 64
 """Of the local route header, which comes first (IBA 7.7)."""
+
+LIMIT_BITS = 12
+"""Of a credit limit, which wraps."""
 
 _FIELDS = {"vl": (60, 4), "sl": (52, 4), "channel_top": (51, 1), "dlid": (32, 16), "pktlen": (16, 11)}
 
@@ -82,6 +87,23 @@ class ReturnSignature(Signature):
 
     def __init__(self, most: int = 1, vl_bits: int = 4) -> None:
         super().__init__({"blocks": Out(range(most + 1)), "vl": Out(vl_bits)})
+
+
+class LimitSignature(Signature):
+    """A flow-control packet as a switch's ports send it, seen from the sender.
+
+    Members
+    -------
+    valid : Out(1)
+        One is there.
+    vl : Out(4)
+        The lane it tells of; 0 if there is none.
+    limit : Out(12)
+        Blocks that may be sent since the start, modulo 4096; 0 if there is none.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"valid": Out(1), "vl": Out(4), "limit": Out(LIMIT_BITS)})
 
 
 class CrossingSignature(Signature):

@@ -120,7 +120,7 @@ class OPASwitch(Switch):
         super().__init__(
             ports=ports, sizes=BufferSizes(data_vls, blocks, minimum, maximum, largest), scheduler=scheduler,
             entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits, flits=_INNER_FLITS, doors=_DOORS,
-            vl_bits=_VL_BITS, by_channel=True, members={"sc": In(SCProgramSignature())},
+            vl_bits=_VL_BITS, by_channel=True, fcp=None, members={"sc": In(SCProgramSignature())},
         )  # fmt: skip
 
     @staticmethod

@@ -8,11 +8,11 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from vlane.hdl.buffer_sizes import BufferSizes
+from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
 from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
 from vlane.hdl.lft import LFT, LFTProgramSignature
-from vlane.hdl.link import HEADER_BITS, LinkSignature, ReturnSignature, field_of
+from vlane.hdl.link import HEADER_BITS, LimitSignature, LinkSignature, ReturnSignature, field_of
 from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.rr import RR
 from vlane.hdl.scfq import SCFQ
@@ -62,13 +62,16 @@ class Switch(wiring.Component):
         Of a lane's number on links.
     by_channel : bool
         Whether headers carry a channel.
+    fcp : FCPTimes or None
+        Of the flow-control packets that tell of room, if any do.
     members : mapping
         Beside the shared ones.
     """
 
     def __init__(
         self, *, ports: int, sizes: BufferSizes, scheduler: str, entries: int, line_rate: bool, lids: int,
-        data_bits: int, flits: int, doors: int, vl_bits: int, by_channel: bool, members: Mapping[str, Any],
+        data_bits: int, flits: int, doors: int, vl_bits: int, by_channel: bool, fcp: FCPTimes | None,
+        members: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.ports, self.sizes = ports, sizes
         shape: dict[str, Any] = {
@@ -76,7 +79,7 @@ class Switch(wiring.Component):
         }  # fmt: skip
         self.inputs = [SwitchInput(by_channel=by_channel, **shape) for _ in range(ports)]
         self.outputs = [
-            SwitchOutput(_scheduler(scheduler, sizes.vls, entries, line_rate=line_rate), doors=doors, **shape)
+            SwitchOutput(_scheduler(scheduler, sizes.vls, entries, line_rate=line_rate), doors=doors, fcp=fcp, **shape)
             for _ in range(ports)
         ]
         self.table = LFT(lookups=ports, ports=ports, entries=lids)
@@ -86,12 +89,15 @@ class Switch(wiring.Component):
             schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
         if "swap" in program:
             schedules["swap"] = In(ports)
+        returns = ReturnSignature(flits, vl_bits)
+        told = {"returned": Out(returns), "heard": In(returns)}
+        if fcp:
+            told = {"says": Out(LimitSignature()), "hears": In(LimitSignature())}
         super().__init__(
             {
                 "rx": In(LinkSignature(data_bits, vl_bits)).array(ports),
-                "returned": Out(ReturnSignature(flits, vl_bits)).array(ports),
                 "tx": Out(LinkSignature(data_bits, vl_bits)).array(ports),
-                "heard": In(ReturnSignature(flits, vl_bits)).array(ports),
+                **{name: member.array(ports) for name, member in told.items()},
                 "ready": In(ports),
                 "dropped": Out(data.ArrayLayout(DropCause, ports)),
                 "lft": In(LFTProgramSignature()),
@@ -133,12 +139,18 @@ class Switch(wiring.Component):
         for number, port in enumerate(self.inputs):
             m.submodules[f"input_{number}"] = port
             connect(m, flipped(self.rx[number]), port.rx)
-            connect(m, port.returned, flipped(self.returned[number]))
             m.d.comb += self.dropped[number].eq(port.dropped)
         for number, output in enumerate(self.outputs):
             m.submodules[f"output_{number}"] = output
             connect(m, output.tx, flipped(self.tx[number]))
-            connect(m, flipped(self.heard[number]), output.heard)
+            returned = self.inputs[number].returned
+            if output.turns is None:
+                connect(m, returned, flipped(self.returned[number]))
+                connect(m, flipped(self.heard[number]), output.heard)
+            else:
+                connect(m, returned, output.freed)
+                connect(m, flipped(self.hears[number]), output.hears)
+                connect(m, output.says, flipped(self.says[number]))
             m.d.comb += output.ready.eq(self.ready[number])
             self._program(m, number, output.scheduler)
 

@@ -6,12 +6,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
-from vlane.hdl.buffer_sizes import FLAGS, BufferSizes
+from amaranth.lib.wiring import In, Out, connect, flipped
+from vlane.hdl.buffer_sizes import FLAGS, BufferSizes, FCPTimes
 from vlane.hdl.door import Door
-from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature, lane_shape
+from vlane.hdl.fcp_turns import FCPTurns
+from vlane.hdl.link import CrossingSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
 from vlane.hdl.select import equals, one_of
 from vlane.hdl.size_queue import SizeQueue
 
@@ -37,6 +38,8 @@ class SwitchOutput(wiring.Component):
         Packets that may come in at a time, 1 or 2, of different lanes.
     vl_bits : int
         Of a lane's number on links.
+    fcp : FCPTimes or None
+        Of the flow-control packets that tell of room, if any do.
 
     Members
     -------
@@ -55,17 +58,29 @@ class SwitchOutput(wiring.Component):
     tx : Out(LinkSignature(data_bits, vl_bits))
         Flits that leave, a cycle after they were chosen.
     heard : In(ReturnSignature(flits, vl_bits))
-        Room that came free at the far end.
+        Room that came free at the far end. Not with ``fcp``.
+    freed : In(ReturnSignature(flits, vl_bits))
+        With ``fcp`` only: room that came free in the input beside this output.
+    hears : In(LimitSignature())
+        With ``fcp`` only: a flow-control packet that arrives.
+    says : Out(LimitSignature())
+        With ``fcp`` only: one that leaves, a cycle after it was chosen.
     """
 
     def __init__(
-        self, scheduler: Any, *, ports: int, sizes: BufferSizes, data_bits: int, flits: int, doors: int, vl_bits: int
-    ) -> None:
+        self, scheduler: Any, *, ports: int, sizes: BufferSizes, data_bits: int, flits: int, doors: int, vl_bits: int,
+        fcp: FCPTimes | None,
+    ) -> None:  # fmt: skip
         self.scheduler, self.sizes, self.flits = scheduler, sizes, flits
         self.ways = [Door(sizes.vls) for _ in range(doors)]
         self.storage = sizes.storage(data_bits=data_bits, writers=doors, write_flits=flits)
         self.looks_behind = "behind" in scheduler.signature.members
-        self.far = sizes.room(returned=flits, behind=self.looks_behind)
+        self.turns = FCPTurns(vls=sizes.vls, blocks=sizes.minimum, step=fcp.step, period=fcp.period) if fcp else None
+        self.far = (
+            sizes.limits(behind=self.looks_behind) if fcp else sizes.room(returned=flits, behind=self.looks_behind)
+        )
+        returns = ReturnSignature(flits, vl_bits)
+        told = {"freed": In(returns), "hears": In(LimitSignature()), "says": Out(LimitSignature())}
         crossing = CrossingSignature(
             flits=flits, data_bits=data_bits, vls=sizes.vls, ports=ports, largest=sizes.largest
         )
@@ -79,7 +94,7 @@ class SwitchOutput(wiring.Component):
                 "crossing": In(crossing).array(doors),
                 "ready": In(1),
                 "tx": Out(LinkSignature(data_bits, vl_bits)),
-                "heard": In(ReturnSignature(flits, vl_bits)),
+                **(told if fcp else {"heard": In(returns)}),
             }
         )
 
@@ -126,8 +141,9 @@ class SwitchOutput(wiring.Component):
                 heads.fits[lane].eq(queue.there & self.far.fits[lane]),
                 heads.blocks[lane].eq(queue.head),
                 self.far.blocks[lane].eq(queue.head),
-                self.far.give[lane].eq(Mux(equals(self.heard.vl, lane), self.heard.blocks, 0)),
             ]
+            if self.turns is None:
+                m.d.comb += self.far.give[lane].eq(Mux(equals(self.heard.vl, lane), self.heard.blocks, 0))
             if self.looks_behind:
                 self._look_behind(m, lane, queue)
 
@@ -140,14 +156,26 @@ class SwitchOutput(wiring.Component):
         if "behind_blocks" in self.scheduler.signature.members:
             m.d.comb += self.scheduler.behind_blocks[lane].eq(queue.behind)
 
+    def _tell(self, m: Module, is_free: Signal) -> Value:
+        """Return whether a flow-control packet takes the link in this cycle (C4)."""
+        if self.turns is None:
+            return Const(0)
+        m.submodules.turns = turns = self.turns
+        connect(m, flipped(self.freed), turns.freed)
+        connect(m, flipped(self.hears), self.far.hears)
+        connect(m, turns.says, flipped(self.says))
+        m.d.comb += turns.may.eq(is_free)
+        return turns.takes
+
     def _send(self, m: Module) -> None:
         """Start a packet when the link is free, and send it to its end (S7, S9)."""
         scheduler, storage, tx = self.scheduler, self.storage, self.tx
-        sending, starts, moves = Signal(), Signal(), Signal()
+        sending, starts, moves, is_free = Signal(), Signal(), Signal(), Signal()
         vl, now = (Signal(lane_shape(self.sizes.vls), name=name) for name in ("vl", "now"))
         flit, lanes = storage.read_data[0], range(self.sizes.vls)
         m.d.comb += [
-            scheduler.ready.eq(~sending & self.ready),
+            is_free.eq(~sending & self.ready),
+            scheduler.ready.eq(is_free & ~self._tell(m, is_free)),
             starts.eq(scheduler.grant & scheduler.ready),
             now.eq(Mux(sending, vl, scheduler.vl)),
             storage.read_vl[0].eq(now),

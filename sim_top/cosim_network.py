@@ -13,6 +13,7 @@ import numpy as np
 from vlane.golden.network import DONE, Change, Network, run, run_to
 from vlane.golden.packets import NOBODY, Packets, new_packets
 from vlane.golden.routing import Routes
+from vlane.golden.wiring import NOWHERE
 from vlane.sim_top.blocks import BLOCKS, refused_parameter
 from vlane.sim_top.faults import faults_of, faults_of_hardware
 from vlane.sim_top.simulate import StuckError
@@ -134,13 +135,14 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     for field, value, must in (
         ("switch.allocation", study.switch.allocation, "turns"),
         ("switch.crossbar", study.switch.crossbar, "multiplexed"),
-        ("link.credits", study.link.credits, "returns"),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
     ):
         if value != must:
             raise InputError(field, f"{must} for switches in hardware", value)
     if isinstance(world.routes, Routes) and world.routes.by_lane:
         raise InputError("network.routing", "one whose VL tables go by SL, for switches in hardware", "dor")
+    if study.link.credits == "sideband":
+        raise InputError("link.credits", "returns or fcp for switches in hardware", "sideband")
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),
         ("buffers.maximum_blocks", buffers.maximum, ""),
@@ -159,6 +161,11 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         "lids": max(2, world.routes.lft.shape[1]),
         "data_bits": 64 * WORDS,
     }  # fmt: skip
+    if study.switch.kind == "ib":
+        link = study.link
+        parameters |= {
+            "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
+        }  # fmt: skip
     if world.central:
         parameters |= {
             "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
@@ -177,6 +184,8 @@ def _mixed(
 ) -> Iterator[tuple[Network, Hardware, deque[Change]]]:
     """Cable a network at rest to devices that hold the study's tables; give its faults too."""
     ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.far
+    own = np.concatenate([np.arange(ports) + (switch << bits) for switch in switches])
+    peer, net.wiring.peer[own] = net.wiring.peer[own], NOWHERE
     for number, switch in enumerate(switches):
         for port in range(ports):
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
@@ -190,15 +199,18 @@ def _mixed(
         ins, outs = switch_elements(first.inputs, first.outputs, ports=ports, words=WORDS)
         hardware = new_hardware(
             step=first.step[0], device=[device.step[1] for device in devices],
-            first=[switch << bits for switch in switches], ports=ports, lanes=parameters["data_vls"], ins=ins,
-            outs=outs, row_words=(first.input_words, first.output_words),
+            first=[switch << bits for switch in switches], peer=peer, ports=ports, lanes=parameters["data_vls"],
+            ins=ins, outs=outs, row_words=(first.input_words, first.output_words),
         )  # fmt: skip
         faults = faults_of_hardware(world, hardware, switches, first.inputs)
         yield net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
-    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs."""
+    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs.
+
+    They end with a period of the flow-control packets.
+    """
     routes, settings = world.routes, world.settings
     ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
@@ -208,6 +220,8 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     else:
         writes += sc_writes(routes.sc2sc[switch], routes.sc2vl[switch])
     writes += schedule_writes(inputs, tables, line_rate=parameters["line_rate"])
-    rows = np.zeros((len(writes), words), np.uint64)
+    period = parameters["fcp_period"] if parameters.get("credit") == "fcp" else 1
+    rows = np.zeros((-(-len(writes) // period) * period, words), np.uint64)
+    inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
     put_writes(inputs, writes, rows)
     return rows

@@ -1,4 +1,4 @@
-"""Faults of a study: links that stall, forwarding tables rewritten under traffic (``docs/network.md``)."""
+"""Faults of a study: links that stall, flow-control packets lost, tables rewritten (``docs/network.md``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
-from vlane.golden.faults import link_stalls, table_is_written
+from vlane.golden.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network import Change, Network
 from vlane.sim_top.world import World
 from vlane.tb.model import Words
@@ -16,7 +16,7 @@ from vlane.tb.stimulus import Layout
 
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
-from vlane.study import Rewrite, Stall
+from vlane.study import Loss, Rewrite, Stall
 
 __all__ = ["check_faults", "faults_of", "faults_of_hardware"]
 
@@ -31,9 +31,10 @@ def check_faults(world: World) -> None:
     """
     topology, study = world.topology, world.study
     cabled, most = {*topology.far_ends(), *topology.hosts}, world.routes.lft.shape[1] - 1
-    faults: list[tuple[str, Stall | Rewrite]] = [
+    faults: list[tuple[str, Stall | Rewrite | Loss]] = [
         *((f"stall.{number}", fault) for number, fault in enumerate(study.stall)),
         *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
+        *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
     ]
     written: set[tuple[int, int]] = set()
     stalled: dict[tuple[int, int], int] = {}
@@ -52,6 +53,8 @@ def check_faults(world: World) -> None:
                 must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all stalls of that port"
                 raise InputError(f"{where}.cycles", must, fault.cycles)
             continue
+        if isinstance(fault, Loss):
+            continue
         if fault.lid > most:
             raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
         if (fault.cycle, fault.switch) in written:
@@ -69,7 +72,8 @@ def faults_of(world: World) -> deque[Change]:
         )
         for each in study.rewrite
     ]
-    return _in_order([*stalls, *writes])
+    losses = [fcps_are_lost(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.loss]
+    return _in_order([*stalls, *losses, *writes])
 
 
 def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
@@ -88,6 +92,7 @@ def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int]
 
 
 def _show(inputs: Layout, write: TableWrite, row: Words, _: Network) -> None:
+    row[:] = 0
     put_writes(inputs, [write], row)
 
 

@@ -18,8 +18,9 @@ from vlane.golden.meters import (
     Meters,
     latency_at,
 )
-from vlane.golden.network import NOWHERE, Network
+from vlane.golden.network import Network
 from vlane.golden.routing import ChannelRoutes
+from vlane.golden.wiring import NOWHERE
 from vlane.sim_top.world import World, show_end
 
 from vlane.lrh import channel_bits, pack_lrh, packet_words

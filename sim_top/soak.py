@@ -21,6 +21,7 @@ _MANY_LANES = 0.08
 _SCHEDULERS = ("rr", "vlarb", "dtable", "drr", "scfq")
 _WITH_LINE_RATE = ("vlarb", "dtable")
 _HALF = 0.5
+_BY_FCP = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,13 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
             f"{prefix}blocks": lanes * minimum + shared, f"{prefix}minimum": minimum,
             f"{prefix}maximum": minimum + source.randint(0, shared),
         }  # fmt: skip
+    if not is_opa:
+        parameters |= {"credit": "returns", "fcp_blocks": 0, "fcp_period": 1024}
+    if not is_opa and source.random() < _BY_FCP:
+        parameters |= {
+            "maximum": parameters["minimum"], "credit": "fcp", "fcp_period": source.randint(lanes + 1, 600),
+            "fcp_blocks": source.choice((0, 1, parameters["minimum"])),
+        }  # fmt: skip
     return Point(block, parameters, cycles, source.randrange(1 << 16))
 
 
@@ -83,10 +91,12 @@ def run_point(point: Point) -> str:
 
 def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
-    smaller = {
+    smaller: dict[str, tuple[Any, ...]] = {
         "ports": (2, 3, 4, 5), "data_vls": (2, 3), "line_rate": (False,), "scheduler": ("rr",), "largest": (1, 2),
         "data_bits": (64,), "lids": (3,), "entries": (2, 4),
     }  # fmt: skip
+    if "credit" in point.parameters:
+        smaller["credit"] = ("returns",)
     for name, values in smaller.items():
         for value in values:
             present = point.parameters[name]

@@ -86,7 +86,7 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
 
 
 def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_rate: bool) -> list[TableWrite]:
-    """Return the writes of each output's scheduler, and the exchange, in a ready cycle, of its tables if it has two.
+    """Return the writes of each output's scheduler, and the exchange of its tables if it has two, all in ready cycles.
 
     A line-rate form then reads them and comes to rest.
     """
@@ -101,15 +101,14 @@ def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_r
             for select, place, lane, weight in writes
         ]  # fmt: skip
         if "swap" in inputs:
-            found += [{"swap": 1 << port, "ready": 1 << port}, {"ready": 1 << port}]
+            found.append({"swap": 1 << port})
     if line_rate:
-        found += [{"ready": (1 << len(tables)) - 1}] * REST_CYCLES
+        found += [{}] * REST_CYCLES
     return found
 
 
 def put_writes(inputs: Layout, writes: Sequence[Mapping[str, Any]], rows: Words) -> None:
-    """Write a row of inputs for each; what a write leaves out is 0."""
-    rows[:] = 0
-    for row, values in zip(rows, writes, strict=True):
+    """Write a row of inputs for each, or more rows than that; what a write leaves out stays as it is."""
+    for row, values in zip(rows, writes, strict=False):
         for name, value in values.items():
             inputs[name].put(row, value)

@@ -41,22 +41,35 @@ from vlane.golden.switches import allocate, receive, store
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_switch import CERTAIN
+from vlane.tb.rows_credit import BLOCKS_TOLD, LANE_TOLD, count_told, fields, hear, say, show_heard, show_told
 from vlane.tb.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
 from vlane.tb.table_writes import apply_write, draw_write, show_write
-from vlane.tb.world_switch import RING, RULES, Surroundings
+from vlane.tb.world_switch import (
+    GRANTED,
+    NO_ROOM,
+    NO_VL,
+    ONE_FLIT,
+    PORT_0,
+    RING,
+    SEVERAL,
+    STALLED,
+    STARTED,
+    TOLD,
+    UNKNOWN,
+    WAITED,
+    WRITTEN,
+    Surroundings,
+)
 
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE
 
 __all__ = ["CLOCK", "STARTS", "fill_rows"]
 
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN) = range(len(RULES))
 _CAUSES = (UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 (C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
 (LEFT, ON_LANE, NUMBER, PLACE_IN, HEADER, STAMP) = range(6)
 (TX_LANE, TX_LAST, TX_NUMBER, TX_PLACE, TX_HEADER, TX_STAMP) = range(6)
 (CLOCK, SERIAL, STARTS) = range(3)
-(LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
-(LANE_TOLD, BLOCKS_TOLD) = range(2)
 _MOST_BLOCKS = 128
 _LONGEST_STALL = 50
 
@@ -139,9 +152,12 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     for port in range(len(around.tx)):
         is_stalled, is_free = around.stalled[port] > cycle, links.regs[port, FREE_FROM] <= cycle
         rules[STALLED] += is_stalled and links.queues.lanes[port] != 0
-        packet = start_packet(links, packets, port, cycle, is_free and not is_stalled)
+        ready = is_free and not is_stalled
+        says = ready and say(around.far, around, port, cycle)
+        rules[TOLD] += says and links.queues.lanes[port] != 0
+        packet = start_packet(links, packets, port, cycle, ready and not says)
         if packet == NOBODY:
-            rules[WAITED] += is_free and not is_stalled and links.queues.lanes[port] != 0
+            rules[WAITED] += ready and not says and links.queues.lanes[port] != 0
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1
@@ -203,25 +219,11 @@ def _begin(
 
 @inner
 def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw what a receiver lets go; of that the sender gets no more than was taken as the cycle starts."""
-    lanes, heard = around.owed.shape[1], around.heard[port]
+    """Draw what a receiver lets go and tells; of that the sender gets no more than was taken as the cycle starts."""
     reckless = chances[C_RECKLESS] != 0
-    heard[BLOCKS_HEARD] = 0
-    if below(bits, CERTAIN) >= chances[C_HEAR]:
-        return
-    lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
-    blocks = 1 + below(bits, around.links.returns.speed)
-    if not reckless:
-        for _ in range(lanes):
-            if around.owed[port, lane] > 0:
-                break
-            lane = lane + 1 if lane + 1 < lanes else 0
-        blocks = min(blocks, around.owed[port, lane])
-    heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
-    heard[BLOCKS_FREED] = 0
-    if lane < lanes:
-        heard[BLOCKS_FREED] = min(blocks, int(around.far.used[port, lane]))
-        around.owed[port, lane] -= min(blocks, around.owed[port, lane])
+    lane = below(bits, lane_numbers(around.switches) if reckless else around.owed.shape[1])
+    most = around.links.returns.speed
+    hear(around.far, around, port, chances[C_HEAR], lane, most, reckless, bits)
 
 
 @inner
@@ -247,20 +249,7 @@ def _told_back(around: Surroundings, slot: int) -> None:
         told = around.back[port, slot]
         if told[BLOCKS_TOLD] != 0:
             give_back(around.own, port, told[LANE_TOLD], told[BLOCKS_TOLD])
-
-
-@inner
-def _show_heard(
-    around: Surroundings, port: int, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int
-) -> None:
-    """Write what a port hears; golden's sender takes it in."""
-    lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
-    if blocks == 0:
-        return
-    put(rows, row, where, first, blocks)
-    put(rows, row, where, first + 1, lane)
-    if around.heard[port, BLOCKS_FREED] != 0:
-        give_back(around.far, port, lane, around.heard[port, BLOCKS_FREED])
+            count_told(around.far, port, told[LANE_TOLD], told[BLOCKS_TOLD])
 
 
 @kernel
@@ -269,9 +258,9 @@ def fill_rows(
     outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64], rules: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Write one row of inputs and of expected outputs per cycle."""
-    ports = len(around.tx)
+    ports, told = len(around.tx), fields(around.far)
     heard_at = 1 + ports * (4 + words)
-    ready_at = heard_at + 2 * ports
+    ready_at = heard_at + told * ports
     for row in range(len(rows)):
         clear_row(rows, row)
         clear_row(expected, row)
@@ -296,7 +285,7 @@ def fill_rows(
                     sending[HEADER], sending[STAMP], sending[NUMBER], sending[PLACE_IN],
                 )  # fmt: skip
                 sending[PLACE_IN] += 1
-            _show_heard(around, port, rows, row, ins, heard_at + 2 * port)
+            show_heard(around.far, around, port, rows, row, ins, heard_at + told * port)
             put(rows, row, ins, ready_at + port, around.stalled[port] <= cycle)
             _show_port(around, port, slot, words, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
@@ -326,12 +315,8 @@ def _show_port(
         )  # fmt: skip
         around.owed[port, shown[TX_LANE] - 1] += 1
         shown[TX_LANE] = 0
-    told = around.back[port, slot]
-    if told[BLOCKS_TOLD] != 0:
-        lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
-        put(expected, row, outs, ports * (4 + words) + 2 * port, blocks)
-        put(expected, row, outs, ports * (4 + words) + 2 * port + 1, lane)
-        give_back(around.up, port, lane, min(blocks, int(around.up.used[port, lane])))
-        told[BLOCKS_TOLD] = 0
-    put(expected, row, outs, ports * (6 + words) + port, around.dropped[port, slot])
+    fields_told = fields(around.far)
+    first = ports * (4 + words)
+    show_told(around.far, around, port, slot, expected, row, outs, first + fields_told * port)
+    put(expected, row, outs, first + fields_told * ports + port, around.dropped[port, slot])
     around.dropped[port, slot] = 0

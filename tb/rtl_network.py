@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.far_room import take, taken
+from vlane.golden.far_room import FarRoom, hear, take, taken
 from vlane.golden.inputs import DROPPED as DROPS
 from vlane.golden.inputs import ROUTED
-from vlane.golden.kernel import inner, kernel
+from vlane.golden.kernel import by_type, inner, kernel
+from vlane.golden.limits import Limits, mail, say_limit
 from vlane.golden.links import FREE_FROM
-from vlane.golden.network import MOVED, NOW, NOWHERE, Network, run_cycle, why_not
+from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
 from vlane.golden.packets import (
     ARRIVED,
     BLOCKS,
@@ -39,11 +40,16 @@ from vlane.golden.packets import (
     schedule,
 )  # fmt: skip
 from vlane.golden.returns import begin, settle
+from vlane.golden.room import Rooms
 from vlane.golden.switches import route
+from vlane.golden.wiring import NOWHERE
 from vlane.tb.calls import call_step
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import get, put
+from vlane.tb.rows_credit import fields
 from vlane.tb.switch_kinds import stamp_of, stamped
+
+from vlane.fcp import COUNTER_MODULUS
 
 __all__ = ["BAD_FLITS", "DROPPED", "WORDS", "Hardware", "new_hardware", "run_mixed"]
 
@@ -76,6 +82,8 @@ class Hardware(NamedTuple):
         Addresses of the devices.
     first : array of int64, (switches,)
         Number of each one's first sending end.
+    peer : array of int64, (switches * ports,)
+        Sending end at the other end of each port's cable, ``NOWHERE`` if there is none.
     ports : int
         Of a switch.
     ins, outs : array of int64, (elements, 3)
@@ -101,6 +109,7 @@ class Hardware(NamedTuple):
     step: int
     device: NDArray[np.int64]
     first: NDArray[np.int64]
+    peer: NDArray[np.int64]
     ports: int
     ins: NDArray[np.int64]
     outs: NDArray[np.int64]
@@ -115,13 +124,13 @@ class Hardware(NamedTuple):
 
 
 def new_hardware(
-    *, step: int, device: Sequence[int], first: Sequence[int], ports: int, lanes: int, ins: NDArray[np.int64],
-    outs: NDArray[np.int64], row_words: tuple[int, int],
+    *, step: int, device: Sequence[int], first: Sequence[int], peer: NDArray[np.int64], ports: int, lanes: int,
+    ins: NDArray[np.int64], outs: NDArray[np.int64], row_words: tuple[int, int],
 ) -> Hardware:  # fmt: skip
     """Return switches into which nothing goes yet; ``row_words`` are those of their inputs and outputs."""
     switches, ends = len(device), len(device) * ports
     return Hardware(
-        step, np.array(device, np.int64), np.array(first, np.int64), ports, ins, outs,
+        step, np.array(device, np.int64), np.array(first, np.int64), peer, ports, ins, outs,
         np.zeros((switches, row_words[0]), np.uint64), np.zeros((switches, row_words[1]), np.uint64),
         np.zeros((ends, _RX_FIELDS), np.int64), np.full((ends, _HEADS), NOBODY, np.int64),
         np.zeros((ends, _TX_FIELDS), np.int64), np.zeros((switches, row_words[0]), np.uint64),
@@ -195,21 +204,81 @@ def _look_up(net: Network, field: NDArray[np.int32], end: int) -> bool:
 
 
 @inner
+def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take the blocks that left the input of a port."""
+    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
+    first = hardware.ports * _PER_FLIT + 2 * port
+    blocks = int(get(shown, number, outs, first))
+    if blocks == 0:
+        return
+    lane, told = int(get(shown, number, outs, first + 1)), wiring.told[hardware.first[number] + port]
+    if lane < len(hardware.before) and told != NOWHERE:
+        since = cycle + wiring.telling[hardware.first[number] + port]
+        begin(net.links.returns, far, told, cycle, since, lane, blocks, blocks, blocks - 1)
+    else:
+        hardware.counts[BAD_FLITS] += 1
+
+
+@inner
+def _limit_comes(far: Limits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take the flow-control packet that a port shows; it was sent in the cycle before."""
+    outs, shown, end = hardware.outs, hardware.shown, hardware.first[number] + port
+    first, peer = hardware.ports * _PER_FLIT + 3 * port, hardware.peer[number * hardware.ports + port]
+    if get(shown, number, outs, first) == 0 or peer == NOWHERE:
+        return
+    lane, limit = int(get(shown, number, outs, first + 1)), int(get(shown, number, outs, first + 2))
+    if lane >= len(hardware.before):
+        hardware.counts[BAD_FLITS] += 1
+        return
+    whole = far.said[end, lane] + (limit - far.said[end, lane]) % COUNTER_MODULUS
+    say_limit(far, end, peer, lane, whole, cycle - 1, net.wiring.flight[end])
+
+
+@by_type({Rooms: _returns_come, Limits: _limit_comes})
+def _room_comes(far: FarRoom, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Take what a port tells of room."""
+
+
+@inner
+def _returns_go(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Tell a port of the blocks that left the far buffer."""
+    end, lanes = hardware.first[number] + port, len(hardware.before)
+    for lane in range(lanes):
+        hardware.before[lane] = taken(far, end, lane)
+    settle(net.links.returns, far, end, cycle + 1)
+    heard = 1 + hardware.ports * _PER_FLIT + 2 * port
+    for lane in range(lanes):
+        back = hardware.before[lane] - taken(far, end, lane)
+        if back > 0:
+            put(hardware.given, number, hardware.ins, heard, back)
+            put(hardware.given, number, hardware.ins, heard + 1, lane)
+
+
+@inner
+def _limit_goes(far: Limits, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as the other's
+    """Give a port the flow-control packet that arrives."""
+    end = hardware.first[number] + port
+    lane, limit = mail(far, end, cycle)
+    if lane >= 0:
+        heard = 1 + hardware.ports * _PER_FLIT + 3 * port
+        put(hardware.given, number, hardware.ins, heard, 1)
+        put(hardware.given, number, hardware.ins, heard + 1, lane)
+        put(hardware.given, number, hardware.ins, heard + 2, limit % COUNTER_MODULUS)
+    hear(far, end, cycle + 1)
+
+
+@by_type({Rooms: _returns_go, Limits: _limit_goes})
+def _room_goes(far: FarRoom, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+    """Tell a port of room at the far end."""
+
+
+@inner
 def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Take what a port of a switch shows: a flit for the link, blocks that left its input, why a packet drops."""
-    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
-    place, end = number * hardware.ports + port, hardware.first[number] + port
+    place, end, far = number * hardware.ports + port, hardware.first[number] + port, net.links.far
     _flit_comes(net, packets, hardware, number, port, cycle)
-    returned = hardware.ports * _PER_FLIT + 2 * port
-    blocks = int(get(shown, number, outs, returned))
-    if blocks != 0:
-        lane, told = int(get(shown, number, outs, returned + 1)), wiring.told[end]
-        if lane < len(hardware.before) and told != NOWHERE:
-            since = cycle + wiring.telling[end]
-            begin(net.links.returns, net.links.far, told, cycle, since, lane, blocks, blocks, blocks - 1)
-        else:
-            hardware.counts[BAD_FLITS] += 1
-    drops = get(shown, number, outs, hardware.ports * (_PER_FLIT + 2) + port) != 0
+    _room_comes(far, net, hardware, number, port, cycle)
+    drops = get(hardware.shown, number, hardware.outs, hardware.ports * (_PER_FLIT + fields(far)) + port) != 0
     packet = hardware.heads[place, (cycle - ROUTED) % _HEADS]
     if packet != NOBODY:
         should_drop = _look_up(net, packets.field[packet], end)
@@ -248,18 +317,9 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         top = ~name if rx[RX_PLACE] > 0 else stamped(net.switches, rx[RX_HEADER], rx[RX_STAMP])
         put(given, number, ins, first + 3 + WORDS, top)
         rx[RX_PLACE] += 1
-    ready = 1 + hardware.ports * (_PER_FLIT + 2) + port
+    ready = 1 + hardware.ports * (_PER_FLIT + fields(net.links.far)) + port
     put(given, number, ins, ready, net.links.regs[end, FREE_FROM] <= cycle)
-    lanes = len(hardware.before)
-    for lane in range(lanes):
-        hardware.before[lane] = taken(net.links.far, end, lane)
-    settle(net.links.returns, net.links.far, end, cycle + 1)
-    heard = 1 + hardware.ports * _PER_FLIT + 2 * port
-    for lane in range(lanes):
-        back = hardware.before[lane] - taken(net.links.far, end, lane)
-        if back > 0:
-            put(given, number, ins, heard, back)
-            put(given, number, ins, heard + 1, lane)
+    _room_goes(net.links.far, net, hardware, number, port, cycle)
 
 
 @kernel

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.far_room import FarRoom
+from vlane.golden.limits import new_limits
 from vlane.golden.links import new_links
 from vlane.golden.packets import new_packets
 from vlane.golden.random_bits import seeded
@@ -24,7 +26,7 @@ from vlane.tb.program_switch import TableWrite, lft_writes, put_writes, schedule
 from vlane.tb.rows_switch import CLOCK, STARTS, fill_rows
 from vlane.tb.stimulus import Counts, Layout, Stimulus
 from vlane.tb.table_writes import apply_write, route_lids
-from vlane.tb.world_switch import RING, Surroundings
+from vlane.tb.world_switch import RING, RULES, TOLD, Surroundings
 
 from vlane.lft import UNASSIGNED
 from vlane.units import MAX_PACKET_BLOCKS
@@ -70,20 +72,22 @@ def switch_elements(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where a switch's inputs and outputs are, port by port.
 
-    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, blocks and VL;
-    which links are ready; then the forwarding table's program port and the inputs named in ``program``. Outputs: the
-    flits; what is returned; why packets drop.
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, blocks and VL
+    or a flow-control packet; which links are ready; then the forwarding table's program port and the inputs named in
+    ``program``. Outputs: the flits; what is returned, or said; why packets drop.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
-    returns = ("blocks", "vl")
+    is_by_fcp = "hears__0__valid" in inputs
+    heard, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
+    returns = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
     given = [("rst", 1)]
     given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-    given += [(f"heard__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [(f"{heard}__{port}__{name}", 1) for port in range(ports) for name in returns]
     given += [("ready", ports)]
     given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
     given += [(name, 1) for name in program]
     shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
-    shown += [(f"returned__{port}__{name}", 1) for port in range(ports) for name in returns]
+    shown += [(f"{returned}__{port}__{name}", 1) for port in range(ports) for name in returns]
     return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
 
 
@@ -123,7 +127,8 @@ class SwitchTraffic(Stimulus):
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        self.applicable = frozenset(rule.name for rule in self.own_rules)
+        never = set() if parameters.get("credit") == "fcp" else {RULES[TOLD].name}
+        self.applicable = frozenset(rule.name for rule in self.own_rules) - never
 
     own_rules: ClassVar[tuple[Rule, ...]]
     """Rules that are counted, in their order."""
@@ -161,7 +166,7 @@ class SwitchTraffic(Stimulus):
         route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = self.make_switches(lft[np.newaxis])
         ends = len(switches.inputs.busy)
-        far = self._rooms(ends)
+        far = self._far(ends)
         bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
         for port, writes in enumerate(tables):
             install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
@@ -177,7 +182,8 @@ class SwitchTraffic(Stimulus):
             np.zeros((ports, _SENDING), np.int64), np.zeros(pool, np.int64), np.zeros(pool, np.int64),
             np.zeros((ports, RING, _SHOWN), np.int64), np.zeros((ports, RING, 2), np.int64),
             np.zeros((ports, RING), np.int64), np.zeros((ports, lanes), np.int64), np.zeros((ports, 3), np.int64),
-            np.zeros(ports, np.int64),
+            np.zeros((ports, RING, 2), np.int64), np.zeros((ports, lanes), np.int64),
+            np.zeros((ports, lanes), np.int64), np.zeros(ports, np.int64),
             np.zeros((4, _WRITTEN), np.int64), np.zeros(4, np.uint64), np.zeros((2 * ports + 2, 3), np.int64),
             np.zeros(3, np.int64),
         )  # fmt: skip
@@ -187,6 +193,16 @@ class SwitchTraffic(Stimulus):
         return new_rooms(
             buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
             maximum=(given["maximum"],) * lanes,
+        )  # fmt: skip
+
+    def _far(self, ends: int) -> FarRoom:
+        """Return what golden's links know of the far ends; of flow-control packets twice as many ends hear."""
+        given = self.parameters
+        if given.get("credit", "returns") == "returns":
+            return self._rooms(ends)
+        return new_limits(
+            ends=2 * ends, whole=(given["minimum"],) * given["data_vls"], fcp_blocks=given["fcp_blocks"] or None,
+            period=given["fcp_period"], beside=False, flight=1,
         )  # fmt: skip
 
     def _enter(self, index: int) -> None:
@@ -206,15 +222,15 @@ class SwitchTraffic(Stimulus):
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SwitchPhase = self.phases[index]
         told = min(len(rows), len(self._boot))
-        put_writes(self._inputs, self._boot[:told], rows[:told])
-        expected[:told] = 0
-        del self._boot[:told]
         chances = np.array(
             [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
              phase.reckless, phase.stall], np.int64,
         )  # fmt: skip
-        fill_rows(
-            self._around, chances, self._bits, self._words, self._ins, self._outs, rows[told:], expected[told:], rules
-        )
+        for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
+            fill_rows(
+                self._around, drawn, self._bits, self._words, self._ins, self._outs, rows[part], expected[part], rules
+            )
+        put_writes(self._inputs, self._boot[:told], rows[:told])
+        del self._boot[:told]
         if self._done + len(rows) == phase.cycles:
             self._inputs["rst"].put(rows[-1:], 1)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.far_room import FarRoom
 from vlane.golden.links import Links
 from vlane.golden.packets import Packets
 from vlane.golden.room import Rooms
@@ -13,12 +14,24 @@ from vlane.golden.rule import Rule
 from vlane.golden.switches import Switches
 
 __all__ = [
+    "GRANTED",
+    "NO_ROOM",
+    "NO_VL",
+    "ONE_FLIT",
+    "PORT_0",
     "RING",
     "RULES",
+    "SEVERAL",
+    "STALLED",
+    "STARTED",
+    "TOLD",
+    "UNKNOWN",
+    "WAITED",
     "WRITES_LFT",
     "WRITES_MAP",
     "WRITES_NOTHING",
     "WRITES_TOP",
+    "WRITTEN",
     "W_FIVE",
     "W_FOUR",
     "W_KIND",
@@ -47,6 +60,10 @@ RULES = (
     Rule("port_0", "S10, O8", "a packet dropped: it was for port 0"),
     Rule("no_room", "Hardware", "a packet was discarded: its sender kept no count of room, or it is too large"),
     Rule("table_written", "Hardware", "a table was written while packets were there"),
+    Rule("limit_told", "C4", "a flow-control packet took the link while packets waited"),
+)
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD) = range(
+    len(RULES)
 )
 
 
@@ -55,7 +72,7 @@ class Surroundings(NamedTuple):
 
     Parameters
     ----------
-    switches, links, far, packets : Switches, Links, Rooms, Packets
+    switches, links, far, packets : Switches, Links, Rooms or Limits, Packets
         Golden; ``far`` is that of ``links``.
     lft : array of uint8, (LIDs,)
         The forwarding table as it is programmed, ports from 1.
@@ -77,7 +94,12 @@ class Surroundings(NamedTuple):
     owed : array of int64, (ports, lanes)
         Blocks that the receiver behind each output holds.
     heard : array of int64, (ports, 3)
-        Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets.
+        Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets; or whether
+        there is a flow-control packet, and its limit.
+    said : array of int64, (ports, ring, 2)
+        By cycle: the flow-control packet that each port shows, lane + 1 (0 for none) and limit.
+    freed, known : array of int64, (ports, lanes)
+        Blocks freed since the start: behind each output; at each input, as its sender was told.
     stalled : array of int64, (ports,)
         First cycle in which a packet may start on each output's link.
     written : array of int64, (4, 6)
@@ -92,7 +114,7 @@ class Surroundings(NamedTuple):
 
     switches: Switches
     links: Links
-    far: Rooms
+    far: FarRoom
     packets: Packets
     lft: NDArray[np.uint8]
     top: NDArray[np.int64]
@@ -106,6 +128,9 @@ class Surroundings(NamedTuple):
     dropped: NDArray[np.int64]
     owed: NDArray[np.int64]
     heard: NDArray[np.int64]
+    said: NDArray[np.int64]
+    freed: NDArray[np.int64]
+    known: NDArray[np.int64]
     stalled: NDArray[np.int64]
     written: NDArray[np.int64]
     rows: NDArray[np.uint64]

@@ -52,7 +52,7 @@ class FcpEgress(Egress):
 
     def begin(self, now: int) -> None:
         """Begin a cycle: with a period an FCP of every lane is due (C3)."""
-        if now > 0 and now % self.scheme.fcp_period == 0:
+        if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
         self._check()
 

@@ -150,6 +150,38 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rtl", [["1"], ["all"]], ids=" ".join)
+@pytest.mark.parametrize("scheduler", ["rr", "vlarb"])
+def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], scheduler: str, study: Path) -> None:
+    """A port's are lost for a while, a link stalls: no packet is lost, all come in the same cycles."""
+    text = STUDY.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", "[buffers]\nblocks = 16\nminimum_blocks = 8")
+    text = text.replace("[link]\n", '[link]\ncredits = "fcp"\nfcp_blocks = 2\nfcp_period_cycles = 400\n')
+    if scheduler == "vlarb":
+        text += '[scheduler]\nname = "vlarb"\ntable = "table.toml"\nparameters = { form = "line_rate" }\n'
+        (study.parent / "table.toml").write_text(
+            "[vlarb]\nhigh = [[0, 4]]\nlow = [[0, 9], [1, 9]]\nlimit_of_high_priority = 1\n"
+        )
+    stall = FAULTS[: FAULTS.index("[[rewrite]]")]
+    losses = "".join(
+        f"[[loss]]\ncycle = {cycle}\ncycles = 700\nswitch = {switch}\nport = {port}\n"
+        for cycle, switch, port in ((800, 1, 1), (1100, 0, 1), (3000, 1, 3))
+    )
+    options = [word for name in rtl for word in ("--rtl", name)]
+    study.write_text(text + stall)
+    whole = call("cosim", "network", study, *options, "--json").json()
+    study.write_text(text + stall + losses)
+
+    called = call("cosim", "network", study, *options, "--json")
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["golden_digest"] == done["mixed_digest"] != whole["golden_digest"]
+    assert (done["bad_flits"], done["dropped"]) == (0, 0)
+    assert done["deliveries"] > 3500
+    assert done["parameters"]["credit"] == "fcp"
+
+
+@pytest.mark.slow
 def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""
     whole = cosim_network._boot
@@ -220,7 +252,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "one"], ["--rtl", "0 to 2, or all", "one"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
-        ("flight_cycles = 1", 'credits = "fcp"', ["--rtl", "1"], ["link.credits", "returns", "fcp"]),
+        ("flight_cycles = 1", 'credits = "sideband"', ["--rtl", "1"], ["link.credits", "returns or fcp", "sideband"]),
         ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"], ["switch.allocation", "turns"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 7\n[buffers]', ["--rtl", "1"],
          ["switch.central_blocks", "at least 8", "7"]),

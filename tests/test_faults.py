@@ -104,9 +104,32 @@ def test_a_run_leaves_the_study_s_tables_as_they_were(study: Path) -> None:
     assert (world.routes.lft == before).all()
 
 
+@pytest.mark.slow
+def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
+    """Five packets fill the NIC's buffer; the sixth waits for its FCP, and if that is lost for the period's."""
+    (study.parent / "packets.csv").write_text(
+        "cycle,source,destination,sl,bytes\n" + "".join(f"{_BORN},0,1,0,256\n" for _ in range(4))
+    )
+    link = '[link]\ncredits = "fcp"\nfcp_blocks = 1\nfcp_period_cycles = 150\n[buffers]'
+    ends = []
+    for loss in ("", "\n[[loss]]\ncycle = 0\ncycles = 290\nswitch = 0\nport = 1\n"):
+        study.write_text(STUDY.replace("[buffers]", link) + loss)
+        world = make_world(read_study(study), study.parent)
+        check_faults(world)
+        _, tables = simulate(world, load=1.0, seed=1, trace=True)
+        ends.append(tables["trace"]["delivered_cycle"].to_list())
+
+    told, lost = ends
+    assert len(told) == len(lost) == 4
+    assert told[:2] == lost[:2]
+    assert told[2] < 150
+    assert lost[2] > 300
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
+        ("[[loss]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 1", ["loss", "left out with link.credits returns"]),
         ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 1\nport = 1", ["stall.0.switch", "0 to 0", "1"]),
         ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 4", ["stall.0.port", "cabled port of switch 0", "4"]),
         ("[[stall]]\ncycle = 1\ncycles = 0\nswitch = 0\nport = 1", ["stall.0.cycles", "0"]),

@@ -29,6 +29,8 @@ SHAPES: list[dict[str, Any]] = [
         "largest": 9,
         "scheduler": "drr",
         "data_bits": 128,
+        "credit": "fcp",
+        "fcp_period": 300,
     },
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ import pytest
 from amaranth.lib import wiring
 from vlane.hdl.allocator import Allocator
 from vlane.hdl.block_budget import BlockBudget
-from vlane.hdl.buffer_sizes import BufferSizes
+from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
 from vlane.hdl.centre import Centre
 from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
 from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
@@ -28,8 +28,10 @@ from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.deficit import DeficitTurns
 from vlane.hdl.door import Door
 from vlane.hdl.egress import HeadsSignature
+from vlane.hdl.fcp_turns import FCPTurns
 from vlane.hdl.lane_account import LaneAccount
 from vlane.hdl.lft import LFTProgramSignature
+from vlane.hdl.limits import Limits
 from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.list_walk import ListWalk
@@ -116,16 +118,21 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
 
 EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
     "vlarb": ({"form": "line_rate"},), "dtable": ({"form": "ib"}, {"form": "line_rate"}), "rr": ({"requesters": 4},),
-    "ib_switch": ({"scheduler": "vlarb"},), "opa_switch": ({"scheduler": "vlarb"},),
+    "ib_switch": ({"scheduler": "vlarb"}, {"credit": "fcp", "minimum": 8, "maximum": 8}),
+    "opa_switch": ({"scheduler": "vlarb"},),
 }  # fmt: skip
 """Parameters of instances that have every member between them."""
 _SIZES = BufferSizes(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
 _SIDE: dict[str, Any] = {**_CROSSING, "sizes": _SIZES, "vl_bits": 5}
+_OUTPUTS = [
+    SwitchOutput(RR(data_vls=2, vl15=False), doors=2, fcp=None, **_SIDE),
+    SwitchOutput(RR(data_vls=2, vl15=False), doors=1, fcp=FCPTimes(2, 9), **{**_SIDE, "vl_bits": 4}),
+]
 COMPONENTS = [
     [block.make({**block.defaults(), **given}) for given in EVERY_MEMBER.get(name, ({},))]
     for name, block in BLOCKS.items()
-]
+] + [_OUTPUTS]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
     ListSearch(4),
@@ -144,7 +151,8 @@ PARTS = [
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),
     SwitchInput(by_channel=True, **_SIDE),
-    SwitchOutput(RR(data_vls=2, vl15=False), doors=2, **_SIDE),
+    FCPTurns(vls=2, blocks=8, step=2, period=9),
+    Limits(vls=2, blocks=8, largest=2, behind=True),
     Centre(sizes=_SIZES, **_CROSSING),
 ]
 SIGNATURES = [

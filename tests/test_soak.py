@@ -35,6 +35,9 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
         words = shlex.split(command_of(point))
         given = [word for flag, word in itertools.pairwise(words) if flag == "--param"]
         assert block.parameters(given) == {**block.defaults(), **point.parameters}
+    assert {point.parameters.get("credit") for point in points} == (
+        {"returns", "fcp"} if name == "ib_switch" else {None}
+    )
     assert len({str(point.parameters) for point in points}) > 250
     assert {(point.parameters["scheduler"], point.parameters["line_rate"]) for point in points} == {
         ("rr", False), ("vlarb", False), ("vlarb", True), ("dtable", False), ("dtable", True), ("drr", False),
@@ -47,7 +50,8 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
     point = Point(
         "ib_switch",
         {"ports": 6, "data_vls": 4, "blocks": 40, "minimum": 7, "maximum": 12, "largest": 5, "scheduler": "vlarb",
-         "line_rate": True, "entries": 16, "lids": 30, "data_bits": 128}, 1000, 3,
+         "line_rate": True, "entries": 16, "lids": 30, "data_bits": 128, "credit": "returns", "fcp_blocks": 0,
+         "fcp_period": 1024}, 1000, 3,
     )  # fmt: skip
 
     small = shrunk(point, lambda tried: "differs" * (tried.parameters["ports"] > 2 and tried.parameters["largest"] > 1))

@@ -191,6 +191,15 @@ class Rewrite(_Section):
     port: int = Field(ge=1, le=UNASSIGNED)
 
 
+class Loss(_Section):
+    """Flow-control packets that a port sends and that are lost, for a while."""
+
+    cycle: int = Field(ge=0)
+    cycles: int = Field(ge=1, le=1 << 20)
+    switch: int = Field(ge=0)
+    port: int = Field(ge=1)
+
+
 class Measures(_Section):
     """What is measured beyond service levels and links."""
 
@@ -225,6 +234,7 @@ class Study(_Section):
     trace: PacketTrace | None = None
     stall: list[Stall] = []
     rewrite: list[Rewrite] = []
+    loss: list[Loss] = []
     measure: Measures = Field(default_factory=Measures)
     run: Runs
 
@@ -239,6 +249,8 @@ class Study(_Section):
         if has_loads != bool(self.traffic):
             must = "given with traffic" if self.traffic else "left out without traffic"
             raise ValueError(f"run.loads must be {must}, not {'given' if has_loads else 'missing'}")
+        if self.loss and self.link.credits == "returns":
+            raise ValueError("loss must be left out with link.credits returns, not given")
         if self.switch.kind == "opa":
             self._check_opa()
         else:
