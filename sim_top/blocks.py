@@ -312,7 +312,7 @@ BLOCKS = {
             mutated={"ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 7},
             synthesised=({"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},),
             qualify=stimulus_ib_switch.qualified,
-            properties=prove_ib_switch.IBSwitchProperties,
+            properties=prove_ib_switch.properties_of,
             proven=prove_ib_switch.INSTANCES,
         ),
     )

@@ -6,16 +6,23 @@ from typing import Any
 
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
 from vlane.tb.prove import free_inputs
+from vlane.tb.prove_delivery import DeliveryProperties
 from vlane.tb.prove_switch import at_most_one, prove_input, prove_returns, prove_room
 
-__all__ = ["INSTANCES", "IBSwitchProperties"]
+__all__ = ["INSTANCES", "IBSwitchProperties", "properties_of"]
 
 _SMALL = {"scheduler": "rr", "entries": 1, "lids": 4, "data_bits": 64}
 INSTANCES = (
     {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
     {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
+    {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
 )
-"""Parameters of the instances that are proven."""
+"""Parameters of the instances that are proven: two by induction, the last, in which a packet is followed, up to a depth."""
+
+
+def properties_of(switch: Any) -> Elaboratable:
+    """Return what is proven of an instance: of one with room for one flit a lane, that packets are delivered."""
+    return DeliveryProperties(switch) if switch.sizes.maximum == 1 else IBSwitchProperties(switch)
 
 
 class IBSwitchProperties(Elaboratable):

@@ -126,3 +126,25 @@ def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> Non
     """Before anything is made."""
     with pytest.raises(ValueError, match="must be"):
         IBSwitch(**given)
+
+
+class Losing(IBSwitch):
+    """Loses the flit of the second output when both inputs cross."""
+
+    def _cross(self, m: Module) -> None:
+        super()._cross(m)
+        with m.If(Cat(port.crossing.count.any() for port in self.inputs).all()):
+            m.d.comb += self.outputs[1].crossing[0].count.eq(0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("switch", [IBSwitch, Losing])
+def test_a_packet_is_delivered_once_and_one_that_is_lost_is_noticed(switch: type[IBSwitch]) -> None:
+    """Any packet, whatever else happens; fewer cycles than the proof of `vlane prove` looks at."""
+    block = BLOCKS["ib_switch"]
+    properties = block.properties(switch(**{**block.defaults(), **block.proven[2]}))
+    properties.bounded = 9
+
+    proof = prove(properties, f"test-{switch.__name__}")
+
+    assert proof.verdict == ("PASS" if switch is IBSwitch else "FAIL"), proof.detail
