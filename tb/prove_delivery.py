@@ -1,7 +1,8 @@
-"""What is proven of a small switch, up to a depth: a packet that is let in comes out once, where it should, or drops."""
+"""What is proven of a small switch, up to a depth: a packet that is let in comes out once where it should, or drops."""
 
 from __future__ import annotations
 
+import itertools
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -61,7 +62,7 @@ class DeliveryProperties(Elaboratable):
             ]
         now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
         m.d.comb += now[0].eq(comes)
-        m.d.sync += [after.eq(before) for before, after in zip(now, now[1:], strict=False)]
+        m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
         cause = Signal.like(Value.cast(switch.dropped[0]))
         m.d.comb += cause.eq(Array(Value.cast(each) for each in switch.dropped)[self.port])
         with m.If(now[_TOLD]):
@@ -84,12 +85,11 @@ class DeliveryProperties(Elaboratable):
 
     def _looked_up(self, m: Module, now: Signal) -> tuple[Signal, Signal]:
         """Return where the tables send the packet, and on which lane, from the cycle after its look-up on."""
-        port = [
-            Array(getattr(each, name) for each in self.switch.inputs)[self.port] for name in ("output", "following")
-        ]
-        to, lane = Signal.like(self.switch.inputs[0].output), Signal.like(self.switch.inputs[0].following)
+        inputs = self.switch.inputs
+        to, lane = Signal.like(inputs[0].output), Signal.like(inputs[0].following)
         with m.If(now):
-            m.d.sync += [to.eq(port[0]), lane.eq(port[1])]
+            m.d.sync += to.eq(Array(each.output for each in inputs)[self.port])
+            m.d.sync += lane.eq(Array(each.following for each in inputs)[self.port])
         return to, lane
 
     def _holds_any(self) -> Value:
