@@ -17,7 +17,7 @@ INSTANCES = (
     {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
     {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
 )
-"""Parameters of the instances that are proven: two by induction; the last, in which a packet is followed, to a depth."""
+"""Parameters of the instances that are proven: two by induction, the last, which follows a packet, to a depth."""
 
 
 def properties_of(switch: Any) -> Elaboratable:
