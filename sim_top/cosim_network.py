@@ -31,6 +31,7 @@ from vlane.units import BLOCK_BYTES
 __all__ = ["MixedResult", "cosim_network", "hardware_parameters", "switch_block"]
 
 _POOL = 1 << 14
+_IDLE_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,10 @@ def _mixed(
         others = (CompiledModel(first.library, first.ports) for _ in switches[1:])
         devices = [first, *map(stack.enter_context, others)]
         for device, switch in zip(devices, switches, strict=True):
-            device.run(_boot(world, switch, device.inputs, device.input_words, parameters))
+            boot = _boot(world, switch, device.inputs, device.input_words, parameters)
+            device.run(boot)
+            if parameters.get("credit") == "fcp":
+                _wait_for_period(device, -len(boot) % parameters["fcp_period"], parameters["ports"])
         ins, outs = switch_elements(first.inputs, first.outputs, ports=ports, words=WORDS)
         hardware = new_hardware(
             step=first.step[0], device=[device.step[1] for device in devices],
@@ -207,10 +211,7 @@ def _mixed(
 
 
 def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
-    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs.
-
-    They end with a period of the flow-control packets.
-    """
+    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs."""
     routes, settings = world.routes, world.settings
     ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
@@ -220,8 +221,15 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     else:
         writes += sc_writes(routes.sc2sc[switch], routes.sc2vl[switch])
     writes += schedule_writes(inputs, tables, line_rate=parameters["line_rate"])
-    period = parameters["fcp_period"] if parameters.get("credit") == "fcp" else 1
-    rows = np.zeros((-(-len(writes) // period) * period, words), np.uint64)
+    rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
     put_writes(inputs, writes, rows)
     return rows
+
+
+def _wait_for_period(device: CompiledModel, cycles: int, ports: int) -> None:
+    """Run a switch until a period of its flow-control packets begins, as golden's do in cycle 0."""
+    rows = np.zeros((min(cycles, _IDLE_ROWS), device.input_words), np.uint64)
+    device.inputs["ready"].put(rows, (1 << ports) - 1)
+    for done in range(0, cycles, _IDLE_ROWS):
+        device.run(rows[: cycles - done])

@@ -108,7 +108,7 @@ def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_r
 
 
 def put_writes(inputs: Layout, writes: Sequence[Mapping[str, Any]], rows: Words) -> None:
-    """Write a row of inputs for each, or more rows than that; what a write leaves out stays as it is."""
-    for row, values in zip(rows, writes, strict=False):
+    """Write a row of inputs for each; what a write leaves out stays as it is."""
+    for row, values in zip(rows, writes, strict=True):
         for name, value in values.items():
             inputs[name].put(row, value)
