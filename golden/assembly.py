@@ -83,7 +83,7 @@ class Credits:
     Parameters
     ----------
     scheme : str
-        ``returns`` (rule S8), or flow-control packets: ``fcp`` on the link, ``sideband`` beside it (C1 to C5).
+        ``returns`` (rule S8), or flow-control packets: ``fcp`` on the link, ``sideband`` beside it (C1 to C6).
     fcp_blocks : int or None
         Blocks by which a limit grows before an FCP is due; None is a quarter of the lane's part.
     fcp_period : int

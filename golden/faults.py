@@ -17,9 +17,15 @@ def link_stalls(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
     return Change(cycle, partial(_stall, switch, port, cycle + cycles))
 
 
-def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int) -> Change:
-    """Return the change after which flow-control packets that a port sends are lost, for so many cycles (C6)."""
-    return Change(cycle, partial(_lose, switch, port, cycle + cycles))
+def fcps_are_lost(switch: int, port: int, *, cycle: int, cycles: int, told_after: int = 0) -> Change:
+    """Return the change after which flow-control packets that a port sends are lost, for so many cycles (C6).
+
+    Parameters
+    ----------
+    told_after : int
+        Cycles after which golden is told of one that was sent, by a switch that is not golden's.
+    """
+    return Change(cycle + told_after, partial(_lose, switch, port, cycle + cycles))
 
 
 def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Change:
@@ -33,8 +39,9 @@ def _stall(switch: int, port: int, until: int, net: Network) -> None:
 
 
 def _lose(switch: int, port: int, until: int, net: Network) -> None:
-    if isinstance(net.links.far, Limits):
-        lose(net.links.far, (switch << net.switches.inputs.port_bits) + port, until)
+    if not isinstance(net.links.far, Limits):
+        raise TypeError("no flow-control packets tell of room here")
+    lose(net.links.far, (switch << net.switches.inputs.port_bits) + port, until)
 
 
 def _write(switch: int, lid: int, output: int, net: Network) -> None:

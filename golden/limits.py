@@ -1,4 +1,4 @@
-"""Room at the far ends as flow-control packets tell it (``docs/ib_switch.md``, rules C1 to C5).
+"""Room at the far ends as flow-control packets tell it (``docs/ib_switch.md``, rules C1 to C6).
 
 The counters are whole numbers: what ``credit_ib`` counts modulo 4096 never differs by more than 2048.
 """

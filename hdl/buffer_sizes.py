@@ -8,7 +8,7 @@ from vlane.hdl.limits import Limits
 from vlane.hdl.room import Room
 from vlane.hdl.vlbuffer import VLBuffer
 
-__all__ = ["FLAGS", "BufferSizes", "FCPTimes"]
+__all__ = ["FLAGS", "BufferSizes"]
 
 FLAGS = 2
 """Bits that are kept with each flit, below its data: last, first."""
@@ -59,19 +59,3 @@ class BufferSizes:
     def limits(self, *, behind: bool = False) -> Limits:
         """Return the same, told by flow-control packets; each lane has its part of the buffer."""
         return Limits(vls=self.vls, blocks=self.minimum, largest=self.largest, behind=behind)
-
-
-@dataclass(frozen=True, slots=True)
-class FCPTimes:
-    """When flow-control packets are due.
-
-    Parameters
-    ----------
-    step : int
-        Blocks by which a limit has grown.
-    period : int
-        Cycles.
-    """
-
-    step: int
-    period: int

@@ -11,18 +11,16 @@ from vlane.hdl.list_search import ListSearch
 from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 
-from vlane.fcp import CREDIT_CAP, FCP_BITS, Op
+from vlane.fcp import COUNTER_BITS, CREDIT_CAP, FCP_BITS, MAX_FCP_PERIOD, Op
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["CreditIB", "CreditIBReceiver", "CreditIBSender"]
 
-_COUNTER_BITS = 12
 _MAX_BUFFER = 4095
-_MAX_PERIOD = 1 << 24
 
 
 def _counters(data_vls: int) -> data.ArrayLayout:
-    return data.ArrayLayout(_COUNTER_BITS, data_vls)
+    return data.ArrayLayout(COUNTER_BITS, data_vls)
 
 
 class CreditIBSender(wiring.Component):
@@ -65,7 +63,7 @@ class CreditIBSender(wiring.Component):
                 "grant": In(data_vls),
                 "grant_blocks": In(BLOCKS_SHAPE),
                 "update": In(data_vls),
-                "update_fccl": In(_COUNTER_BITS),
+                "update_fccl": In(COUNTER_BITS),
                 "fctbs": Out(_counters(data_vls)),
                 "fccl": Out(_counters(data_vls)),
             }
@@ -74,7 +72,7 @@ class CreditIBSender(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         for vl in range(self.data_vls):
-            left = Signal(_COUNTER_BITS, name=f"left_{vl}")
+            left = Signal(COUNTER_BITS, name=f"left_{vl}")
             m.d.comb += [
                 left.eq(self.fccl[vl] - (self.fctbs[vl] + self.blocks[vl])),
                 self.fits[vl].eq(~self.initializing & (left <= CREDIT_CAP)),
@@ -127,7 +125,7 @@ class CreditIBReceiver(wiring.Component):
                 "accepted": Out(1),
                 "freed": In(data_vls),
                 "update": In(data_vls),
-                "update_fctbs": In(_COUNTER_BITS),
+                "update_fctbs": In(COUNTER_BITS),
                 "abr": Out(_counters(data_vls)),
                 "room": Out(data.ArrayLayout(range(buffer_blocks + 1), data_vls), init=[buffer_blocks] * data_vls),
                 "limit": Out(_counters(data_vls)),
@@ -298,8 +296,8 @@ class CreditIB(wiring.Component):
         check_range("data_vls", data_vls, 1, MAX_DATA_VLS)
         check_range("buffer_blocks", buffer_blocks, 1, _MAX_BUFFER)
         check_range("fcp_blocks", fcp_blocks, 0, min(buffer_blocks, CREDIT_CAP))
-        check_range("fcp_period", fcp_period, 2, _MAX_PERIOD)
-        check_range("watchdog_cycles", watchdog_cycles, 2, _MAX_PERIOD)
+        check_range("fcp_period", fcp_period, 2, MAX_FCP_PERIOD)
+        check_range("watchdog_cycles", watchdog_cycles, 2, MAX_FCP_PERIOD)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -354,7 +352,7 @@ class CreditIB(wiring.Component):
         last = Signal(range(max(2, self.data_vls)), init=self.data_vls - 1)
         limits = [Value.cast(self.receiver.limit[vl]) for vl in range(self.data_vls)]
         for vl in range(self.data_vls):
-            ahead = Signal(_COUNTER_BITS, name=f"ahead_{vl}")
+            ahead = Signal(COUNTER_BITS, name=f"ahead_{vl}")
             m.d.comb += [
                 ahead.eq(limits[vl] - said[vl]),
                 advanced[vl].eq((ahead >= self.fcp_blocks) & (ahead <= CREDIT_CAP)),

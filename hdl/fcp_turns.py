@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.link import LIMIT_BITS, LimitSignature, ReturnSignature
+from vlane.hdl.link import LimitSignature, ReturnSignature
 from vlane.hdl.list_search import ListSearch
 from vlane.hdl.select import equals, one_of
 
-__all__ = ["FCPTurns"]
+from vlane.fcp import COUNTER_BITS
+
+__all__ = ["FCPTimes", "FCPTurns"]
+
+
+@dataclass(frozen=True, slots=True)
+class FCPTimes:
+    """When flow-control packets are due.
+
+    Parameters
+    ----------
+    step : int
+        Blocks by which a limit has grown.
+    period : int
+        Cycles.
+    """
+
+    step: int
+    period: int
 
 
 class FCPTurns(wiring.Component):
@@ -52,9 +72,9 @@ class FCPTurns(wiring.Component):
         timer, wraps = Signal(range(self.period)), Signal()
         limits = []
         for vl in range(self.vls):
-            before = Signal(LIMIT_BITS, name=f"before_{vl}", init=self.blocks)
-            said = Signal(LIMIT_BITS, name=f"said_{vl}", init=self.blocks)
-            limit, grown = (Signal(LIMIT_BITS, name=f"{name}_{vl}") for name in ("limit", "grown"))
+            before = Signal(COUNTER_BITS, name=f"before_{vl}", init=self.blocks)
+            said = Signal(COUNTER_BITS, name=f"said_{vl}", init=self.blocks)
+            limit, grown = (Signal(COUNTER_BITS, name=f"{name}_{vl}") for name in ("limit", "grown"))
             m.d.comb += [
                 limit.eq(before + Mux(equals(self.freed.vl, vl), self.freed.blocks, 0)),
                 grown.eq(limit - said),

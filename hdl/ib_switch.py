@@ -5,20 +5,21 @@ from __future__ import annotations
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 from vlane.hdl.allocator import Allocator
-from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
+from vlane.hdl.buffer_sizes import BufferSizes
+from vlane.hdl.fcp_turns import FCPTimes
 from vlane.hdl.link import field_of, take_crossing
 from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 from vlane.hdl.sl2vl import SL2VL, SL2VLProgramSignature
 from vlane.hdl.switch import Switch
 
-from vlane.fcp import CREDIT_CAP
+from vlane.fcp import MAX_FCP_PERIOD
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["IBSwitch"]
 
 _CREDITS = ("returns", "fcp")
-_MAX_PERIOD = 1 << 24
+_FCP_PERIOD = 1024
 
 
 class IBSwitch(Switch):
@@ -49,7 +50,8 @@ class IBSwitch(Switch):
     credit : str
         How room is told: ``returns``, or ``fcp``, by flow-control packets on the links.
     fcp_blocks, fcp_period : int
-        Growth of a limit after which it is told, 0 for a quarter of the lane's room, and cycles after which all are.
+        With ``fcp``: growth of a limit after which it is told, 0 to ``minimum``, 0 for a quarter of the lane's room;
+        cycles after which all are, above ``data_vls``, up to 2**24.
 
     Members
     -------
@@ -107,7 +109,7 @@ class IBSwitch(Switch):
         data_bits: int = 64,
         credit: str = "returns",
         fcp_blocks: int = 0,
-        fcp_period: int = 1024,
+        fcp_period: int = _FCP_PERIOD,
     ) -> None:
         self.check_parameters(
             ports=ports, data_vls=data_vls, blocks=blocks, minimum=minimum, maximum=maximum, largest=largest,
@@ -148,12 +150,15 @@ class IBSwitch(Switch):
         )  # fmt: skip
         if credit not in _CREDITS:
             raise ValueError(f"credit must be one of {', '.join(_CREDITS)}, not {credit}")
-        check_range("fcp_blocks", fcp_blocks, 0, min(minimum, CREDIT_CAP))
-        check_range("fcp_period", fcp_period, data_vls + 1, _MAX_PERIOD)
         if credit == "fcp":
-            check_range("minimum", minimum, 1, CREDIT_CAP)
+            check_range("fcp_blocks", fcp_blocks, 0, minimum)
+            check_range("fcp_period", fcp_period, data_vls + 1, MAX_FCP_PERIOD)
             if maximum != minimum:
                 raise ValueError(f"maximum must be minimum, {minimum}, with credit fcp, not {maximum}")
+            return
+        for field, value, usual in (("fcp_blocks", fcp_blocks, 0), ("fcp_period", fcp_period, _FCP_PERIOD)):
+            if value != usual:
+                raise ValueError(f"{field} must be left out with credit returns, not {value}")
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.link import LIMIT_BITS, LimitSignature
+from vlane.hdl.link import LimitSignature
 from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals
 
-from vlane.fcp import CREDIT_CAP
+from vlane.fcp import COUNTER_BITS, CREDIT_CAP
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["Limits"]
@@ -77,8 +77,8 @@ class Limits(wiring.Component):
                 "hears": In(LimitSignature()),
             }
         )
-        self.sent = [Signal(LIMIT_BITS, name=f"sent_{vl}") for vl in range(vls)]
-        self.limit = [Signal(LIMIT_BITS, name=f"limit_{vl}", init=blocks) for vl in range(vls)]
+        self.sent = [Signal(COUNTER_BITS, name=f"sent_{vl}") for vl in range(vls)]
+        self.limit = [Signal(COUNTER_BITS, name=f"limit_{vl}", init=blocks) for vl in range(vls)]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -94,6 +94,6 @@ class Limits(wiring.Component):
 
     def _fits(self, m: Module, vl: int, name: str, blocks: Value) -> Value:
         """Return whether so many more blocks stay within the limit, modulo 4096."""
-        left = Signal(LIMIT_BITS, name=f"left_{name}_{vl}")
+        left = Signal(COUNTER_BITS, name=f"left_{name}_{vl}")
         m.d.comb += left.eq(self.limit[vl] - (self.sent[vl] + blocks))
         return left <= CREDIT_CAP

@@ -10,9 +10,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
 from vlane.hdl.select import one_of
 
+from vlane.fcp import COUNTER_BITS
+
 __all__ = [
     "HEADER_BITS",
-    "LIMIT_BITS",
     "CrossingSignature",
     "LimitSignature",
     "LinkSignature",
@@ -27,9 +28,6 @@ __all__ = [
 
 HEADER_BITS = 64
 """Of the local route header, which comes first (IBA 7.7)."""
-
-LIMIT_BITS = 12
-"""Of a credit limit, which wraps."""
 
 _FIELDS = {"vl": (60, 4), "sl": (52, 4), "channel_top": (51, 1), "dlid": (32, 16), "pktlen": (16, 11)}
 
@@ -103,7 +101,7 @@ class LimitSignature(Signature):
     """
 
     def __init__(self) -> None:
-        super().__init__({"valid": Out(1), "vl": Out(4), "limit": Out(LIMIT_BITS)})
+        super().__init__({"valid": Out(1), "vl": Out(4), "limit": Out(COUNTER_BITS)})
 
 
 class CrossingSignature(Signature):

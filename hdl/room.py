@@ -110,7 +110,7 @@ class Room(wiring.Component):
 
     def _fits(self, m: Module, name: str, used: Signal, blocks: Value) -> Value:
         """Return whether a lane that has taken so much may take more."""
-        most = 2 * self.largest
+        most = self.largest * (2 if self.behind else 1)
         after = Signal(range(self.maximum + most + 1), name=f"after_{name}")
         grown = Signal(range(most + 1), name=f"grown_{name}")
         m.d.comb += [after.eq(used + blocks), grown.eq(self._beyond(after) - self._beyond(used))]

@@ -18,7 +18,7 @@ class SizeQueue(wiring.Component):
     Parameters
     ----------
     depth : int
-        Packets that may be there, at least 2.
+        Packets that may be there, at least 1.
     largest : int
         Of the sizes.
 

@@ -8,9 +8,10 @@ from typing import Any
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
+from vlane.hdl.buffer_sizes import BufferSizes
 from vlane.hdl.drr import DRR
 from vlane.hdl.dtable import DTable
+from vlane.hdl.fcp_turns import FCPTimes
 from vlane.hdl.lft import LFT, LFTProgramSignature
 from vlane.hdl.link import HEADER_BITS, LimitSignature, LinkSignature, ReturnSignature, field_of
 from vlane.hdl.parameters import check_flag, check_range

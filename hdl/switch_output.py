@@ -9,9 +9,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from vlane.hdl.buffer_sizes import FLAGS, BufferSizes, FCPTimes
+from vlane.hdl.buffer_sizes import FLAGS, BufferSizes
 from vlane.hdl.door import Door
-from vlane.hdl.fcp_turns import FCPTurns
+from vlane.hdl.fcp_turns import FCPTimes, FCPTurns
 from vlane.hdl.link import CrossingSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
 from vlane.hdl.select import equals, one_of
 from vlane.hdl.size_queue import SizeQueue

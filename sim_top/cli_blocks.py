@@ -22,6 +22,7 @@ from vlane.sim_top.schedule import SCHEDULED, writes_for
 from vlane.sim_top.wave import write_wave
 from vlane.tb.cocotb_bench import simulator_installed
 from vlane.tb.netlist import NETLISTS
+from vlane.tb.prove import Proof
 
 from vlane.errors import InputError
 from vlane.files import usable_folder
@@ -265,7 +266,7 @@ def prove(
     netlist: Netlist = "",
     seed: Seed = 1,  # noqa: ARG001
 ) -> None:
-    """Prove the block's properties by k-induction, small and full size. Exit status 1 if one fails.
+    """Prove the block's properties, by k-induction or to a depth, small and full size. Exit status 1 if one fails.
 
     With --netlist, prove instead that what synthesis makes of a small instance is that instance.
     """
@@ -286,6 +287,7 @@ def prove(
             {
                 "parameters": dict(p),
                 "verdict": proof.verdict,
+                "bounded_cycles": proof.bounded or None,
                 "seconds": round(proof.seconds, 1),
                 "detail": proof.detail,
             }
@@ -296,14 +298,18 @@ def prove(
         emit_json(document)
     else:
         rows = [
-            [", ".join(f"{k}={v}" for k, v in p.items()), proof.verdict, f"{proof.seconds:.1f} s"]
+            [", ".join(f"{k}={v}" for k, v in p.items()), _reach(proof), proof.verdict, f"{proof.seconds:.1f} s"]
             for p, proof in proofs
         ]
-        screen.print(table(f"{block}: proofs by k-induction", ["instance", "verdict", ">time"], rows))
+        screen.print(table(f"{block}: proofs", ["instance", "for", "verdict", ">time"], rows))
         for _, proof in proofs:
             if proof.detail:
                 screen.print(f"{proof.detail}\nsee {proof.folder}", markup=False, soft_wrap=True)
     raise typer.Exit(0 if all(proof.verdict == "PASS" for _, proof in proofs) else 1)
+
+
+def _reach(proof: Proof) -> str:
+    return f"{proof.bounded} cycles from reset" if proof.bounded else "every cycle, by k-induction"
 
 
 def mutate(

@@ -37,8 +37,8 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
     length = run.cycles if cycles is None else cycles
     if not 1 <= length <= MAX_CYCLES:
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
-    parameters = hardware_parameters(world)
     check_world(world)
+    parameters = hardware_parameters(world)
     timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
     world = replace(world, study=world.study.model_copy(update={"run": timed}))
     check_faults(world)

@@ -37,7 +37,7 @@ def check_faults(world: World) -> None:
         *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
     ]
     written: set[tuple[int, int]] = set()
-    stalled: dict[tuple[int, int], int] = {}
+    silent: dict[tuple[str, int, int], int] = {}
     for where, fault in faults:
         if fault.switch >= topology.switches:
             raise InputError(f"{where}.switch", f"0 to {topology.switches - 1}", fault.switch)
@@ -46,14 +46,14 @@ def check_faults(world: World) -> None:
         is_none = isinstance(fault, Rewrite) and fault.port == UNASSIGNED
         if not is_none and (fault.switch, fault.port - 1) not in cabled:
             raise InputError(f"{where}.port", f"a cabled port of switch {fault.switch}, from 1", fault.port)
-        if isinstance(fault, Stall):
-            port = fault.switch, fault.port
-            stalled[port] = stalled.get(port, 0) + fault.cycles
-            if stalled[port] >= study.run.stuck_cycles:
-                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all stalls of that port"
+        if not isinstance(fault, Rewrite):
+            what, period = ("losses", study.link.fcp_period_cycles) if isinstance(fault, Loss) else ("stalls", 0)
+            port = what, fault.switch, fault.port
+            silent[port] = silent.get(port, period) + fault.cycles
+            if silent[port] >= study.run.stuck_cycles:
+                more = f" and link.fcp_period_cycles, {period}" if period else ""
+                must = f"below run.stuck_cycles, {study.run.stuck_cycles}, with all {what} of that port{more}"
                 raise InputError(f"{where}.cycles", must, fault.cycles)
-            continue
-        if isinstance(fault, Loss):
             continue
         if fault.lid > most:
             raise InputError(f"{where}.lid", f"1 to {most}", fault.lid)
@@ -62,8 +62,8 @@ def check_faults(world: World) -> None:
         written.add((fault.cycle, fault.switch))
 
 
-def faults_of(world: World) -> deque[Change]:
-    """Return a study's faults, in the order in which they are made."""
+def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
+    """Return a study's faults, in the order in which they are made, for a network with those switches in hardware."""
     study = world.study
     stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
@@ -72,13 +72,18 @@ def faults_of(world: World) -> deque[Change]:
         )
         for each in study.rewrite
     ]
-    losses = [fcps_are_lost(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.loss]
+    losses = [
+        fcps_are_lost(
+            each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles, told_after=each.switch in hardware
+        )
+        for each in study.loss
+    ]
     return _in_order([*stalls, *losses, *writes])
 
 
 def faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
     """Return the same for a network with some switches in hardware: their program ports are written too."""
-    found = list(faults_of(world))
+    found = list(faults_of(world, switches))
     for each in sorted(world.study.rewrite, key=lambda each: each.cycle):  # so that none ends what another begins
         if each.switch in switches:
             number = switches.index(each.switch)

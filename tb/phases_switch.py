@@ -71,7 +71,7 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
     most = parameters["largest"]
     entries = max(parameters["entries"], parameters["data_vls"])
     told = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
-    told += REST_CYCLES if parameters["line_rate"] else 0
+    told += REST_CYCLES
     each = max(600 + told, min(20_000, cycles // 9))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),

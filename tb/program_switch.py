@@ -13,6 +13,7 @@ from vlane.tb.stimulus import Layout
 
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC15, SC_COUNT, SCTable
+from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = [
     "TableWrite",
@@ -86,9 +87,10 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
 
 
 def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_rate: bool) -> list[TableWrite]:
-    """Return the writes of each output's scheduler, and the exchange of its tables if it has two, all in ready cycles.
+    """Return the writes of each output's scheduler, and the exchange of its tables if it has two.
 
-    A line-rate form then reads them and comes to rest.
+    Links are ready; flow-control packets may put the exchange off by a few cycles. A line-rate form then reads its
+    tables and comes to rest.
     """
     owner = "schedule__vl" if "schedule__vl" in inputs else "schedule__requester"
     found: list[TableWrite] = []
@@ -102,8 +104,7 @@ def schedule_writes(inputs: Layout, tables: Sequence[Sequence[Write]], *, line_r
         ]  # fmt: skip
         if "swap" in inputs:
             found.append({"swap": 1 << port})
-    if line_rate:
-        found += [{}] * REST_CYCLES
+    found += [{}] * (REST_CYCLES if line_rate else MAX_DATA_VLS + 1)
     return found
 
 

@@ -50,12 +50,15 @@ class Proof:
         Where the log and, after a failure, the counterexample's wave are.
     detail : str
         The failed assertion's place, or the end of the log; empty after ``PASS``.
+    bounded : int
+        Cycles from reset that it holds for; 0 for all.
     """
 
     verdict: str
     seconds: float
     folder: Path
     detail: str
+    bounded: int = 0
 
 
 def _solver_environment() -> dict[str, str]:
@@ -113,7 +116,7 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     verdict = found.group(1) if found else "ERROR"
     failed = re.findall(r"Assert failed in .*", log)
     detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
-    return Proof(verdict, seconds, folder, detail)
+    return Proof(verdict, seconds, folder, detail, bounded)
 
 
 def free_inputs(component: Any) -> list[Value]:

@@ -25,7 +25,7 @@ __all__ = ["BLOCKS_TOLD", "LANE_TOLD", "count_told", "fields", "hear", "say", "s
 (LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
 (LANE_TOLD, BLOCKS_TOLD) = range(2)
 (LANE_SAID, LIMIT_SAID) = range(2)
-_NOT_THERE, _ANY = 16, 65536
+_ANY = 65536
 _LOST = 8
 """One flow-control packet of so many is lost."""
 

@@ -153,9 +153,9 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
 @pytest.mark.parametrize("rtl", [["1"], ["all"]], ids=" ".join)
 @pytest.mark.parametrize("scheduler", ["rr", "vlarb"])
 def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], scheduler: str, study: Path) -> None:
-    """A port's are lost for a while, a link stalls: no packet is lost, all come in the same cycles."""
+    """Lost for a while, from a cycle after a period on too; a link stalls: all packets come as in golden."""
     text = STUDY.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", "[buffers]\nblocks = 16\nminimum_blocks = 8")
-    text = text.replace("[link]\n", '[link]\ncredits = "fcp"\nfcp_blocks = 2\nfcp_period_cycles = 400\n')
+    text = text.replace("[link]\n", '[link]\ncredits = "fcp"\nfcp_blocks = 8\nfcp_period_cycles = 400\n')
     if scheduler == "vlarb":
         text += '[scheduler]\nname = "vlarb"\ntable = "table.toml"\nparameters = { form = "line_rate" }\n'
         (study.parent / "table.toml").write_text(
@@ -164,7 +164,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
     stall = FAULTS[: FAULTS.index("[[rewrite]]")]
     losses = "".join(
         f"[[loss]]\ncycle = {cycle}\ncycles = 700\nswitch = {switch}\nport = {port}\n"
-        for cycle, switch, port in ((800, 1, 1), (1100, 0, 1), (3000, 1, 3))
+        for cycle, switch, port in ((801, 1, 1), (1100, 0, 1), (2402, 1, 2), (3001, 1, 3), (4001, 1, 1))
     )
     options = [word for name in rtl for word in ("--rtl", name)]
     study.write_text(text + stall)
@@ -177,7 +177,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
     done = called.json()
     assert done["golden_digest"] == done["mixed_digest"] != whole["golden_digest"]
     assert (done["bad_flits"], done["dropped"]) == (0, 0)
-    assert done["deliveries"] > 3500
+    assert done["deliveries"] > 3000
     assert done["parameters"]["credit"] == "fcp"
 
 

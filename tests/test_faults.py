@@ -130,6 +130,10 @@ def test_a_lost_limit_is_told_with_the_next_period(study: Path) -> None:
     ("fault", "words"),
     [
         ("[[loss]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 1", ["loss", "left out with link.credits returns"]),
+        (
+            '[link]\ncredits = "fcp"\n[[loss]]\ncycle = 1\ncycles = 99000\nswitch = 0\nport = 1',
+            ["loss.0.cycles", "stuck_cycles, 100000", "link.fcp_period_cycles, 1024", "99000"],
+        ),
         ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 1\nport = 1", ["stall.0.switch", "0 to 0", "1"]),
         ("[[stall]]\ncycle = 1\ncycles = 5\nswitch = 0\nport = 4", ["stall.0.port", "cabled port of switch 0", "4"]),
         ("[[stall]]\ncycle = 1\ncycles = 0\nswitch = 0\nport = 1", ["stall.0.cycles", "0"]),

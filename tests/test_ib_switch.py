@@ -14,6 +14,7 @@ from vlane.tb.directed_ib_switch import PARAMETERS, STEPS
 from vlane.tb.model import compile_model
 from vlane.tb.prove import prove
 
+from tests.conftest import assert_refused, call
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 
 SHAPES: list[dict[str, Any]] = [
@@ -40,6 +41,33 @@ SHAPES: list[dict[str, Any]] = [
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
     """Every output of every port, every bit of every flit: light, saturated, hot, slow, rewritten, reckless."""
     assert qualified_lockstep("ib_switch", shape, cycles=100_000).decisions > 20_000
+
+
+@pytest.mark.slow
+def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> None:
+    """With a period of hardly more cycles than lanes the last exchange waits for them."""
+    shape = {
+        "ports": 2, "data_vls": 5, "blocks": 20, "minimum": 4, "maximum": 4, "credit": "fcp", "fcp_period": 6,
+        "scheduler": "dtable", "entries": 8, "lids": 3,
+    }  # fmt: skip
+    assert qualified_lockstep("ib_switch", shape, cycles=60_000).decisions > 2000
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("credit=absolute", ["credit", "returns, fcp", "absolute"]),
+        ("fcp_blocks=3", ["fcp_blocks", "left out with credit returns", "3"]),
+        ("credit=fcp", ["maximum", "minimum, 4, with credit fcp", "36"]),
+        ("credit=fcp fcp_period=8", ["fcp_period", "9 to", "8"]),
+        ("credit=fcp fcp_blocks=5", ["fcp_blocks", "0 to 4", "5"]),
+        ("line_rate=yes", ["line_rate", "false with scheduler rr"]),
+    ],
+)
+def test_parameters_that_do_not_go_together_are_refused(given: str, words: list[str]) -> None:
+    """One line, before anything is compiled."""
+    shape = [word for each in ["scheduler=rr", *given.split()] for word in ("--param", each)]
+    assert_refused(call("cosim", "ib_switch", *shape), *words)
 
 
 @pytest.mark.slow

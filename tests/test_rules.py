@@ -20,7 +20,7 @@ import pytest
 from amaranth.lib import wiring
 from vlane.hdl.allocator import Allocator
 from vlane.hdl.block_budget import BlockBudget
-from vlane.hdl.buffer_sizes import BufferSizes, FCPTimes
+from vlane.hdl.buffer_sizes import BufferSizes
 from vlane.hdl.centre import Centre
 from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
 from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
@@ -28,7 +28,7 @@ from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.deficit import DeficitTurns
 from vlane.hdl.door import Door
 from vlane.hdl.egress import HeadsSignature
-from vlane.hdl.fcp_turns import FCPTurns
+from vlane.hdl.fcp_turns import FCPTimes, FCPTurns
 from vlane.hdl.lane_account import LaneAccount
 from vlane.hdl.lft import LFTProgramSignature
 from vlane.hdl.limits import Limits

@@ -8,13 +8,25 @@ from typing import NamedTuple
 from vlane.errors import InputError
 from vlane.whole import check_whole
 
-__all__ = ["COUNTER_MODULUS", "CREDIT_CAP", "FCP_BITS", "FlowControlPacket", "Op", "lpcrc"]
+__all__ = [
+    "COUNTER_BITS",
+    "COUNTER_MODULUS",
+    "CREDIT_CAP",
+    "FCP_BITS",
+    "MAX_FCP_PERIOD",
+    "FlowControlPacket",
+    "Op",
+    "lpcrc",
+]
 
-COUNTER_MODULUS = 4096
-"""FCTBS, FCCL and ABR count blocks in 12 bits."""
+COUNTER_BITS = 12
+"""Of FCTBS, FCCL and ABR, which count blocks."""
+COUNTER_MODULUS = 1 << COUNTER_BITS
 CREDIT_CAP = 2048
 """Most blocks that are ever promised, and the largest difference that still means "ahead"."""
 FCP_BITS = 48
+MAX_FCP_PERIOD = 1 << 24
+"""Most cycles after which all limits are told again."""
 
 _POLYNOMIAL = 0xD008  # 0x100B, bits of a byte sent lowest first
 

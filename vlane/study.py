@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
-from vlane.fcp import CREDIT_CAP
+from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
@@ -114,7 +114,7 @@ class Link(_Section):
     vl_of_sc: _Row32 | None = None
     credits: Literal["returns", "fcp", "sideband"] = "returns"
     fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
-    fcp_period_cycles: int = Field(1024, ge=2, le=1 << 24)
+    fcp_period_cycles: int = Field(1024, ge=2, le=MAX_FCP_PERIOD)
     bytes_per_second: float = Field(12.5e9, gt=0)
 
     @property
@@ -173,13 +173,19 @@ class PacketTrace(_Section):
     file: str
 
 
-class Stall(_Section):
-    """A link that takes no packet for a while."""
-
+class _PortFault(_Section):
     cycle: int = Field(ge=0)
     cycles: int = Field(ge=1, le=1 << 20)
     switch: int = Field(ge=0)
     port: int = Field(ge=1)
+
+
+class Stall(_PortFault):
+    """A link that takes no packet for a while."""
+
+
+class Loss(_PortFault):
+    """Flow-control packets that a port sends and that are lost, for a while."""
 
 
 class Rewrite(_Section):
@@ -189,15 +195,6 @@ class Rewrite(_Section):
     switch: int = Field(ge=0)
     lid: int = Field(ge=1)
     port: int = Field(ge=1, le=UNASSIGNED)
-
-
-class Loss(_Section):
-    """Flow-control packets that a port sends and that are lost, for a while."""
-
-    cycle: int = Field(ge=0)
-    cycles: int = Field(ge=1, le=1 << 20)
-    switch: int = Field(ge=0)
-    port: int = Field(ge=1)
 
 
 class Measures(_Section):
