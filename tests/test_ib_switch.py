@@ -112,7 +112,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 3])
 def test_small_instances_are_proven(number: int) -> None:
     """Nobody busy crosses; the room that is counted is kept to."""
     block = BLOCKS["ib_switch"]
