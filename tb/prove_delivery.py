@@ -8,7 +8,6 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Signal, Value, unsigned
-from vlane.hdl.link import field_of
 from vlane.tb.prove import free_inputs
 from vlane.tb.prove_tables import constant
 
@@ -77,7 +76,7 @@ class DeliveryProperties(Elaboratable):
             Assert(~leaves.any() | let_in),
             Assert(~leaves.any() | (leaves == (1 << to)[: switch.ports])),
             *(Assert(~leaves[number] | (tx.vl == lane)) for number, tx in enumerate(switch.tx)),
-            *(Assert(~leaves[number] | (field_of(tx.data, "vl") == lane)) for number, tx in enumerate(switch.tx)),
+            *(Assert(~leaves[number] | (_vl(tx.data) == lane)) for number, tx in enumerate(switch.tx)),
             Assert(~let_in | self._holds_any() | (out == 1)),
             Assert(~(dropped & leaves.any())),
         ]
@@ -99,5 +98,11 @@ class DeliveryProperties(Elaboratable):
         return reduce(or_, [*held, *(tx.valid for tx in self.switch.tx)])
 
 
+def _vl(data: Value) -> Value:
+    """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
+    return data[len(data) - 4 :]
+
+
 def _tag(data: Value) -> Value:
+    """Return the source LID that the local route header names, in its last bits (IBA 7.7)."""
     return data[len(data) - 64 :][:_TAG_BITS]
