@@ -11,7 +11,7 @@ from vlane.golden.ib_switch import SPEED
 from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, has_room, take_in
-from vlane.golden.packets import BLOCKS, CROSSED, LANE, NOBODY, OUTPUT, Packets
+from vlane.golden.packets import CROSSED, NOBODY, Packets
 from vlane.golden.vl_tables import VLTables
 
 __all__ = ["FifoSwitches", "allocate", "new_fifo_switches"]
@@ -109,7 +109,7 @@ def allocate(
         while new != 0:
             lane = lowest(new)
             new &= new - 1
-            output = packets.field[inputs.queues.head[port, lane], OUTPUT]
+            output = packets.pool[inputs.queues.head[port, lane]].output
             if output != DROPPED:
                 switches.asked[port] |= 1 << lane
                 _join(switches, switch, output, port * lanes + lane)
@@ -144,5 +144,5 @@ def _may_cross(switches: FifoSwitches, links: Links, packets: Packets, to: int, 
     port = request // lanes
     if inputs.busy[port] > cycle:
         return False
-    field = packets.field[inputs.queues.head[port, request % lanes]]
-    return has_room(links, to, field[LANE], field[BLOCKS], cycle)
+    field = packets.pool[inputs.queues.head[port, request % lanes]]
+    return has_room(links, to, field.lane, field.blocks, cycle)

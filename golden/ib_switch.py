@@ -10,7 +10,7 @@ from vlane.golden.bits import lowest, next_of
 from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs, switch_of
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
-from vlane.golden.packets import CROSSED, LANE, OUTPUT, Packets
+from vlane.golden.packets import CROSSED, Packets
 from vlane.golden.vl_tables import VLTables
 
 __all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches"]
@@ -62,11 +62,11 @@ def _chosen_lane(switches: IBSwitches, links: Links, packets: Packets, port: int
     while left != 0:
         lane = next_of(left, last)
         packet = inputs.queues.head[port, lane]
-        output = packets.field[packet, OUTPUT]
+        output = packets.pool[packet].output
         if output == DROPPED:
             return lane
         to = first + output
-        if switches.busy_output[to] <= cycle and room_for_largest(links, to, packets.field[packet, LANE], cycle):
+        if switches.busy_output[to] <= cycle and room_for_largest(links, to, packets.pool[packet].lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -96,7 +96,7 @@ def allocate(
         if lane < 0:
             continue
         inputs.choice[port] = lane
-        output = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
+        output = packets.pool[inputs.queues.head[first + port, lane]].output
         if output == DROPPED:
             drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
             count += 1

@@ -11,14 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 from vlane.golden.packets import (
-    ARRIVED,
-    CHANNEL,
     CROSSED,
-    FLITS,
-    HOPS,
-    LANE,
     NOBODY,
-    OUTPUT,
     TO_SINK,
     Packets,
     Queues,
@@ -131,13 +125,13 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
 @inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
     """Let a packet that was looked up wait for allocation, in the first cycle in which it may take part (S1)."""
-    switch, field = switch_of(inputs, port), packets.field[packet]
-    arrived_on = field[LANE]
+    switch, field = switch_of(inputs, port), packets.pool[packet]
+    arrived_on = field.lane
     output, lane, channel = route
     if output == DROPPED:
         inputs.drops[switch, lane] += 1
-    field[OUTPUT], field[LANE], field[CHANNEL], field[ARRIVED] = output, lane, channel, cycle - ROUTED
-    field[HOPS] += 1
+    field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
+    field.hops += 1
     push(packets, inputs.queues, port, arrived_on, packet)
     inputs.waiting[switch] |= 1 << local_port(inputs, port)
 
@@ -168,8 +162,8 @@ def cross(
     inputs.last_lane[port] = lane
     if inputs.queues.lanes[port] == 0:
         inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
-    field = packets.field[packet]
-    inputs.busy[port] = crosses_until(cycle, field[FLITS], cycle - field[ARRIVED], speed)
+    field = packets.pool[packet]
+    inputs.busy[port] = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
     grants[row, 0], grants[row, 1], grants[row, 2] = port, packet, lane
     return inputs.busy[port]
 

@@ -14,10 +14,6 @@ from vlane.golden.far_room import FarRoom, fcp_due, fcp_period, goes_beside, hea
 from vlane.golden.far_room import take as take_far
 from vlane.golden.kernel import inner
 from vlane.golden.packets import (
-    BLOCKS,
-    FLITS,
-    LANE,
-    NEXT,
     NOBODY,
     TO_OUTPUT,
     Packets,
@@ -145,9 +141,9 @@ def has_room(links: Links, port: int, lane: int, blocks: int, cycle: int) -> boo
 @inner
 def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) -> None:
     """Take room of the output buffer for a packet that may ask for the link from a cycle on."""
-    field = packets.field[packet]
-    lane = field[LANE]
-    take(links.buffer, port, lane, field[BLOCKS])
+    field = packets.pool[packet]
+    lane = field.lane
+    take(links.buffer, port, lane, field.blocks)
     links.peak[port, lane, OF_BUFFER] = max(links.peak[port, lane, OF_BUFFER], links.buffer.used[port, lane])
     schedule(packets, packet, since, TO_OUTPUT, port)
 
@@ -156,7 +152,7 @@ def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) 
 def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: int) -> None:
     """Let a packet, whose room is reserved and whose first flit is there, wait for the link."""
     if push(packets, links.queues, port, lane, packet):
-        links.blocks[port, lane] = packets.field[packet, BLOCKS]
+        links.blocks[port, lane] = packets.pool[packet].blocks
 
 
 @inner
@@ -192,10 +188,10 @@ def is_at_rest(links: Links, port: int) -> bool:
 @inner
 def _fits_behind(links: Links, packets: Packets, port: int, lane: int) -> bool:
     """Tell whether there is a packet behind the head, and it fits after it; note its size."""
-    following = packets.field[links.queues.head[port, lane], NEXT]
+    following = packets.pool[links.queues.head[port, lane]].next
     if following == NOBODY:
         return False
-    size = packets.field[following, BLOCKS]
+    size = packets.pool[following].blocks
     links.behind_blocks[port, lane] = size
     return still_fits(links.far, port, lane, links.blocks[port, lane] + size)
 
@@ -237,14 +233,14 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     if lane < 0:
         return NOBODY
     packet = pop(packets, links.queues, port, lane)
-    following = packets.field[packet, NEXT]
-    blocks = packets.field[packet, BLOCKS]
+    following = packets.pool[packet].next
+    blocks = packets.pool[packet].blocks
     if following != NOBODY:
-        links.blocks[port, lane] = packets.field[following, BLOCKS]
+        links.blocks[port, lane] = packets.pool[following].blocks
     take_far(links.far, port, lane, blocks)
     links.peak[port, lane, OF_FAR] = max(links.peak[port, lane, OF_FAR], taken(links.far, port, lane))
     _settle_buffer(links, port, cycle)
-    flits = packets.field[packet, FLITS]
+    flits = packets.pool[packet].flits
     regs[port, LANE_OUT], regs[port, SINCE], regs[port, FLITS_OUT] = lane, cycle, flits
     regs[port, BLOCKS_OUT], regs[port, GIVEN], regs[port, FREE_FROM] = blocks, 0, cycle + flits
     links.sent[port, lane, SENT_PACKETS] += 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
-from vlane.golden.packets import BORN, BYTES, CHANNEL, DLID, FLITS, HOPS, LANE, SL, SOURCE, TARGET
+from vlane.golden.packets import Packet
 
 from vlane.sc import SC_COUNT
 
@@ -126,8 +126,8 @@ def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
 
 
 @inner
-def _count_flow(meters: Meters, packet: NDArray[np.int32], flits: int, latency: int) -> None:
-    source, target, level = packet[SOURCE], packet[TARGET], meters.flow_level[packet[SL]]
+def _count_flow(meters: Meters, packet: Packet, flits: int, latency: int) -> None:
+    source, target, level = packet.source, packet.target, meters.flow_level[packet.sl]
     flow = meters.flow[source, target, level]
     flow[FLOW_PACKETS] += 1
     flow[FLOW_FLITS] += flits
@@ -140,19 +140,19 @@ def _count_flow(meters: Meters, packet: NDArray[np.int32], flits: int, latency: 
 
 
 @inner
-def count_generation(meters: Meters, packet: NDArray[np.int32]) -> None:
+def count_generation(meters: Meters, packet: Packet) -> None:
     """Count a packet that was generated."""
-    if meters.flow.size > 0 and meters.window[0] <= packet[BORN] < meters.window[1]:
-        level = meters.flow_level[packet[SL]]
-        meters.flow[packet[SOURCE], packet[TARGET], level, FLOW_OFFERED] += packet[FLITS]
+    if meters.flow.size > 0 and meters.window[0] <= packet.born < meters.window[1]:
+        level = meters.flow_level[packet.sl]
+        meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
 
 
 @inner
-def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> None:
+def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
-    sl, born, flits, hops = int(packet[SL]), int(packet[BORN]), int(packet[FLITS]), int(packet[HOPS])
-    mixed = _mixed(_mixed(cycle % _PRIME, packet[SOURCE]), packet[TARGET])
-    mixed = _mixed(_mixed(_mixed(mixed, sl), born), packet[DLID])
+    sl, born, flits, hops = int(packet.sl), int(packet.born), int(packet.flits), int(packet.hops)
+    mixed = _mixed(_mixed(cycle % _PRIME, packet.source), packet.target)
+    mixed = _mixed(_mixed(_mixed(mixed, sl), born), packet.dlid)
     meters.digest[0] = (meters.digest[0] + mixed * mixed) & _MASK
     meters.digest[1] += flits * hops
     first, end = meters.window[0], meters.window[1]
@@ -173,7 +173,7 @@ def count_delivery(meters: Meters, packet: NDArray[np.int32], cycle: int) -> Non
             _count_flow(meters, packet, flits, cycle - born if born >= first else -1)
     if meters.traced[0] < len(meters.trace):
         row = meters.trace[meters.traced[0]]
-        row[0], row[1], row[2], row[3] = packet[SOURCE], packet[TARGET], packet[DLID], sl
+        row[0], row[1], row[2], row[3] = packet.source, packet.target, packet.dlid, sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
-        row[8], row[9], row[10] = packet[BYTES], packet[LANE], packet[CHANNEL]
+        row[8], row[9], row[10] = packet.bytes, packet.lane, packet.channel
         meters.traced[0] += 1

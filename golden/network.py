@@ -29,26 +29,12 @@ from vlane.golden.links import (
 )  # fmt: skip
 from vlane.golden.meters import Meters, count_delivery, count_generation
 from vlane.golden.packets import (
-    ARRIVED,
-    BLOCKS,
-    BORN,
-    BYTES,
-    CHANNEL,
-    DLID,
-    EVENT,
-    FLITS,
-    HOPS,
     IN_USE,
-    LANE,
-    NEXT,
     NOBODY,
-    PLACE,
-    SL,
-    SOURCE,
-    TARGET,
     TO_INPUT,
     TO_OUTPUT,
     TO_SINK,
+    Packet,
     Packets,
     free,
     grown,
@@ -146,13 +132,11 @@ def nic_end(net: Network, nic: int) -> int:
 
 
 @inner
-def _come_free(
-    net: Network, packet: NDArray[np.int32], end: int, lane: int, cycle: int, since: int, ahead: int
-) -> None:
+def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
     """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
     told = net.wiring.told[end]
     since += net.wiring.telling[end]
-    begin(net.links.returns, net.links.far, told, cycle, since, lane, packet[FLITS], packet[BLOCKS], ahead)
+    begin(net.links.returns, net.links.far, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
     if told == end:
         _wake(net, told)
 
@@ -163,11 +147,11 @@ def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     sources = net.sources
     to, dlid, sl, size = draw_packet(sources, nic, number, net.flit_bytes)
     packet = spare(packets)
-    field = packets.field[packet]
-    field[BYTES], field[BLOCKS], field[FLITS] = size, -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
-    field[DLID], field[SL], field[SOURCE], field[TARGET] = dlid, sl, nic, to
-    field[LANE], field[CHANNEL] = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
-    field[BORN], field[HOPS] = sources.due[nic, number], 0
+    field = packets.pool[packet]
+    field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
+    field.dlid, field.sl, field.source, field.target = dlid, sl, nic, to
+    field.lane, field.channel = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
+    field.born, field.hops = sources.due[nic, number], 0
     count_generation(net.meters, field)
     net.staged[nic, number] = packet
     return packet
@@ -187,7 +171,7 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
         packet = net.staged[nic, number]
         if packet == NOBODY:
             packet = _stage(net, packets, nic, number)
-        lane = packets.field[packet, LANE]
+        lane = packets.pool[packet].lane
         if room_for_largest(links, port, lane, cycle):
             sources.last_class[nic] = number
             net.staged[nic, number] = NOBODY
@@ -207,7 +191,7 @@ def waiting_flits(net: Network, packets: Packets) -> int:
                 if packet == NOBODY:
                     packet = _stage(net, packets, nic, number)
                 net.staged[nic, number] = NOBODY
-                flits += packets.field[packet, FLITS]
+                flits += packets.pool[packet].flits
                 free(packets, packet)
                 advance(net.sources, nic, number)
     return flits
@@ -218,23 +202,23 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     packet = take_due(packets, cycle)
     while packet != NOBODY:
-        following = packets.field[packet, NEXT]
-        event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
+        following = packets.pool[packet].next
+        event, place = packets.pool[packet].event, int(packets.pool[packet].place)
         if event == TO_INPUT:
             receive(net.switches, packets, place, packet, cycle)
         elif event == TO_OUTPUT:
-            queue_packet(net.links, packets, place, packets.field[packet, LANE], packet)
+            queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
             _wake(net, place)
         elif event != TO_SINK:
             store(net.switches, packets, place, packet)
         elif place >= len(net.staged):
             net.outside[place - len(net.staged)] = packet
         else:
-            field = packets.field[packet]
+            field = packets.pool[packet]
             if place >= 0:
-                field[TARGET] = place
-                _come_free(net, field, nic_end(net, place), field[LANE], cycle, cycle + 1, 0)
-                count_delivery(net.meters, field, cycle + field[FLITS] - 1)
+                field.target = place
+                _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+                count_delivery(net.meters, field, cycle + field.flits - 1)
             free(packets, packet)
         packet = following
 
@@ -246,8 +230,8 @@ def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
     for index in range(count):
         port, packet, lane = net.grants[index, 0], net.grants[index, 1], net.grants[index, 2]
         if port >= 0:
-            field = packets.field[packet]
-            _come_free(net, field, port, lane, cycle, cycle + 2, cycle - field[ARRIVED])
+            field = packets.pool[packet]
+            _come_free(net, field, port, lane, cycle, cycle + 2, cycle - field.arrived)
     if count:
         net.clock[MOVED] = cycle
 
@@ -270,7 +254,7 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
                 net.awake[group] &= ~(1 << member)
             continue
         net.clock[MOVED] = cycle
-        packets.field[packet, LANE] = links.regs[port, LANE_OUT]
+        packets.pool[packet].lane = links.regs[port, LANE_OUT]
         if far >= 0:
             schedule(packets, packet, cycle + wiring.flight[port] + ROUTED, TO_INPUT, far)
         else:
@@ -290,7 +274,7 @@ def why_not(net: Network, packets: Packets, end: int) -> int:
     """Return why the next cycle cannot be run; -1 if it can."""
     if net.clock[NOW] >= end:
         return DONE
-    if len(packets.field) - packets.regs[IN_USE] < net.staged.size:
+    if len(packets.pool) - packets.regs[IN_USE] < net.staged.size:
         return POOL_EMPTY
     if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < len(net.staged):
         return TRACE_FULL
@@ -364,7 +348,7 @@ def run_to(
         stop = min(end, pending[0].cycle) if pending else end
         reason = run_on(net, packets, stop)
         if reason == POOL_EMPTY:
-            packets = grown(packets, 2 * len(packets.field) + net.staged.size)
+            packets = grown(packets, 2 * len(packets.pool) + net.staged.size)
         elif reason != DONE or stop == end:
             return reason, packets
         else:

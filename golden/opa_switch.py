@@ -35,13 +35,8 @@ from vlane.golden.inputs import (
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import (
-    ARRIVED,
-    BLOCKS,
     CROSSED,
-    FLITS,
-    LANE,
     NOBODY,
-    OUTPUT,
     TO_CENTRE,
     Packets,
     pop,
@@ -158,7 +153,7 @@ def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
 @inner
 def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
     """Let a packet take part in a central buffer's allocation, in the first cycle in which it may."""
-    push(packets, switches.centre.queues, buffer, packets.field[packet, LANE], packet)
+    push(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
     switch = buffer // switches.mports
     switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
 
@@ -179,7 +174,7 @@ def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: 
     while left != 0:
         lane = next_of(left, last)
         packet = inputs.queues.head[port, lane]
-        output, following = packets.field[packet, OUTPUT], packets.field[packet, LANE]
+        output, following = packets.pool[packet].output, packets.pool[packet].lane
         if output == DROPPED:
             return lane
         if output // MPORT == mport:
@@ -209,7 +204,7 @@ def _reader_chooses(
         left &= ~(1 << taken)
     while left != 0:
         lane = next_of(left, last)
-        output = packets.field[centre.queues.head[buffer, lane], OUTPUT]
+        output = packets.pool[centre.queues.head[buffer, lane]].output
         if _output_takes(switches, links, first + output, lane, CENTRAL, cycle):
             return lane
         left &= ~(1 << lane)
@@ -225,8 +220,8 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
     if centre.queues.lanes[buffer] == 0:
         switch = buffer // switches.mports
         switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
-    field = packets.field[packet]
-    start_reading(centre, buffer, reader, lane, field[FLITS], field[BLOCKS], cycle, cycle - 1 - field[ARRIVED])
+    field = packets.pool[packet]
+    start_reading(centre, buffer, reader, lane, field.flits, field.blocks, cycle, cycle - 1 - field.arrived)
     return packet
 
 
@@ -254,7 +249,7 @@ def allocate(
         if lane < 0:
             continue
         choice[port] = lane
-        to = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
+        to = packets.pool[inputs.queues.head[first + port, lane]].output
         if to == DROPPED:
             drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
             count += 1
@@ -276,7 +271,7 @@ def allocate(
             taken = lane
             number = READERS * mport + reader
             choice[OPA_PORTS + number] = lane
-            to = packets.field[centre.queues.head[buffer, lane], OUTPUT]
+            to = packets.pool[centre.queues.head[buffer, lane]].output
             wishes = _wish(wanted, wishes, to, MPORT + number)
     while wishes != 0:
         to = lowest(wishes)
@@ -319,7 +314,7 @@ def _grant_output(
         grants[count, 1] = _read(switches, packets, buffer, number % READERS, lane, cycle)
         until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % READERS, FREE_FROM]
     packet = grants[count, 1]
-    switches.written[to, packets.field[packet, LANE]] = until
+    switches.written[to, packets.pool[packet].lane] = until
     take_in(links, packets, to, packet, cycle + CROSSED)
 
 
@@ -336,6 +331,6 @@ def _grant_centre(
     port, lane = (switch << inputs.port_bits) + local, inputs.choice[local]
     until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
     packet = grants[count, 1]
-    lane = packets.field[packet, LANE]
-    start_writing(centre, buffer, lane, packets.field[packet, BLOCKS], cycle, until)
+    lane = packets.pool[packet].lane
+    start_writing(centre, buffer, lane, packets.pool[packet].blocks, cycle, until)
     schedule(packets, packet, cycle + _STORED, TO_CENTRE, buffer)

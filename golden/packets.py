@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
+from vlane.golden.records import Int32, Records, new_records
 
 __all__ = [
     "NOBODY",
+    "Packet",
     "Packets",
     "Queues",
     "free",
@@ -27,14 +29,6 @@ __all__ = [
 ]
 
 NOBODY = -1
-(NEXT, BLOCKS, FLITS, DLID, SL, LANE, OUTPUT, SOURCE, TARGET, BORN, EVENT, PLACE, HOPS, CHANNEL, ARRIVED, BYTES) = (
-    range(16)
-)
-"""Fields of a packet: link; blocks; flits; DLID; SL; lane where it goes next; output it is routed to; NIC it comes
-from and NIC it is for; cycle of generation; what happens next, and at which port; switches passed; channel; cycle in
-which its head reached the switch; bytes, LRH to VCRC."""
-_FIELDS = 16
-
 (TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(4)
 """What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
@@ -46,12 +40,55 @@ SLOTS = 1024
 """Cycles that the calendar looks ahead."""
 
 
+class Packet:
+    """A packet.
+
+    Parameters
+    ----------
+    next : int
+        The one behind it.
+    blocks, flits, bytes : int
+        Its size; bytes from LRH to VCRC.
+    dlid, sl, lane, channel : int
+        As its header says; the lane is that of the link it is on or goes to next.
+    output : int
+        Port that it is routed to.
+    source, target : int
+        NIC it comes from, NIC it is for.
+    born : int
+        Cycle of generation.
+    event, place : int
+        What happens to it next, and at which port.
+    hops : int
+        Switches passed.
+    arrived : int
+        Cycle in which its head reached the switch.
+    """
+
+    next: Int32
+    blocks: Int32
+    flits: Int32
+    dlid: Int32
+    sl: Int32
+    lane: Int32
+    output: Int32
+    source: Int32
+    target: Int32
+    born: Int32
+    event: Int32
+    place: Int32
+    hops: Int32
+    channel: Int32
+    arrived: Int32
+    bytes: Int32
+
+
 class Packets(NamedTuple):
     """The pool and the calendar.
 
     Parameters
     ----------
-    field : array of int32, (packets, fields)
+    pool : Records of Packet, (packets,)
         Packets, 64 bytes each.
     slot : array of int64, (SLOTS,)
         First packet of each cycle's list.
@@ -59,7 +96,7 @@ class Packets(NamedTuple):
         First free packet; packets in use.
     """
 
-    field: NDArray[np.int32]
+    pool: Records[Packet]
     slot: NDArray[np.int64]
     regs: NDArray[np.int64]
 
@@ -85,18 +122,17 @@ class Queues(NamedTuple):
 
 def new_packets(count: int) -> Packets:
     """Return a pool of free packets and an empty calendar."""
-    packets = Packets(np.zeros((count, _FIELDS), np.int32), np.full(SLOTS, NOBODY, np.int64), np.zeros(2, np.int64))
-    packets.field[:, NEXT] = np.arange(1, count + 1)
-    packets.field[-1, NEXT] = NOBODY
+    packets = Packets(new_records(Packet, count), np.full(SLOTS, NOBODY, np.int64), np.zeros(2, np.int64))
+    packets.pool["next"] = [*range(1, count), NOBODY]
     return packets
 
 
 def grown(packets: Packets, count: int) -> Packets:
     """Return the pool with so many packets, more than it has; those in use keep their numbers."""
     more = new_packets(count)
-    old = len(packets.field)
-    more.field[:old] = packets.field
-    more.field[-1, NEXT] = packets.regs[FREE]
+    old = len(packets.pool)
+    more.pool[:old] = packets.pool
+    more.pool[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     return more
@@ -113,7 +149,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
 def spare(packets: Packets) -> int:
     """Take a packet out of the pool; there must be one."""
     packet = packets.regs[FREE]
-    packets.regs[FREE] = packets.field[packet, NEXT]
+    packets.regs[FREE] = packets.pool[packet].next
     packets.regs[IN_USE] += 1
     return packet
 
@@ -121,7 +157,7 @@ def spare(packets: Packets) -> int:
 @inner
 def free(packets: Packets, packet: int) -> None:
     """Put a packet back."""
-    packets.field[packet, NEXT] = packets.regs[FREE]
+    packets.pool[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
 
@@ -130,8 +166,8 @@ def free(packets: Packets, packet: int) -> None:
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
     """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
     slot = cycle & (SLOTS - 1)
-    packets.field[packet, EVENT], packets.field[packet, PLACE] = event, place
-    packets.field[packet, NEXT] = packets.slot[slot]
+    moving = packets.pool[packet]
+    moving.event, moving.place, moving.next = event, place, packets.slot[slot]
     packets.slot[slot] = packet
 
 
@@ -147,13 +183,13 @@ def take_due(packets: Packets, cycle: int) -> int:
 @inner
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Put a packet at the end of a queue; tell whether it is the first."""
-    packets.field[packet, NEXT] = NOBODY
+    packets.pool[packet].next = NOBODY
     first = queues.head[port, lane] == NOBODY
     if first:
         queues.head[port, lane] = packet
         queues.lanes[port] |= 1 << lane
     else:
-        packets.field[queues.tail[port, lane], NEXT] = packet
+        packets.pool[queues.tail[port, lane]].next = packet
     queues.tail[port, lane] = packet
     return first
 
@@ -162,7 +198,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
 def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Take the first packet out of a queue that has one."""
     packet = queues.head[port, lane]
-    following = packets.field[packet, NEXT]
+    following = packets.pool[packet].next
     queues.head[port, lane] = following
     if following == NOBODY:
         queues.lanes[port] &= ~(1 << lane)

@@ -11,7 +11,7 @@ from vlane.golden.ib_switch import SPEED
 from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
-from vlane.golden.packets import CROSSED, LANE, OUTPUT, Packets
+from vlane.golden.packets import CROSSED, Packets
 from vlane.golden.vl_tables import VLTables
 
 __all__ = ["PerVLSwitches", "allocate", "new_per_vl_switches"]
@@ -80,7 +80,7 @@ def allocate(
             ready &= ready - 1
             if switches.busy_input[first + port, lane] > cycle:
                 continue
-            output = packets.field[inputs.queues.head[first + port, lane], OUTPUT]
+            output = packets.pool[inputs.queues.head[first + port, lane]].output
             if output == DROPPED:
                 until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
                 switches.busy_input[first + port, lane] = until
@@ -104,8 +104,8 @@ def allocate(
 def _wish(switches: PerVLSwitches, links: Links, packets: Packets, first: int, pair: int, cycle: int) -> bool:
     """Let a pair ask for its output pair, and stay the first whose turn it is; tell whether it may (P1, P2)."""
     lanes = switches.busy_input.shape[1]
-    field = packets.field[switches.inputs.queues.head[first + pair // lanes, pair % lanes]]
-    output, lane = field[OUTPUT], field[LANE]
+    field = packets.pool[switches.inputs.queues.head[first + pair // lanes, pair % lanes]]
+    output, lane = field.output, field.lane
     if switches.busy_output[first + output, lane] > cycle or not room_for_largest(links, first + output, lane, cycle):
         return False
     pairs, after_last = len(switches.wanted) * lanes, switches.last_pair[first + output, lane] + 1
@@ -126,7 +126,7 @@ def _grant(
     port, lane = first + pair // lanes, pair % lanes
     until = cross(inputs, packets, port, lane, cycle, SPEED, grants, row)
     packet = grants[row, 1]
-    to, following = first + packets.field[packet, OUTPUT], packets.field[packet, LANE]
+    to, following = first + packets.pool[packet].output, packets.pool[packet].lane
     switches.busy_input[port, lane] = switches.busy_output[to, following] = until
     switches.last_pair[to, following] = pair
     take_in(links, packets, to, packet, cycle + CROSSED)

@@ -13,7 +13,7 @@ from vlane.golden.inputs import Route, queue_routed
 from vlane.golden.kernel import by_type, inner
 from vlane.golden.links import Links
 from vlane.golden.opa_switch import OPASwitches
-from vlane.golden.packets import CHANNEL, DLID, LANE, SL, Packets
+from vlane.golden.packets import Packets
 from vlane.golden.per_vl_switch import PerVLSwitches
 
 __all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "receive", "route", "store"]
@@ -73,6 +73,6 @@ def buffer_between(switches: Any, port: int, output: int) -> int:
 @inner
 def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
     """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (S1)."""
-    field = packets.field[packet]
-    found = route(switches, port, field[DLID], field[SL], field[LANE], field[CHANNEL])
+    field = packets.pool[packet]
+    found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     queue_routed(switches.inputs, packets, port, packet, found, cycle)

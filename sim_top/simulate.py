@@ -22,7 +22,7 @@ from vlane.golden.links import SENT_FLITS
 from vlane.golden.meters import BATCHES, latency_at
 from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
 from vlane.golden.opa_switch import OPASwitches
-from vlane.golden.packets import IN_USE, NOBODY, OUTPUT, Packets, new_packets
+from vlane.golden.packets import IN_USE, NOBODY, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
 from vlane.sim_top.faults import check_faults, faults_of
 from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
@@ -224,7 +224,7 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     while place >= 0 and place not in seen:
         seen.add(place)
         lane = int(np.flatnonzero(heads[place] != NOBODY)[0])
-        output = int(packets.field[heads[place, lane], OUTPUT])
+        output = int(packets.pool[heads[place, lane]].output)
         buffer = buffer_between(net.switches, place, output) if place < ends else -1
         if buffer >= 0:
             target = following = ends + buffer

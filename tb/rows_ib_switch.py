@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
+from vlane.golden.packets import Packet
 from vlane.golden.random_bits import below
 from vlane.tb.flits import on_lane
 from vlane.tb.packing import put
@@ -34,7 +35,7 @@ def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, i
 
 
 @inner
-def stamp_of(switches: Any, field: NDArray[np.int32], lane: int) -> int:
+def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the VL."""
     return lane
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 from vlane.golden.opa_switch import MPORT
-from vlane.golden.packets import BLOCKS, CHANNEL, NOBODY, OUTPUT
+from vlane.golden.packets import NOBODY, Packet
 from vlane.golden.random_bits import below
 from vlane.golden.rule import Rule
 from vlane.tb.flits import on_channel
@@ -62,9 +62,9 @@ def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, i
 
 
 @inner
-def stamp_of(switches: Any, field: NDArray[np.int32], lane: int) -> int:
+def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the channel."""
-    return int(field[CHANNEL])
+    return int(field.channel)
 
 
 @inner
@@ -77,12 +77,12 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 def count_kinds(switches: Any, around: Surroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants into the centre and out of it."""
     for index in range(count):
-        port, field = around.grants[index, 0], around.packets.field[around.grants[index, 1]]
+        port, field = around.grants[index, 0], around.packets.pool[around.grants[index, 1]]
         if port == NOBODY:
             rules[FROM_CENTRE] += 1
-        elif field[OUTPUT] >= 0 and field[OUTPUT] // MPORT != port // MPORT:
+        elif field.output >= 0 and field.output // MPORT != port // MPORT:
             rules[TO_CENTRE] += 1
-            rules[LARGE] += field[BLOCKS] > 1
+            rules[LARGE] += field.blocks > 1
 
 
 @inner

@@ -13,19 +13,7 @@ from vlane.golden.inputs import DROPPED
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import FREE_FROM, LANE_OUT, queue_packet, start_packet
 from vlane.golden.packets import (
-    ARRIVED,
-    BLOCKS,
-    CHANNEL,
-    DLID,
-    EVENT,
-    FLITS,
-    HOPS,
-    LANE,
-    NEXT,
     NOBODY,
-    OUTPUT,
-    PLACE,
-    SL,
     TO_CENTRE,
     TO_INPUT,
     TO_OUTPUT,
@@ -84,8 +72,8 @@ def payload(number: int, place: int, word: int) -> int:
 @inner
 def _cause(around: Surroundings, packet: int) -> int:
     """Return why golden's packet drops, as the hardware tells it: 1 unknown LID, 2 no VL, 3 port 0."""
-    dlid = around.packets.field[packet, DLID]
-    if around.packets.field[packet, LANE] != 0:
+    dlid = around.packets.pool[packet].dlid
+    if around.packets.pool[packet].lane != 0:
         return 2
     listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
     to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
@@ -98,16 +86,16 @@ def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     packets = around.packets
     packet = take_due(packets, cycle)
     while packet != NOBODY:
-        following = packets.field[packet, NEXT]
-        event, place = packets.field[packet, EVENT], int(packets.field[packet, PLACE])
+        following = packets.pool[packet].next
+        event, place = packets.pool[packet].event, int(packets.pool[packet].place)
         if event == TO_INPUT:
             receive(around.switches, packets, place, packet, cycle)
-            if packets.field[packet, OUTPUT] == DROPPED:
+            if packets.pool[packet].output == DROPPED:
                 cause = _cause(around, packet)
                 around.dropped[place, cycle % RING] = cause
                 rules[_CAUSES[cause - 1]] += 1
         elif event == TO_OUTPUT:
-            queue_packet(around.links, packets, place, packets.field[packet, LANE], packet)
+            queue_packet(around.links, packets, place, packets.pool[packet].lane, packet)
         elif event == TO_CENTRE:
             store(around.switches, packets, place, packet)
         else:
@@ -126,12 +114,12 @@ def _switch(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
         port, packet, lane = around.grants[index, 0], around.grants[index, 1], around.grants[index, 2]
         if port == NOBODY:
             continue
-        field = around.packets.field[packet]
-        rules[ONE_FLIT] += field[FLITS] == 1 and around.back[port, (cycle + 1) % RING, BLOCKS_TOLD] != 0
+        field = around.packets.pool[packet]
+        rules[ONE_FLIT] += field.flits == 1 and around.back[port, (cycle + 1) % RING, BLOCKS_TOLD] != 0
         since, before = cycle, 0
-        while before < field[FLITS]:
+        while before < field.flits:
             since += 1
-            moved = min(flits_moved(around.links.returns, since - cycle, cycle - field[ARRIVED]), field[FLITS])
+            moved = min(flits_moved(around.links.returns, since - cycle, cycle - field.arrived), field.flits)
             told = around.back[port, (since + 1) % RING]
             told[LANE_TOLD], told[BLOCKS_TOLD] = lane, moved - before
             before = moved
@@ -161,12 +149,12 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1
-        flits = packets.field[packet, FLITS]
+        flits = packets.pool[packet].flits
         for place in range(flits):
             shown = around.tx[port, (cycle + 1 + place) % RING]
             shown[TX_LANE], shown[TX_LAST] = links.regs[port, LANE_OUT] + 1, place == flits - 1
             shown[TX_NUMBER], shown[TX_PLACE], shown[TX_HEADER] = around.number[packet], place, around.header[packet]
-            shown[TX_STAMP] = stamp_of(around.switches, packets.field[packet], links.regs[port, LANE_OUT])
+            shown[TX_STAMP] = stamp_of(around.switches, packets.pool[packet], links.regs[port, LANE_OUT])
         free(packets, packet)
 
 
@@ -210,9 +198,9 @@ def _begin(
         return
     take(around.own, port, lane, blocks)
     packet = spare(around.packets)
-    field = around.packets.field[packet]
-    field[BLOCKS], field[FLITS], field[DLID], field[SL] = blocks, blocks, dlid, sl
-    field[LANE], field[CHANNEL], field[HOPS] = lane, channel, 0
+    field = around.packets.pool[packet]
+    field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
+    field.lane, field.channel, field.hops = lane, channel, 0
     around.header[packet], around.number[packet] = sending[HEADER], sending[NUMBER]
     schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
 

@@ -21,20 +21,10 @@ from vlane.golden.limits import Limits, mail, say_limit
 from vlane.golden.links import FREE_FROM
 from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
 from vlane.golden.packets import (
-    ARRIVED,
-    BLOCKS,
-    CHANNEL,
-    DLID,
-    EVENT,
-    FLITS,
-    HOPS,
-    LANE,
     NOBODY,
-    OUTPUT,
-    SL,
-    SOURCE,
     TO_INPUT,
     TO_SINK,
+    Packet,
     Packets,
     free,
     schedule,
@@ -64,9 +54,6 @@ _RX_FIELDS, _TX_FIELDS, _COUNTS = 6, 3, 2
 _FIELD_BITS, _SL_TOP = 0xFFFF, 50
 _PER_FLIT, _HEADS = 4 + WORDS, 4
 _LOW_BITS = (1 << 32) - 1
-FOLLOWING = ARRIVED
-"""Field of a packet inside: its outgoing lane, as golden's tables say."""
-
 _INSIDE = 100
 """In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
 
@@ -139,10 +126,10 @@ def new_hardware(
 
 
 @inner
-def _header(field: NDArray[np.int32]) -> int:
+def _header(field: Packet) -> int:
     """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
-    sl, pktlen = int(field[SL]), WORDS_PER_BLOCK * int(field[BLOCKS]) - 1
-    return header_of(sl & 15, int(field[DLID]), pktlen) | (sl >> 4) << _SL_TOP | (int(field[SOURCE]) & _FIELD_BITS)
+    sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
+    return header_of(sl & 15, int(field.dlid), pktlen) | (sl >> 4) << _SL_TOP | (int(field.source) & _FIELD_BITS)
 
 
 @inner
@@ -166,18 +153,18 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
     low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
     if get(shown, number, outs, flit + 2) != 0:
         packet = int(low & np.uint64(_LOW_BITS))
-        is_there = packet < len(packets.field) and lane < len(hardware.before) and wiring.far[end] != NOWHERE
-        if not is_there or packets.field[packet, EVENT] != _INSIDE + number:
+        is_there = packet < len(packets.pool) and lane < len(hardware.before) and wiring.far[end] != NOWHERE
+        if not is_there or packets.pool[packet].event != _INSIDE + number:
             hardware.counts[BAD_FLITS] += 1
             return
         hardware.counts[BAD_FLITS] += is_within
-        field = packets.field[packet]
-        hardware.counts[BAD_FLITS] += field[OUTPUT] != port or field[FOLLOWING] != lane
-        tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field[FLITS]
+        field = packets.pool[packet]
+        hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
+        tx[TX_PACKET], tx[TX_PLACE], tx[TX_FLITS] = packet, 0, field.flits
         stamp = stamp_of(net.switches, field, lane)
         hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
-        field[LANE] = lane
-        take(net.links.far, end, lane, field[BLOCKS])
+        field.lane = lane
+        take(net.links.far, end, lane, field.blocks)
         arrival = cycle - 1 + wiring.flight[end]
         far = wiring.far[end]
         if far >= 0:
@@ -194,12 +181,15 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
 
 
 @inner
-def _look_up(net: Network, field: NDArray[np.int32], end: int) -> bool:
-    """Note where golden's tables send a packet, on which lane and channel; tell whether it drops."""
+def _look_up(net: Network, field: Packet, end: int) -> bool:
+    """Note where golden's tables send a packet, on which lane and channel; tell whether it drops.
+
+    Inside the hardware, ``arrived`` holds the outgoing lane.
+    """
     output, following, channel = route(
-        net.switches, end, int(field[DLID]), int(field[SL]), int(field[LANE]), int(field[CHANNEL])
+        net.switches, end, int(field.dlid), int(field.sl), int(field.lane), int(field.channel)
     )
-    field[OUTPUT], field[FOLLOWING], field[CHANNEL] = output, following, channel
+    field.output, field.arrived, field.channel = output, following, channel
     return output == DROPS
 
 
@@ -281,11 +271,11 @@ def _come_out(net: Network, packets: Packets, hardware: Hardware, number: int, p
     drops = get(hardware.shown, number, hardware.outs, hardware.ports * (_PER_FLIT + fields(far)) + port) != 0
     packet = hardware.heads[place, (cycle - ROUTED) % _HEADS]
     if packet != NOBODY:
-        should_drop = _look_up(net, packets.field[packet], end)
+        should_drop = _look_up(net, packets.pool[packet], end)
         hardware.counts[BAD_FLITS] += drops != should_drop
         if drops:
             hardware.counts[DROPPED] += 1
-            packets.field[packet, EVENT] = TO_SINK
+            packets.pool[packet].event = TO_SINK
             free(packets, packet)
     else:
         hardware.counts[BAD_FLITS] += drops
@@ -300,12 +290,12 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
     hardware.heads[place, cycle % _HEADS] = packet
     if packet != NOBODY:
         net.outside[place] = NOBODY
-        field = packets.field[packet]
-        field[HOPS] += 1
-        field[EVENT] = _INSIDE + number
-        rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field[FLITS]
-        rx[RX_LANE], rx[RX_HEADER] = field[LANE], _header(field)
-        rx[RX_STAMP] = stamp_of(net.switches, field, int(field[LANE]))
+        field = packets.pool[packet]
+        field.hops += 1
+        field.event = _INSIDE + number
+        rx[RX_PACKET], rx[RX_PLACE], rx[RX_FLITS] = packet, 0, field.flits
+        rx[RX_LANE], rx[RX_HEADER] = field.lane, _header(field)
+        rx[RX_STAMP] = stamp_of(net.switches, field, int(field.lane))
     if rx[RX_PLACE] < rx[RX_FLITS]:
         first = 1 + port * _PER_FLIT
         put(given, number, ins, first, 1)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from vlane.golden.ib_switch import IBSwitches
 from vlane.golden.kernel import by_type
 from vlane.golden.opa_switch import OPASwitches
+from vlane.golden.packets import Packet
 from vlane.tb import rows_ib_switch, rows_opa_switch
 from vlane.tb.world_switch import Surroundings
 
@@ -35,7 +36,7 @@ def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, i
 
 
 @by_type({IBSwitches: rows_ib_switch.stamp_of, OPASwitches: rows_opa_switch.stamp_of})
-def stamp_of(switches: Any, field: NDArray[np.int32], lane: int) -> int:
+def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the stamp with which a packet leaves on a lane."""
 
 
