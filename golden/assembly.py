@@ -19,6 +19,7 @@ from vlane.golden.network import Network
 from vlane.golden.opa_switch import OPA_PORTS, OPASwitches, mports_of, new_opa_switches
 from vlane.golden.packets import NOBODY
 from vlane.golden.per_vl_switch import new_per_vl_switches
+from vlane.golden.records import new_records
 from vlane.golden.returns import new_returns
 from vlane.golden.room import Rooms, new_rooms
 from vlane.golden.routing import ChannelRoutes, Routes
@@ -27,7 +28,7 @@ from vlane.golden.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
 from vlane.golden.switches import Switches
 from vlane.golden.topology import Topology
 from vlane.golden.vl_tables import VLTables
-from vlane.golden.wiring import NOWHERE, Wiring
+from vlane.golden.wiring import NOWHERE, Cable, Wiring
 
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP
@@ -233,7 +234,9 @@ def _switches(topology: Topology, routes: Routes | ChannelRoutes, central: Buffe
 def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
-    far, told, peer = (np.full(ends, NOWHERE, np.int64) for _ in range(3))
+    cable = new_records(Cable, ends)
+    far, told, peer = (cable[name] for name in ("far", "told", "peer"))
+    far[:] = told[:] = peer[:] = NOWHERE
     for (switch, port), (other, other_port) in topology.far_ends().items():
         far[(switch << bits) + port] = (other << bits) + other_port
         told[(other << bits) + other_port] = (switch << bits) + port
@@ -243,12 +246,12 @@ def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, fligh
         far[at], far[inputs + host] = -1 - host, at
         told[at], told[inputs + host] = inputs + host, at
         peer[at], peer[inputs + host] = inputs + host, at
-    flights = np.full(ends, flight, np.int64)
-    telling = flights
+    cable["flight"] = cable["telling"] = flight
     if by_fcps:
-        told, telling = np.arange(ends, dtype=np.int64), np.zeros(ends, np.int64)
+        told[:] = np.arange(ends)
+        cable["telling"] = 0
     channel = routes.nic_channel if isinstance(routes, ChannelRoutes) else np.zeros_like(routes.nic_vl)
-    return Wiring(far, flights, peer, told, telling, routes.nic_vl, channel)
+    return Wiring(cable, routes.nic_vl, channel)
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:

@@ -39,8 +39,8 @@ class Paths(NamedTuple):
 def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
     """Follow every LID from every NIC, on each SL given, or on the path's own if there are any of those."""
     inputs, nics, mports = net.switches.inputs, len(net.staged), central_buffers(net.switches)
-    lanes = inputs.queues.head.shape[1]
-    channels = (len(net.wiring.far) + mports * len(inputs.waiting)) * lanes
+    lanes = inputs.queues.queue.shape[1]
+    channels = (len(net.wiring.cable) + mports * len(inputs.waiting)) * lanes
     paths = Paths(
         np.zeros((channels, ((1 << inputs.port_bits) + mports) * lanes), np.bool_),
         np.full((nics, nics), -1, np.int64), np.zeros(3, np.int64),
@@ -73,7 +73,7 @@ def _follow_one(
     counts: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:
     switches, wiring, inputs = net.switches, net.wiring, net.switches.inputs
-    lanes, slots, ends = inputs.queues.head.shape[1], 1 << inputs.port_bits, len(wiring.far)
+    lanes, slots, ends = inputs.queues.queue.shape[1], 1 << inputs.port_bits, len(wiring.cable)
     mports = paths.waits.shape[1] // lanes - slots
     end, lane, channel = (
         nic_end(net, source),
@@ -82,7 +82,7 @@ def _follow_one(
     )
     arrives, hops, held = lane < lanes, 0, end
     while arrives:
-        port = wiring.far[end]
+        port = wiring.cable[end].far
         if port < 0:
             arrives = -1 - port == to
             break
@@ -108,11 +108,11 @@ def _follow_one(
 
 def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
     """Return a circle of channels that wait for each other, as (sending end, or past those central buffer; VL)."""
-    inputs, ends, mports = net.switches.inputs, len(net.wiring.far), central_buffers(net.switches)
-    lanes, slots = inputs.queues.head.shape[1], 1 << inputs.port_bits
+    inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
+    lanes, slots = inputs.queues.queue.shape[1], 1 << inputs.port_bits
     held, wanted = np.nonzero(paths.waits)
     holder, place = held // lanes, wanted // lanes
-    switch = np.where(holder < ends, net.wiring.far[np.minimum(holder, ends - 1)] >> inputs.port_bits, 0)
+    switch = np.where(holder < ends, net.wiring.cable["far"][np.minimum(holder, ends - 1)] >> inputs.port_bits, 0)
     if mports:
         switch = np.where(holder < ends, switch, (holder - ends) // mports)
     target = np.where(place < slots, (switch << inputs.port_bits) + place, ends + switch * mports + place - slots)

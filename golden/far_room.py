@@ -16,7 +16,7 @@ FarRoom = Rooms | Limits
 
 @inner
 def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
-    return int(rooms.used[end, lane])
+    return int(rooms.part[end, lane].used)
 
 
 @inner

@@ -6,7 +6,6 @@ from functools import partial
 
 from vlane.golden.inputs import ROUTED
 from vlane.golden.limits import Limits, lose
-from vlane.golden.links import FREE_FROM
 from vlane.golden.network import Change, Network
 
 __all__ = ["fcps_are_lost", "link_stalls", "table_is_written"]
@@ -34,8 +33,8 @@ def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Chang
 
 
 def _stall(switch: int, port: int, until: int, net: Network) -> None:
-    regs = net.links.regs[(switch << net.switches.inputs.port_bits) + port]
-    regs[FREE_FROM] = max(regs[FREE_FROM], until)
+    sending = net.links.sending[(switch << net.switches.inputs.port_bits) + port]
+    sending.free_from = max(sending.free_from, until)
 
 
 def _lose(switch: int, port: int, until: int, net: Network) -> None:

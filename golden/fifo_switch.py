@@ -54,7 +54,7 @@ def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
-    total = len(inputs.busy)
+    total = len(inputs.port)
     return FifoSwitches(
         inputs, tables, np.zeros(total, np.int64), np.zeros(total, np.int64), np.zeros(len(lft), np.int64),
         np.full(total, NOBODY, np.int64), np.full(total, NOBODY, np.int64), np.full(total * lanes, NOBODY, np.int64),
@@ -100,7 +100,7 @@ def allocate(
     grants : array of int64, (at least ports, 3)
         Filled with (input port, packet, VL it arrived on) of each.
     """
-    inputs, lanes = switches.inputs, switches.inputs.queues.head.shape[1]
+    inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     first, left, count = switch << inputs.port_bits, inputs.waiting[switch], 0
     while left != 0:
         port = first + lowest(left)
@@ -109,13 +109,13 @@ def allocate(
         while new != 0:
             lane = lowest(new)
             new &= new - 1
-            output = packets.pool[inputs.queues.head[port, lane]].output
+            output = packets.pool[inputs.queues.queue[port, lane].head].output
             if output != DROPPED:
                 switches.asked[port] |= 1 << lane
                 _join(switches, switch, output, port * lanes + lane)
             elif drops < 0:
                 drops = lane
-        if drops >= 0 and inputs.busy[port] <= cycle:
+        if drops >= 0 and inputs.port[port].busy <= cycle:
             drop(inputs, packets, port, drops, cycle, SPEED, grants, count)
             count += 1
     outputs = switches.asking[switch]
@@ -140,9 +140,9 @@ def allocate(
 @inner
 def _may_cross(switches: FifoSwitches, links: Links, packets: Packets, to: int, request: int, cycle: int) -> bool:
     """Tell whether a request's input is free and its packet fits into the output buffer."""
-    inputs, lanes = switches.inputs, switches.inputs.queues.head.shape[1]
+    inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
     port = request // lanes
-    if inputs.busy[port] > cycle:
+    if inputs.port[port].busy > cycle:
         return False
-    field = packets.pool[inputs.queues.head[port, request % lanes]]
+    field = packets.pool[inputs.queues.queue[port, request % lanes].head]
     return has_room(links, to, field.lane, field.blocks, cycle)

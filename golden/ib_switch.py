@@ -11,12 +11,28 @@ from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs, switch
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import CROSSED, Packets
+from vlane.golden.records import Int32, Records, new_records
 from vlane.golden.vl_tables import VLTables
 
 __all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches"]
 
 SPEED = 1
 """Flits that cross in a cycle, from one input."""
+
+
+class OutputPort:
+    """An output's part in allocation.
+
+    Parameters
+    ----------
+    busy : int
+        First cycle in which it takes part.
+    last_input : int
+        Input it granted last.
+    """
+
+    busy: Int32
+    last_input: Int32
 
 
 class IBSwitches(NamedTuple):
@@ -28,18 +44,15 @@ class IBSwitches(NamedTuple):
         Input sides.
     tables : VLTables
         Outgoing VLs.
-    busy_output : array of int64, (all ports,)
-        First cycle in which an output takes part in allocation.
-    last_input : array of int64, (all ports,)
-        Input an output granted last.
+    output : Records of OutputPort, (all ports,)
+        Their part in allocation.
     wanted : array of int64, (ports,)
         Within a cycle: inputs that want each output, as bits.
     """
 
     inputs: Inputs
     tables: VLTables
-    busy_output: NDArray[np.int64]
-    last_input: NDArray[np.int64]
+    output: Records[OutputPort]
     wanted: NDArray[np.int64]
 
 
@@ -47,9 +60,9 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
-    return IBSwitches(
-        inputs, tables, np.zeros_like(inputs.busy), np.full_like(inputs.busy, ports - 1), np.zeros(ports, np.int64)
-    )
+    output = new_records(OutputPort, len(inputs.port))
+    output["last_input"] = ports - 1
+    return IBSwitches(inputs, tables, output, np.zeros(ports, np.int64))
 
 
 @inner
@@ -58,15 +71,15 @@ def _chosen_lane(switches: IBSwitches, links: Links, packets: Packets, port: int
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
     left = inputs.queues.lanes[port]
-    last = inputs.last_lane[port]
+    last = inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
-        packet = inputs.queues.head[port, lane]
+        packet = inputs.queues.queue[port, lane].head
         output = packets.pool[packet].output
         if output == DROPPED:
             return lane
         to = first + output
-        if switches.busy_output[to] <= cycle and room_for_largest(links, to, packets.pool[packet].lane, cycle):
+        if switches.output[to].busy <= cycle and room_for_largest(links, to, packets.pool[packet].lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -90,13 +103,13 @@ def allocate(
     while left != 0:
         port = lowest(left)
         left &= left - 1
-        if inputs.busy[first + port] > cycle:
+        if inputs.port[first + port].busy > cycle:
             continue
         lane = _chosen_lane(switches, links, packets, first + port, cycle)
         if lane < 0:
             continue
         inputs.choice[port] = lane
-        output = packets.pool[inputs.queues.head[first + port, lane]].output
+        output = packets.pool[inputs.queues.queue[first + port, lane].head].output
         if output == DROPPED:
             drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
             count += 1
@@ -109,10 +122,11 @@ def allocate(
         output = lowest(outputs)
         outputs &= outputs - 1
         to = first + output
-        port = next_of(wanted[output], switches.last_input[to])
-        switches.last_input[to] = port
+        chooser = switches.output[to]
+        port = next_of(wanted[output], chooser.last_input)
+        chooser.last_input = port
         lane = inputs.choice[port]
-        switches.busy_output[to] = cross(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+        chooser.busy = cross(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
         take_in(links, packets, to, grants[count, 1], cycle + CROSSED)
         count += 1
     return count

@@ -21,6 +21,7 @@ from vlane.golden.packets import (
     push,
     schedule,
 )
+from vlane.golden.records import Int32, Records, new_records
 
 from vlane.lft import UNASSIGNED
 
@@ -52,6 +53,21 @@ ROUTED = 2
 """Cycles from a head's arrival to its first allocation (stages IB, RT)."""
 
 
+class InputPort:
+    """An input's part in allocation.
+
+    Parameters
+    ----------
+    busy : int
+        First cycle in which it takes part.
+    last_lane : int
+        VL it was granted last.
+    """
+
+    busy: Int32
+    last_lane: Int32
+
+
 class Inputs(NamedTuple):
     """Input buffers and what their packets are looked up in.
 
@@ -61,10 +77,8 @@ class Inputs(NamedTuple):
         Of a port's number within its switch.
     queues : Queues
         Packets by input and VL, heads and all.
-    busy : array of int64, (all ports,)
-        First cycle in which an input takes part in allocation.
-    last_lane : array of int64, (all ports,)
-        VL an input was granted last.
+    port : Records of InputPort, (all ports,)
+        Their part in allocation.
     waiting : array of int64, (switches,)
         Inputs with a packet, as bits; above them whatever else a switch waits with.
     choice : array of int64, (places,)
@@ -77,8 +91,7 @@ class Inputs(NamedTuple):
 
     port_bits: int
     queues: Queues
-    busy: NDArray[np.int64]
-    last_lane: NDArray[np.int64]
+    port: Records[InputPort]
     waiting: NDArray[np.int64]
     choice: NDArray[np.int64]
     lft: NDArray[np.uint8]
@@ -98,8 +111,10 @@ def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
     total = switches << bits
+    port = new_records(InputPort, total)
+    port["last_lane"] = lanes - 1
     return Inputs(
-        bits, new_queues(total, lanes), np.zeros(total, np.int64), np.full(total, lanes - 1, np.int64),
+        bits, new_queues(total, lanes), port,
         np.zeros(switches, np.int64), np.zeros(places, np.int64), lft.copy(), np.zeros((switches, 2), np.int64),
     )  # fmt: skip
 
@@ -159,13 +174,13 @@ def cross(
     ``grants[row]`` gets (input port, packet, VL it arrived on).
     """
     packet = pop(packets, inputs.queues, port, lane)
-    inputs.last_lane[port] = lane
+    inputs.port[port].last_lane = lane
     if inputs.queues.lanes[port] == 0:
         inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
     field = packets.pool[packet]
-    inputs.busy[port] = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
+    inputs.port[port].busy = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
     grants[row, 0], grants[row, 1], grants[row, 2] = port, packet, lane
-    return inputs.busy[port]
+    return inputs.port[port].busy
 
 
 @inner

@@ -23,16 +23,12 @@ from vlane.golden.packets import (
     push,
     schedule,
 )
+from vlane.golden.records import Int32, Int64, Records, new_records
 from vlane.golden.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, Heads, looks_behind, rests_after, serve
 
 __all__ = [
-    "FREE_FROM",
-    "OF_BUFFER",
-    "OF_FAR",
-    "SENT_FLITS",
-    "SENT_PACKETS",
     "Links",
     "has_room",
     "is_at_rest",
@@ -45,10 +41,50 @@ __all__ = [
     "take_in",
 ]
 
-(FREE_FROM, LANE_OUT, SINCE, FLITS_OUT, BLOCKS_OUT, GIVEN, FRUITLESS) = range(7)
-"""Per port: first cycle in which the link is free; the packet being sent: lane, first cycle, flits, blocks, blocks
-whose room was given back; decisions with nothing to send since the last one with something, as far as they matter."""
-_REGS = 8
+
+class Sending:
+    """What a port is sending, or sent last.
+
+    Parameters
+    ----------
+    free_from : int
+        First cycle in which the link is free.
+    lane, since, flits, blocks : int
+        Of the packet: lane, first cycle, size.
+    given : int
+        Its blocks whose room was given back.
+    fruitless : int
+        Decisions with nothing to send since the last one with something, as far as they matter.
+    """
+
+    free_from: Int32
+    lane: Int32
+    since: Int32
+    flits: Int32
+    blocks: Int32
+    given: Int32
+    fruitless: Int32
+    _: Int32
+
+
+class Sent:
+    """What a lane of a port sent, and how it fared.
+
+    Parameters
+    ----------
+    packets, flits : int
+        Sent.
+    waited : int
+        Cycles in which the link was free and the lane's head found no room at the far end.
+    most_in_buffer, most_in_far : int
+        Most blocks ever taken of the output buffer, and of the far one.
+    """
+
+    packets: Int64
+    flits: Int64
+    waited: Int64
+    most_in_buffer: Int32
+    most_in_far: Int32
 
 
 class Links(NamedTuple):
@@ -70,16 +106,12 @@ class Links(NamedTuple):
         Room that is coming free: at the far ends, or, told by flow-control packets, at the own input.
     bank : Bank
         Egress schedulers.
-    regs : array of int32, (ports, 8)
-        See ``FREE_FROM`` and those after it.
+    sending : Records of Sending, (ports,)
+        What each port sends.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
-    sent : array of int64, (ports, lanes, 2)
-        Packets and flits sent.
-    waited : array of int64, (ports, lanes)
-        Cycles in which the link was free and the lane's head found no room at the far end.
-    peak : array of int64, (ports, lanes, 2)
-        Most blocks ever taken of the output buffer, and of the far one.
+    sent : Records of Sent, (ports, lanes)
+        What each lane sent.
     rules : array of int64
         Counters of the schedulers.
     """
@@ -91,38 +123,30 @@ class Links(NamedTuple):
     far: FarRoom
     returns: Returns
     bank: Bank
-    regs: NDArray[np.int32]
+    sending: Records[Sending]
     largest: NDArray[np.int64]
-    sent: NDArray[np.int64]
-    waited: NDArray[np.int64]
-    peak: NDArray[np.int64]
+    sent: Records[Sent]
     rules: NDArray[np.int64]
-
-
-SENT_PACKETS, SENT_FLITS = range(2)
-OF_BUFFER, OF_FAR = range(2)
 
 
 def new_links(*, buffer: Rooms, far: FarRoom, returns: Returns, bank: Bank, largest: tuple[int, ...]) -> Links:
     """Return idle links."""
-    ports, lanes = buffer.used.shape
+    ports, lanes = buffer.part.shape
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
-    sent, peak = (np.zeros((ports, lanes, 2), np.int64) for _ in range(2))
     return Links(
-        new_queues(ports, lanes), sizes, behind_sizes, buffer, far, returns, bank, np.zeros((ports, _REGS), np.int32),
-        np.array(largest, np.int64), sent, np.zeros((ports, lanes), np.int64), peak, np.zeros(SERVE_RULES, np.int64),
+        new_queues(ports, lanes), sizes, behind_sizes, buffer, far, returns, bank, new_records(Sending, ports),
+        np.array(largest, np.int64), new_records(Sent, ports, lanes), np.zeros(SERVE_RULES, np.int64),
     )  # fmt: skip
 
 
 @inner
 def _settle_buffer(links: Links, port: int, cycle: int) -> None:
     """Count what left the output buffer before a cycle."""
-    regs = links.regs
-    if regs[port, GIVEN] != regs[port, BLOCKS_OUT]:
-        elapsed = cycle - regs[port, SINCE]
-        gone = whole_blocks(elapsed, regs[port, FLITS_OUT], regs[port, BLOCKS_OUT], links.returns.flit_shift)
-        give_back(links.buffer, port, regs[port, LANE_OUT], gone - regs[port, GIVEN])
-        regs[port, GIVEN] = gone
+    sending = links.sending[port]
+    if sending.given != sending.blocks:
+        gone = whole_blocks(cycle - sending.since, sending.flits, sending.blocks, links.returns.flit_shift)
+        give_back(links.buffer, port, sending.lane, gone - sending.given)
+        sending.given = gone
 
 
 @inner
@@ -144,7 +168,8 @@ def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) 
     field = packets.pool[packet]
     lane = field.lane
     take(links.buffer, port, lane, field.blocks)
-    links.peak[port, lane, OF_BUFFER] = max(links.peak[port, lane, OF_BUFFER], links.buffer.used[port, lane])
+    sent = links.sent[port, lane]
+    sent.most_in_buffer = max(sent.most_in_buffer, links.buffer.part[port, lane].used)
     schedule(packets, packet, since, TO_OUTPUT, port)
 
 
@@ -160,7 +185,7 @@ def say_limits(links: Links, port: int, to: int, cycle: int, flight: int) -> boo
     """Send a flow-control packet if one is due and may be sent; tell whether it took the link (C3, C4)."""
     if fcp_period(links.far) == 0:
         return False
-    is_free = links.regs[port, FREE_FROM] <= cycle
+    is_free = links.sending[port].free_from <= cycle
     beside = goes_beside(links.far)
     if not (is_free or beside):
         return False
@@ -182,13 +207,13 @@ def may_say(links: Links, port: int, cycle: int) -> bool:
 @inner
 def is_at_rest(links: Links, port: int) -> bool:
     """Tell whether nothing waits, and nothing will happen until something does."""
-    return links.queues.lanes[port] == 0 and links.regs[port, FRUITLESS] >= rests_after(links.bank)
+    return links.queues.lanes[port] == 0 and links.sending[port].fruitless >= rests_after(links.bank)
 
 
 @inner
 def _fits_behind(links: Links, packets: Packets, port: int, lane: int) -> bool:
     """Tell whether there is a packet behind the head, and it fits after it; note its size."""
-    following = packets.pool[links.queues.head[port, lane]].next
+    following = packets.pool[links.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
@@ -205,7 +230,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     ready : bool
         The link is free.
     """
-    regs, request = links.regs, links.queues.lanes[port]
+    sending, request = links.sending[port], links.queues.lanes[port]
     if not ready and not looks_behind(links.bank):
         return NOBODY
     can, behind = 0, 0
@@ -219,15 +244,15 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
             if still_fits(links.far, port, lane, links.blocks[port, lane]):
                 can |= 1 << lane
             else:
-                links.waited[port, lane] += ready
+                links.sent[port, lane].waited += ready
             if looks_behind(links.bank) and _fits_behind(links, packets, port, lane):
                 behind |= 1 << lane
     if can != 0:
-        regs[port, FRUITLESS] = 0
-    elif regs[port, FRUITLESS] >= rests_after(links.bank):
+        sending.fruitless = 0
+    elif sending.fruitless >= rests_after(links.bank):
         return NOBODY  # another decision with nothing to send changes nothing
     else:
-        regs[port, FRUITLESS] += ready
+        sending.fruitless += ready
     heads = Heads(request, can, links.blocks[port], behind, links.behind_blocks[port])
     lane = serve(links.bank, port, heads, ready, links.rules)
     if lane < 0:
@@ -238,11 +263,12 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     if following != NOBODY:
         links.blocks[port, lane] = packets.pool[following].blocks
     take_far(links.far, port, lane, blocks)
-    links.peak[port, lane, OF_FAR] = max(links.peak[port, lane, OF_FAR], taken(links.far, port, lane))
     _settle_buffer(links, port, cycle)
     flits = packets.pool[packet].flits
-    regs[port, LANE_OUT], regs[port, SINCE], regs[port, FLITS_OUT] = lane, cycle, flits
-    regs[port, BLOCKS_OUT], regs[port, GIVEN], regs[port, FREE_FROM] = blocks, 0, cycle + flits
-    links.sent[port, lane, SENT_PACKETS] += 1
-    links.sent[port, lane, SENT_FLITS] += flits
+    sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
+    sending.given, sending.free_from = 0, cycle + flits
+    sent = links.sent[port, lane]
+    sent.packets += 1
+    sent.flits += flits
+    sent.most_in_far = max(sent.most_in_far, taken(links.far, port, lane))
     return packet

@@ -16,8 +16,6 @@ from vlane.golden.far_room import fcp_period
 from vlane.golden.inputs import ROUTED, local_port, switch_of
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import (
-    FREE_FROM,
-    LANE_OUT,
     Links,
     is_at_rest,
     may_say,
@@ -128,14 +126,14 @@ def _wake(net: Network, port: int) -> None:
 @inner
 def nic_end(net: Network, nic: int) -> int:
     """Return the number of a NIC's end."""
-    return len(net.switches.inputs.busy) + nic
+    return len(net.switches.inputs.port) + nic
 
 
 @inner
 def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
     """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
-    told = net.wiring.told[end]
-    since += net.wiring.telling[end]
+    cable = net.wiring.cable[end]
+    told, since = cable.told, since + cable.telling
     begin(net.links.returns, net.links.far, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
     if told == end:
         _wake(net, told)
@@ -245,27 +243,27 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         member = lowest(left)
         left &= left - 1
         port = (group << net.switches.inputs.port_bits) + member
-        far = wiring.far[port]
-        says = say_limits(links, port, wiring.peer[port], cycle, wiring.flight[port])
-        is_free = not says and links.regs[port, FREE_FROM] <= cycle
+        cable = wiring.cable[port]
+        says = say_limits(links, port, cable.peer, cycle, cable.flight)
+        is_free = not says and links.sending[port].free_from <= cycle
         packet = start_packet(links, packets, port, cycle, is_free)
         if packet == NOBODY:
             if is_free and is_at_rest(links, port) and not may_say(links, port, cycle):
                 net.awake[group] &= ~(1 << member)
             continue
         net.clock[MOVED] = cycle
-        packets.pool[packet].lane = links.regs[port, LANE_OUT]
-        if far >= 0:
-            schedule(packets, packet, cycle + wiring.flight[port] + ROUTED, TO_INPUT, far)
+        packets.pool[packet].lane = links.sending[port].lane
+        if cable.far >= 0:
+            schedule(packets, packet, cycle + cable.flight + ROUTED, TO_INPUT, cable.far)
         else:
-            schedule(packets, packet, cycle + wiring.flight[port], TO_SINK, -1 - far)
+            schedule(packets, packet, cycle + cable.flight, TO_SINK, -1 - cable.far)
 
 
 @inner
 def _wake_all(net: Network) -> None:
     """Let every cabled end look whether it has anything to do."""
-    for end in range(len(net.wiring.far)):
-        if net.wiring.peer[end] != NOWHERE:
+    for end in range(len(net.wiring.cable)):
+        if net.wiring.cable[end].peer != NOWHERE:
             _wake(net, end)
 
 

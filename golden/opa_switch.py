@@ -117,10 +117,10 @@ def new_opa_switches(
     *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
     """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
-    ports, lanes = sc2sc.shape[1], central.used.shape[1]
+    ports, lanes = sc2sc.shape[1], central.part.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + READERS * mports, lft=lft)
-    total = len(inputs.busy)
+    total = len(inputs.port)
     return OPASwitches(
         inputs, mports, new_centre(central), np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
         np.full(total, MPORT + READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
@@ -138,7 +138,7 @@ def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, chann
     following = int(switches.sc2sc[switch, local_port(inputs, port), output, channel])
     vl = int(switches.sc2vl[switch, output, following])
     is_data = (channel != SC15) & (following != SC15)
-    if not is_data or vl >= inputs.queues.head.shape[1]:
+    if not is_data or vl >= inputs.queues.queue.shape[1]:
         return DROPPED, MAPPED_AWAY, channel
     return output, vl, following
 
@@ -170,10 +170,10 @@ def _input_chooses(switches: OPASwitches, links: Links, packets: Packets, port: 
     """Return the VL with which an input takes part, -1 for none (O1)."""
     inputs = switches.inputs
     switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
-    left, last = inputs.queues.lanes[port], inputs.last_lane[port]
+    left, last = inputs.queues.lanes[port], inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
-        packet = inputs.queues.head[port, lane]
+        packet = inputs.queues.queue[port, lane].head
         output, following = packets.pool[packet].output, packets.pool[packet].lane
         if output == DROPPED:
             return lane
@@ -204,7 +204,7 @@ def _reader_chooses(
         left &= ~(1 << taken)
     while left != 0:
         lane = next_of(left, last)
-        output = packets.pool[centre.queues.head[buffer, lane]].output
+        output = packets.pool[centre.queues.queue[buffer, lane].head].output
         if _output_takes(switches, links, first + output, lane, CENTRAL, cycle):
             return lane
         left &= ~(1 << lane)
@@ -243,13 +243,13 @@ def allocate(
     while left != 0:
         port = lowest(left)
         left &= left - 1
-        if inputs.busy[first + port] > cycle:
+        if inputs.port[first + port].busy > cycle:
             continue
         lane = _input_chooses(switches, links, packets, first + port, cycle)
         if lane < 0:
             continue
         choice[port] = lane
-        to = packets.pool[inputs.queues.head[first + port, lane]].output
+        to = packets.pool[inputs.queues.queue[first + port, lane].head].output
         if to == DROPPED:
             drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
             count += 1
@@ -271,7 +271,7 @@ def allocate(
             taken = lane
             number = READERS * mport + reader
             choice[OPA_PORTS + number] = lane
-            to = packets.pool[centre.queues.head[buffer, lane]].output
+            to = packets.pool[centre.queues.queue[buffer, lane].head].output
             wishes = _wish(wanted, wishes, to, MPORT + number)
     while wishes != 0:
         to = lowest(wishes)

@@ -104,19 +104,31 @@ class Packets(NamedTuple):
 FREE, IN_USE = range(2)
 
 
+class Queue:
+    """A queue of packets.
+
+    Parameters
+    ----------
+    head, tail : int
+        First and last packet; the last is meaningless while there is no first.
+    """
+
+    head: Int32
+    tail: Int32
+
+
 class Queues(NamedTuple):
     """Queues of packets by port and lane.
 
     Parameters
     ----------
-    head, tail : array of int32, (ports, lanes)
-        First and last packet; the last is meaningless while there is no first.
+    queue : Records of Queue, (ports, lanes)
+        Those.
     lanes : array of int64, (ports,)
         Lanes that have a packet, as bits.
     """
 
-    head: NDArray[np.int32]
-    tail: NDArray[np.int32]
+    queue: Records[Queue]
     lanes: NDArray[np.int64]
 
 
@@ -140,9 +152,9 @@ def grown(packets: Packets, count: int) -> Packets:
 
 def new_queues(ports: int, lanes: int) -> Queues:
     """Return empty queues."""
-    return Queues(
-        np.full((ports, lanes), NOBODY, np.int32), np.zeros((ports, lanes), np.int32), np.zeros(ports, np.int64)
-    )
+    queues = Queues(new_records(Queue, ports, lanes), np.zeros(ports, np.int64))
+    queues.queue["head"] = NOBODY
+    return queues
 
 
 @inner
@@ -183,23 +195,25 @@ def take_due(packets: Packets, cycle: int) -> int:
 @inner
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Put a packet at the end of a queue; tell whether it is the first."""
+    queue = queues.queue[port, lane]
     packets.pool[packet].next = NOBODY
-    first = queues.head[port, lane] == NOBODY
+    first = queue.head == NOBODY
     if first:
-        queues.head[port, lane] = packet
+        queue.head = packet
         queues.lanes[port] |= 1 << lane
     else:
-        packets.pool[queues.tail[port, lane]].next = packet
-    queues.tail[port, lane] = packet
+        packets.pool[queue.tail].next = packet
+    queue.tail = packet
     return first
 
 
 @inner
 def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Take the first packet out of a queue that has one."""
-    packet = queues.head[port, lane]
+    queue = queues.queue[port, lane]
+    packet = queue.head
     following = packets.pool[packet].next
-    queues.head[port, lane] = following
+    queue.head = following
     if following == NOBODY:
         queues.lanes[port] &= ~(1 << lane)
     return packet

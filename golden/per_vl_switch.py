@@ -51,7 +51,7 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
-    shape = (len(inputs.busy), lanes)
+    shape = (len(inputs.port), lanes)
     return PerVLSwitches(
         inputs, tables, np.zeros(shape, np.int64), np.zeros(shape, np.int64),
         np.full(shape, ports * lanes - 1, np.int64), np.zeros(ports, np.int64), np.zeros((ports, lanes), np.int64),
@@ -80,7 +80,7 @@ def allocate(
             ready &= ready - 1
             if switches.busy_input[first + port, lane] > cycle:
                 continue
-            output = packets.pool[inputs.queues.head[first + port, lane]].output
+            output = packets.pool[inputs.queues.queue[first + port, lane].head].output
             if output == DROPPED:
                 until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
                 switches.busy_input[first + port, lane] = until
@@ -104,7 +104,7 @@ def allocate(
 def _wish(switches: PerVLSwitches, links: Links, packets: Packets, first: int, pair: int, cycle: int) -> bool:
     """Let a pair ask for its output pair, and stay the first whose turn it is; tell whether it may (P1, P2)."""
     lanes = switches.busy_input.shape[1]
-    field = packets.pool[switches.inputs.queues.head[first + pair // lanes, pair % lanes]]
+    field = packets.pool[switches.inputs.queues.queue[first + pair // lanes, pair % lanes].head]
     output, lane = field.output, field.lane
     if switches.busy_output[first + output, lane] > cycle or not room_for_largest(links, first + output, lane, cycle):
         return False

@@ -29,6 +29,10 @@ class Records(Protocol[R_co]):
     def __setitem__(self, place: int | slice | str, value: Any) -> None:
         """Copy records, or one field of all."""
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return how many there are, along each dimension."""
+
     def __len__(self) -> int:
         """Return how many there are, along the first dimension."""
 

@@ -4,16 +4,47 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from vlane.golden.far_room import came_free
 from vlane.golden.kernel import inner
+from vlane.golden.records import Int32, Records, new_records
 
 __all__ = ["Returns", "are_under_way", "begin", "flits_moved", "new_returns", "settle", "whole_blocks"]
 
-(FROM, LANE_BACK, FLITS_BACK, BLOCKS_BACK, GIVEN_BACK, AHEAD_BACK) = range(6)
-_FIELDS = 8
-OLDEST, COUNT = range(2)
+
+class Moving:
+    """A packet whose room is coming free.
+
+    Parameters
+    ----------
+    since : int
+        The cycle from which its first flit counts.
+    lane, flits, blocks : int
+        Of the packet.
+    given : int
+        Blocks counted already.
+    ahead : int
+        Flits that were there beyond those that may cross.
+    """
+
+    since: Int32
+    lane: Int32
+    flits: Int32
+    blocks: Int32
+    given: Int32
+    ahead: Int32
+
+
+class Row:
+    """Which of a row's packets are coming free.
+
+    Parameters
+    ----------
+    oldest, count : int
+        The first of them, and how many.
+    """
+
+    oldest: Int32
+    count: Int32
 
 
 class Returns(NamedTuple):
@@ -23,11 +54,10 @@ class Returns(NamedTuple):
     ----------
     rows : int
         Of each end: 1, or one for each lane where lanes move side by side.
-    regs : array of int32, (ends * rows, 2)
-        Oldest packet; how many.
-    packet : array of int32, (ends * rows, packets, 8)
-        The cycle from which the first flit counts, lane, flits, blocks, blocks counted already, flits that were there
-        beyond those that may cross.
+    row : Records of Row, (ends * rows,)
+        What is in each.
+    packet : Records of Moving, (ends * rows, packets)
+        Those, each row a ring.
     flit_shift : int
         A block is 2 to this power flits.
     speed : int
@@ -35,8 +65,8 @@ class Returns(NamedTuple):
     """
 
     rows: int
-    regs: NDArray[np.int32]
-    packet: NDArray[np.int32]
+    row: Records[Row]
+    packet: Records[Moving]
     flit_shift: int
     speed: int
 
@@ -44,10 +74,7 @@ class Returns(NamedTuple):
 def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
     """Return ends to which nothing comes back; ``flight`` is the longest way in cycles."""
     packets = 1 << (flight + 4).bit_length()
-    return Returns(
-        rows, np.zeros((ends * rows, 2), np.int32), np.zeros((ends * rows, packets, _FIELDS), np.int32), flit_shift,
-        speed,
-    )  # fmt: skip
+    return Returns(rows, new_records(Row, ends * rows), new_records(Moving, ends * rows, packets), flit_shift, speed)
 
 
 @inner
@@ -67,48 +94,46 @@ def begin(
     returns: Returns, far: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
 ) -> None:
     """Let a packet's room come free as its flits move, the first counting from cycle ``since`` on."""
-    settle(returns, far, end, cycle)
-    row = end * returns.rows + lane % returns.rows
-    regs, packet = returns.regs, returns.packet
-    at = (regs[row, OLDEST] + regs[row, COUNT]) & (packet.shape[1] - 1)
-    regs[row, COUNT] += 1
-    packet[row, at, FROM], packet[row, at, LANE_BACK] = since, lane
-    packet[row, at, FLITS_BACK], packet[row, at, BLOCKS_BACK], packet[row, at, GIVEN_BACK] = flits, blocks, 0
-    packet[row, at, AHEAD_BACK] = ahead
+    number = end * returns.rows + (lane if returns.rows > 1 else 0)
+    row, places = returns.row[number], returns.packet.shape[1]
+    if row.count == places:
+        _settle_row(returns, far, end, number, cycle)
+    moving = returns.packet[number, (row.oldest + row.count) & (places - 1)]
+    row.count += 1
+    moving.since, moving.lane, moving.flits, moving.blocks, moving.given = since, lane, flits, blocks, 0
+    moving.ahead = ahead
 
 
 @inner
 def settle(returns: Returns, far: Any, end: int, cycle: int) -> None:
     """Count what came free before a cycle."""
-    for row in range(end * returns.rows, (end + 1) * returns.rows):
-        if returns.regs[row, COUNT] > 0:
-            _settle_row(returns, far, end, row, cycle)
+    for number in range(end * returns.rows, (end + 1) * returns.rows):
+        _settle_row(returns, far, end, number, cycle)
 
 
 @inner
-def _settle_row(returns: Returns, far: Any, end: int, row: int, cycle: int) -> None:
-    regs, packet = returns.regs, returns.packet
-    while regs[row, COUNT] > 0:
-        at = regs[row, OLDEST]
-        elapsed = cycle - packet[row, at, FROM] + 1
+def _settle_row(returns: Returns, far: Any, end: int, number: int, cycle: int) -> None:
+    row = returns.row[number]
+    while row.count > 0:
+        packet = returns.packet[number, row.oldest]
+        elapsed = cycle - packet.since + 1
         if elapsed <= 0:
             return
-        flits, blocks = packet[row, at, FLITS_BACK], packet[row, at, BLOCKS_BACK]
-        moved = flits_moved(returns, elapsed, packet[row, at, AHEAD_BACK])
-        back = whole_blocks(moved, flits, blocks, returns.flit_shift)
-        if back != packet[row, at, GIVEN_BACK]:
-            came_free(far, end, packet[row, at, LANE_BACK], back - packet[row, at, GIVEN_BACK])
-            packet[row, at, GIVEN_BACK] = back
-        if moved < flits:
+        moved = flits_moved(returns, elapsed, packet.ahead)
+        back = whole_blocks(moved, packet.flits, packet.blocks, returns.flit_shift)
+        if back != packet.given:
+            came_free(far, end, packet.lane, back - packet.given)
+            packet.given = back
+        if moved < packet.flits:
             return
-        regs[row, OLDEST] = (at + 1) & (packet.shape[1] - 1)
-        regs[row, COUNT] -= 1
+        row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1)
+        row.count -= 1
 
 
 @inner
 def are_under_way(returns: Returns, end: int) -> bool:
     """Tell whether any room of an end is still coming free, as of the last time it was settled."""
     packets = 0
-    for row in range(end * returns.rows, (end + 1) * returns.rows):
-        packets += returns.regs[row, COUNT]
+    for number in range(end * returns.rows, (end + 1) * returns.rows):
+        packets += returns.row[number].count
     return packets > 0

@@ -11,8 +11,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
+from vlane.golden.records import Int32, Records, new_records
 
 __all__ = ["Rooms", "fits", "give_back", "new_rooms", "take"]
+
+
+class Part:
+    """A lane's part of a buffer, in 64-byte blocks.
+
+    Parameters
+    ----------
+    used : int
+        Taken.
+    minimum, maximum : int
+        Guaranteed, and allowed.
+    """
+
+    used: Int32
+    minimum: Int32
+    maximum: Int32
+    _: Int32
 
 
 class Rooms(NamedTuple):
@@ -20,51 +38,51 @@ class Rooms(NamedTuple):
 
     Parameters
     ----------
-    minimum, maximum : array of int64, (lanes,)
-        Of each lane.
+    part : Records of Part, (buffers, lanes)
+        Each lane's.
+    beyond : array of int64, (buffers,)
+        Taken beyond the minima, all lanes together.
     shared : int
         What the minima leave of a buffer.
-    used : array of int32, (buffers, lanes)
-        Taken.
-    beyond : array of int32, (buffers,)
-        Taken beyond the minima, all lanes together.
     """
 
-    minimum: NDArray[np.int64]
-    maximum: NDArray[np.int64]
+    part: Records[Part]
+    beyond: NDArray[np.int64]
     shared: int
-    used: NDArray[np.int32]
-    beyond: NDArray[np.int32]
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
-    return Rooms(
-        np.array(minimum, np.int64), np.array(maximum, np.int64), blocks - sum(minimum),
-        np.zeros((buffers, len(minimum)), np.int32), np.zeros(buffers, np.int32),
-    )  # fmt: skip
+    rooms = Rooms(new_records(Part, buffers, len(minimum)), np.zeros(buffers, np.int64), blocks - sum(minimum))
+    rooms.part["minimum"], rooms.part["maximum"] = minimum, maximum
+    return rooms
 
 
 @inner
 def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     """Tell whether a packet of so many blocks may be taken in."""
-    before = rooms.used[buffer, lane]
-    after, least = before + blocks, rooms.minimum[lane]
-    grown = max(0, after - least) - max(0, before - least)
-    return after <= rooms.maximum[lane] and rooms.beyond[buffer] + grown <= rooms.shared
+    part = rooms.part[buffer, lane]
+    after = part.used + blocks
+    if after <= part.minimum:
+        return True
+    grown = after - max(part.used, part.minimum)
+    return after <= part.maximum and rooms.beyond[buffer] + grown <= rooms.shared
 
 
 @inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Take blocks; they must fit."""
-    before, least = rooms.used[buffer, lane], rooms.minimum[lane]
-    rooms.used[buffer, lane] = before + blocks
-    rooms.beyond[buffer] += max(0, before + blocks - least) - max(0, before - least)
+    part = rooms.part[buffer, lane]
+    after = part.used + blocks
+    if after > part.minimum:
+        rooms.beyond[buffer] += after - max(part.used, part.minimum)
+    part.used = after
 
 
 @inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free blocks that were taken."""
-    before, least = rooms.used[buffer, lane], rooms.minimum[lane]
-    rooms.used[buffer, lane] = before - blocks
-    rooms.beyond[buffer] -= max(0, before - least) - max(0, before - blocks - least)
+    part = rooms.part[buffer, lane]
+    if part.used > part.minimum:
+        rooms.beyond[buffer] -= part.used - max(part.used - blocks, part.minimum)
+    part.used -= blocks

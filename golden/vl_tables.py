@@ -36,6 +36,6 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
         return DROPPED, UNKNOWN_LID, channel
     index = lane if tables.by_lane else sl
     following = int(tables.vl[switch_of(inputs, port), local_port(inputs, port), output, index])
-    if following >= inputs.queues.head.shape[1]:
+    if following >= inputs.queues.queue.shape[1]:
         return DROPPED, MAPPED_AWAY, channel
     return output, following, channel

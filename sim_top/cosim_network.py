@@ -184,9 +184,10 @@ def _mixed(
     world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any]
 ) -> Iterator[tuple[Network, Hardware, deque[Change]]]:
     """Cable a network at rest to devices that hold the study's tables; give its faults too."""
-    ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.far
+    ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far"]
     own = np.concatenate([np.arange(ports) + (switch << bits) for switch in switches])
-    peer, net.wiring.peer[own] = net.wiring.peer[own], NOWHERE
+    peers = net.wiring.cable["peer"]
+    peer, peers[own] = peers[own], NOWHERE
     for number, switch in enumerate(switches):
         for port in range(ports):
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.limits import Limits
-from vlane.golden.links import OF_BUFFER, OF_FAR, SENT_FLITS, SENT_PACKETS
 from vlane.golden.meters import (
     FLOW_FINE_BITS,
     FLOW_FLITS,
@@ -58,22 +57,22 @@ def link_table(world: World, net: Network) -> pl.DataFrame:
     the far one as the sender counts them; flow-control packets sent.
     """
     wiring, links = net.wiring, net.links
-    ends = np.flatnonzero(wiring.far != NOWHERE)
-    lanes = links.waited.shape[1]
+    ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
+    lanes = links.sent.shape[1]
     fcps = links.far.fcps[ends] if isinstance(links.far, Limits) else np.zeros((len(ends), lanes), np.int64)
     names = [show_end(world.topology, int(end), net) for end in ends]
-    far = [_far_name(world, net, int(wiring.far[end])) for end in ends]
+    far = [_far_name(world, net, int(wiring.cable[int(end)].far)) for end in ends]
     return pl.DataFrame(
         {
             "from": np.repeat(names, lanes),
             "to": np.repeat(far, lanes),
             "vl": np.tile(np.arange(lanes), len(ends)),
-            "packets": links.sent[ends, :, SENT_PACKETS].ravel(),
-            "flits": links.sent[ends, :, SENT_FLITS].ravel(),
-            "utilisation": (links.sent[ends, :, SENT_FLITS] / world.study.run.cycles).ravel(),
-            "waited_cycles": links.waited[ends].ravel(),
-            "peak_output_blocks": links.peak[ends, :, OF_BUFFER].ravel(),
-            "peak_far_blocks": links.peak[ends, :, OF_FAR].ravel(),
+            "packets": links.sent["packets"][ends].ravel(),
+            "flits": links.sent["flits"][ends].ravel(),
+            "utilisation": (links.sent["flits"][ends] / world.study.run.cycles).ravel(),
+            "waited_cycles": links.sent["waited"][ends].ravel(),
+            "peak_output_blocks": links.sent["most_in_buffer"][ends].ravel(),
+            "peak_far_blocks": links.sent["most_in_far"][ends].ravel(),
             "fcps": fcps.ravel(),
         }
     )

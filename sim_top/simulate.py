@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.kernel import source_digest
-from vlane.golden.links import SENT_FLITS
 from vlane.golden.meters import BATCHES, latency_at
 from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
 from vlane.golden.opa_switch import OPASwitches
@@ -166,7 +165,7 @@ def _result(world: World, net: Network, packets: Packets, *, load: float, seed: 
     left = waiting_flits(net, packets)
     generated, received = net.sources.generated, net.meters.total
     used = [sl for sl in range(len(generated)) if generated[sl, 0] or received[sl, 0]]
-    inner = net.links.sent[net.wiring.far >= 0, :, SENT_FLITS].sum(axis=1)[:-hosts] / study.run.cycles
+    inner = net.links.sent["flits"][net.wiring.cable["far"] >= 0].sum(axis=1)[:-hosts] / study.run.cycles
     flit_hops = int(net.meters.digest[1])
     whole = float(generated[:, 1].sum())
     return RunResult(
@@ -211,11 +210,11 @@ def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
 
 def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     """Say for one blocked head after the other what it waits for, until one comes again."""
-    inputs, ends = net.switches.inputs, len(net.wiring.far)
-    heads = np.full((ends, inputs.queues.head.shape[1]), NOBODY, np.int64)
-    heads[: len(inputs.queues.head)] = inputs.queues.head
+    inputs, ends = net.switches.inputs, len(net.wiring.cable)
+    heads = np.full((ends, inputs.queues.queue.shape[1]), NOBODY, np.int64)
+    heads[: len(inputs.queues.queue)] = inputs.queues.queue["head"]
     if isinstance(net.switches, OPASwitches):
-        heads = np.concatenate([heads, net.switches.centre.queues.head])
+        heads = np.concatenate([heads, net.switches.centre.queues.queue["head"]])
     held = int(packets.regs[IN_USE])
     steps: list[str] = []
     seen: set[int] = set()
@@ -231,7 +230,7 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
         else:
             switch = place >> inputs.port_bits if place < ends else (place - ends) // central_buffers(net.switches)
             target = (switch << inputs.port_bits) + output
-            following = int(net.wiring.far[target])
+            following = int(net.wiring.cable[target].far)
         steps.append(
             f"{show_end(world.topology, place, net)} VL {lane} waits for {show_end(world.topology, target, net)}"
         )

@@ -369,7 +369,7 @@ def check_world(world: World) -> NDArray[np.int64]:
 
 def show_end(topology: Topology, end: int, net: Network) -> str:
     """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1."""
-    bits, past = net.switches.inputs.port_bits, end - len(net.wiring.far)
+    bits, past = net.switches.inputs.port_bits, end - len(net.wiring.cable)
     if past >= 0:
         mports = central_buffers(net.switches)
         return f"switch {past // mports} central buffer {past % mports + 1}"

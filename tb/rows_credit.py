@@ -62,7 +62,7 @@ def _say_nothing(far: Rooms, around: Surroundings, port: int, cycle: int) -> boo
 
 @inner
 def _say_limit(far: Limits, around: Surroundings, port: int, cycle: int) -> bool:
-    outside = len(around.switches.inputs.busy) + port
+    outside = len(around.switches.inputs.port) + port
     if not say_limits(around.links, port, outside, cycle, 1):
         return False
     lane = far.regs[port, LAST]
@@ -102,7 +102,7 @@ def _hear_returns(
     heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
     heard[BLOCKS_FREED] = 0
     if lane < lanes:
-        heard[BLOCKS_FREED] = min(blocks, int(far.used[port, lane]))
+        heard[BLOCKS_FREED] = min(blocks, int(far.part[port, lane].used))
         around.owed[port, lane] -= min(blocks, around.owed[port, lane])
 
 
@@ -181,7 +181,7 @@ def _show_returned(
         lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
         put(expected, row, where, first, blocks)
         put(expected, row, where, first + 1, lane)
-        give_back(around.up, port, lane, min(blocks, int(around.up.used[port, lane])))
+        give_back(around.up, port, lane, min(blocks, int(around.up.part[port, lane].used)))
         told[BLOCKS_TOLD] = 0
 
 
@@ -199,7 +199,7 @@ def _show_said(
         put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
         freed = limit - far.whole[lane] - around.known[port, lane]
         around.known[port, lane] += freed
-        give_back(around.up, port, lane, min(freed, int(around.up.used[port, lane])))
+        give_back(around.up, port, lane, min(freed, int(around.up.part[port, lane].used)))
         said[LANE_SAID] = 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import DROPPED
 from vlane.golden.kernel import inner, kernel
-from vlane.golden.links import FREE_FROM, LANE_OUT, queue_packet, start_packet
+from vlane.golden.links import queue_packet, start_packet
 from vlane.golden.packets import (
     NOBODY,
     TO_CENTRE,
@@ -138,7 +138,7 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's schedulers; note what the links show from the next cycle on."""
     links, packets = around.links, around.packets
     for port in range(len(around.tx)):
-        is_stalled, is_free = around.stalled[port] > cycle, links.regs[port, FREE_FROM] <= cycle
+        is_stalled, is_free = around.stalled[port] > cycle, links.sending[port].free_from <= cycle
         rules[STALLED] += is_stalled and links.queues.lanes[port] != 0
         ready = is_free and not is_stalled
         says = ready and say(around.far, around, port, cycle)
@@ -152,9 +152,9 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
         flits = packets.pool[packet].flits
         for place in range(flits):
             shown = around.tx[port, (cycle + 1 + place) % RING]
-            shown[TX_LANE], shown[TX_LAST] = links.regs[port, LANE_OUT] + 1, place == flits - 1
+            shown[TX_LANE], shown[TX_LAST] = links.sending[port].lane + 1, place == flits - 1
             shown[TX_NUMBER], shown[TX_PLACE], shown[TX_HEADER] = around.number[packet], place, around.header[packet]
-            shown[TX_STAMP] = stamp_of(around.switches, packets.pool[packet], links.regs[port, LANE_OUT])
+            shown[TX_STAMP] = stamp_of(around.switches, packets.pool[packet], links.sending[port].lane)
         free(packets, packet)
 
 
@@ -176,7 +176,7 @@ def _begin(
 ) -> None:
     """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
     reckless = chances[C_RECKLESS] != 0
-    lanes = around.up.used.shape[1]
+    lanes = around.up.part.shape[1]
     lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if reckless and below(bits, 16) == 0:

@@ -18,7 +18,6 @@ from vlane.golden.inputs import DROPPED as DROPS
 from vlane.golden.inputs import ROUTED
 from vlane.golden.kernel import by_type, inner, kernel
 from vlane.golden.limits import Limits, mail, say_limit
-from vlane.golden.links import FREE_FROM
 from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
 from vlane.golden.packets import (
     NOBODY,
@@ -153,7 +152,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
     low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
     if get(shown, number, outs, flit + 2) != 0:
         packet = int(low & np.uint64(_LOW_BITS))
-        is_there = packet < len(packets.pool) and lane < len(hardware.before) and wiring.far[end] != NOWHERE
+        is_there = packet < len(packets.pool) and lane < len(hardware.before) and wiring.cable[end].far != NOWHERE
         if not is_there or packets.pool[packet].event != _INSIDE + number:
             hardware.counts[BAD_FLITS] += 1
             return
@@ -165,8 +164,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
         field.lane = lane
         take(net.links.far, end, lane, field.blocks)
-        arrival = cycle - 1 + wiring.flight[end]
-        far = wiring.far[end]
+        arrival = cycle - 1 + wiring.cable[end].flight
+        far = wiring.cable[end].far
         if far >= 0:
             schedule(packets, packet, arrival + ROUTED, TO_INPUT, far)
         else:
@@ -201,9 +200,9 @@ def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, por
     blocks = int(get(shown, number, outs, first))
     if blocks == 0:
         return
-    lane, told = int(get(shown, number, outs, first + 1)), wiring.told[hardware.first[number] + port]
+    lane, told = int(get(shown, number, outs, first + 1)), wiring.cable[hardware.first[number] + port].told
     if lane < len(hardware.before) and told != NOWHERE:
-        since = cycle + wiring.telling[hardware.first[number] + port]
+        since = cycle + wiring.cable[hardware.first[number] + port].telling
         begin(net.links.returns, far, told, cycle, since, lane, blocks, blocks, blocks - 1)
     else:
         hardware.counts[BAD_FLITS] += 1
@@ -221,7 +220,7 @@ def _limit_comes(far: Limits, net: Network, hardware: Hardware, number: int, por
         hardware.counts[BAD_FLITS] += 1
         return
     whole = far.said[end, lane] + (limit - far.said[end, lane]) % COUNTER_MODULUS
-    say_limit(far, end, peer, lane, whole, cycle - 1, net.wiring.flight[end])
+    say_limit(far, end, peer, lane, whole, cycle - 1, net.wiring.cable[end].flight)
 
 
 @by_type({Rooms: _returns_come, Limits: _limit_comes})
@@ -308,7 +307,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         put(given, number, ins, first + 3 + WORDS, top)
         rx[RX_PLACE] += 1
     ready = 1 + hardware.ports * (_PER_FLIT + fields(net.links.far)) + port
-    put(given, number, ins, ready, net.links.regs[end, FREE_FROM] <= cycle)
+    put(given, number, ins, ready, net.links.sending[end].free_from <= cycle)
     _room_goes(net.links.far, net, hardware, number, port, cycle)
 
 

@@ -165,7 +165,7 @@ class SwitchTraffic(Stimulus):
         lft = np.full(given["lids"], UNASSIGNED, np.uint8)
         route_lids(self._lft, given["lids"] - 1, ports, lft)
         switches = self.make_switches(lft[np.newaxis])
-        ends = len(switches.inputs.busy)
+        ends = len(switches.inputs.port)
         far = self._far(ends)
         bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
         for port, writes in enumerate(tables):

@@ -99,7 +99,7 @@ def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Rout
         flow = (each.source, each.target, each.sl)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.switches.centre.rooms.used.max() <= 8  # type: ignore[union-attr]
+    assert net.switches.centre.rooms.part["used"].max() <= 8  # type: ignore[union-attr]
 
 
 def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
@@ -146,7 +146,7 @@ def test_circle_through_a_central_buffer_is_found() -> None:
     circle = find_cycle(deep, follow_paths(deep, _ONE_LEVEL, _NO_PATHS))
 
     assert find_cycle(flat, follow_paths(flat, _ONE_LEVEL, _NO_PATHS)) == []
-    assert any(place >= len(deep.wiring.far) for place, _ in circle)
+    assert any(place >= len(deep.wiring.cable) for place, _ in circle)
 
 
 def test_compiled_and_uncompiled_runs_agree() -> None:
