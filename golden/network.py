@@ -29,6 +29,7 @@ from vlane.golden.meters import Meters, count_delivery, count_generation
 from vlane.golden.packets import (
     IN_USE,
     NOBODY,
+    TO_CENTRE,
     TO_INPUT,
     TO_OUTPUT,
     TO_SINK,
@@ -198,27 +199,42 @@ def waiting_flits(net: Network, packets: Packets) -> int:
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
-    packet = take_due(packets, cycle)
+    packet = take_due(packets, cycle, TO_INPUT)
     while packet != NOBODY:
         following = packets.pool[packet].next
-        event, place = packets.pool[packet].event, int(packets.pool[packet].place)
-        if event == TO_INPUT:
-            receive(net.switches, packets, place, packet, cycle)
-        elif event == TO_OUTPUT:
-            queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
-            _wake(net, place)
-        elif event != TO_SINK:
-            store(net.switches, packets, place, packet)
-        elif place >= len(net.staged):
-            net.outside[place - len(net.staged)] = packet
-        else:
-            field = packets.pool[packet]
-            if place >= 0:
-                field.target = place
-                _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
-                count_delivery(net.meters, field, cycle + field.flits - 1)
-            free(packets, packet)
+        receive(net.switches, packets, packets.pool[packet].place, packet, cycle)
         packet = following
+    packet = take_due(packets, cycle, TO_OUTPUT)
+    while packet != NOBODY:
+        following, place = packets.pool[packet].next, packets.pool[packet].place
+        queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
+        _wake(net, place)
+        packet = following
+    packet = take_due(packets, cycle, TO_CENTRE)
+    while packet != NOBODY:
+        following = packets.pool[packet].next
+        store(net.switches, packets, packets.pool[packet].place, packet)
+        packet = following
+    packet = take_due(packets, cycle, TO_SINK)
+    while packet != NOBODY:
+        following = packets.pool[packet].next
+        _sink(net, packets, packet, cycle)
+        packet = following
+
+
+@inner
+def _sink(net: Network, packets: Packets, packet: int, cycle: int) -> None:
+    """Let a head arrive at a NIC or at an end of another model, or let a packet that was dropped be gone."""
+    field = packets.pool[packet]
+    place = int(field.place)
+    if place >= len(net.staged):
+        net.outside[place - len(net.staged)] = packet
+        return
+    if place >= 0:
+        field.target = place
+        _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+        count_delivery(net.meters, field, cycle + field.flits - 1)
+    free(packets, packet)
 
 
 @inner
@@ -247,9 +263,9 @@ def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
         says = say_limits(links, port, cable.peer, cycle, cable.flight)
         is_free = not says and links.sending[port].free_from <= cycle
         packet = start_packet(links, packets, port, cycle, is_free)
+        if is_free and is_at_rest(links, port) and not may_say(links, port, cycle):
+            net.awake[group] &= ~(1 << member)
         if packet == NOBODY:
-            if is_free and is_at_rest(links, port) and not may_say(links, port, cycle):
-                net.awake[group] &= ~(1 << member)
             continue
         net.clock[MOVED] = cycle
         packets.pool[packet].lane = links.sending[port].lane

@@ -29,9 +29,12 @@ __all__ = [
 ]
 
 NOBODY = -1
-(TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(4)
+EVENTS = 4
+(TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(EVENTS)
 """What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
+
+_EVENT_BITS = 2
 
 CROSSED = 2
 """Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
@@ -90,8 +93,8 @@ class Packets(NamedTuple):
     ----------
     pool : Records of Packet, (packets,)
         Packets, 64 bytes each.
-    slot : array of int64, (SLOTS,)
-        First packet of each cycle's list.
+    slot : array of int64, (SLOTS * events,)
+        First packet of the list of each cycle and event.
     regs : array of int64, (2,)
         First free packet; packets in use.
     """
@@ -134,7 +137,9 @@ class Queues(NamedTuple):
 
 def new_packets(count: int) -> Packets:
     """Return a pool of free packets and an empty calendar."""
-    packets = Packets(new_records(Packet, count), np.full(SLOTS, NOBODY, np.int64), np.zeros(2, np.int64))
+    packets = Packets(
+        new_records(Packet, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64), np.zeros(2, np.int64)
+    )
     packets.pool["next"] = [*range(1, count), NOBODY]
     return packets
 
@@ -177,16 +182,21 @@ def free(packets: Packets, packet: int) -> None:
 @inner
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
     """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
-    slot = cycle & (SLOTS - 1)
+    slot = _slot(cycle, event)
     moving = packets.pool[packet]
     moving.event, moving.place, moving.next = event, place, packets.slot[slot]
     packets.slot[slot] = packet
 
 
 @inner
-def take_due(packets: Packets, cycle: int) -> int:
-    """Take what is to happen in a cycle off the calendar; return the first packet of the list, ``NOBODY`` for none."""
-    slot = cycle & (SLOTS - 1)
+def _slot(cycle: int, event: int) -> int:
+    return ((cycle & (SLOTS - 1)) << _EVENT_BITS) + event
+
+
+@inner
+def take_due(packets: Packets, cycle: int, event: int) -> int:
+    """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
+    slot = _slot(cycle, event)
     packet = packets.slot[slot]
     packets.slot[slot] = NOBODY
     return packet

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, TypeVar, get_type_hints, overload
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, TypeVar, get_type_hints, overload
 
 import numpy as np
+from numba.extending import typeof_impl
 from numpy.typing import NDArray
+from vlane.golden.record_type import RecordsType
 
 __all__ = ["Int32", "Int64", "Records", "new_records"]
 
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 Int32 = Annotated[int, np.int32]
 Int64 = Annotated[int, np.int64]
 
 
-class Records(Protocol[R_co]):
-    """One or more dimensions of like records; whoever holds one of them writes into the array."""
+class Records(Generic[R]):
+    """Like records in one or two dimensions; whoever holds one of them writes into the array.
+
+    Parameters
+    ----------
+    array : array of records
+        Contiguous; it is shared.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
 
     @overload
-    def __getitem__(self, place: int | tuple[int, int]) -> R_co: ...
+    def __getitem__(self, place: int | tuple[int, int]) -> R: ...
     @overload
     def __getitem__(self, place: str) -> NDArray[Any]: ...
     def __getitem__(self, place: Any) -> Any:
         """Return the record at a place, or one field of all."""
+        return self.array[place]
 
-    def __setitem__(self, place: int | slice | str, value: Any) -> None:
-        """Copy records, or one field of all."""
+    def __setitem__(self, place: slice | str, value: NDArray[Any] | Records[R] | int | Sequence[int]) -> None:
+        """Copy records, or set one field of all."""
+        self.array[place] = value.array if isinstance(value, Records) else value
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Return how many there are, along each dimension."""
+        return self.array.shape
 
     def __len__(self) -> int:
         """Return how many there are, along the first dimension."""
+        return len(self.array)
 
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
     """Return records that are all zero; the fields are the class's annotations, ``Int32`` or ``Int64``."""
     fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
-    return np.zeros(counts, np.dtype((np.record, fields)))
+    return Records(np.zeros(counts, np.dtype((np.record, fields))))
+
+
+@typeof_impl.register(Records)
+def _typeof(records: Records[Any], context: Any) -> RecordsType:
+    return RecordsType(typeof_impl(records.array, context))

@@ -274,7 +274,8 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool, rules: NDArray[np.in
     """
 
 
-_AT_ONCE = (VLArbPorts, dtable.DTableState, drr.DRRState, scfq.SCFQState, rr.RRState)
+_DECIDING = (VLArbPorts, dtable.DTableState, drr.DRRState, scfq.SCFQState)
+_AT_ONCE = (*_DECIDING, rr.RRState)
 _AHEAD = (LineRateVLArbPorts, dtable_line_rate.LineRateState)
 
 
@@ -286,6 +287,11 @@ def _no(bank: Bank) -> bool:  # noqa: ARG001 - its type says it all
 @inner
 def _yes(bank: Bank) -> bool:  # noqa: ARG001 - its type says it all
     return True
+
+
+@inner
+def _none(bank: Bank) -> int:  # noqa: ARG001 - its type says it all
+    return 0
 
 
 @inner
@@ -303,6 +309,6 @@ def looks_behind(bank: Bank) -> bool:
     """Tell whether the scheduler looks behind the heads, and is stepped while its link is not ready too."""
 
 
-@by_type({**dict.fromkeys(_AT_ONCE, _one), **dict.fromkeys(_AHEAD, _after_walking)})
+@by_type({rr.RRState: _none, **dict.fromkeys(_DECIDING, _one), **dict.fromkeys(_AHEAD, _after_walking)})
 def rests_after(bank: Bank) -> int:
     """Return the cycles, ready and with nothing to send, after which another one changes nothing."""

@@ -22,6 +22,7 @@ __all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packe
 NEVER = 1 << 60
 _TABLE = 1024
 _ONE = 1 << 62
+_GUIDE_SHIFT = 52
 _CERTAIN = 1 << 30
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
@@ -75,6 +76,9 @@ class Sources(NamedTuple):
         What each class is.
     patience : array of int64, (classes, 1024)
         Chance, out of 2**62, that the next packet is more than so many cycles away.
+    guide : array of int64, (classes, 1024, 2)
+        For each stretch of 2**52 that may be drawn: a row of ``patience`` above all of it, and one that is not above
+        any of it, as close as there are.
     target : array of int64, (classes, NICs)
         Destinations of classes that have a table.
     hot : array of int64, (classes, hot hosts)
@@ -107,6 +111,7 @@ class Sources(NamedTuple):
 
     setting: NDArray[np.int64]
     patience: NDArray[np.int64]
+    guide: NDArray[np.int64]
     target: NDArray[np.int64]
     hot: NDArray[np.int64]
     due: NDArray[np.int64]
@@ -164,7 +169,8 @@ def new_sources(
         ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
         place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
     sources = Sources(
-        np.zeros((count, 8), np.int64), np.zeros((count, _TABLE), np.int64), np.full((count, nics), -1, np.int64),
+        np.zeros((count, 8), np.int64), np.zeros((count, _TABLE), np.int64),
+        np.zeros((count, _ONE >> _GUIDE_SHIFT, 2), np.int64), np.full((count, nics), -1, np.int64),
         np.zeros((count, hosts), np.int64), np.full((nics, count), NEVER, np.int64), np.zeros((nics, count), np.int64),
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
@@ -214,6 +220,11 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: in
     for cycles in range(_TABLE):
         longer *= 1.0 - chance
         sources.patience[number, cycles] = int(longer * _ONE)
+    rising = -sources.patience[number]
+    least = np.arange(_ONE >> _GUIDE_SHIFT) << _GUIDE_SHIFT
+    most = least + (1 << _GUIDE_SHIFT) - 1
+    sources.guide[number, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
+    sources.guide[number, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), _TABLE - 1)
 
 
 @inner
@@ -227,7 +238,8 @@ def _gap(sources: Sources, nic: int, number: int) -> int:
         if drawn < table[_TABLE - 1]:
             gap += _TABLE
             continue
-        low, high = 0, _TABLE - 1  # drawn is below table[low], not below table[high]
+        place = drawn >> _GUIDE_SHIFT
+        low, high = sources.guide[number, place, 0], sources.guide[number, place, 1]
         while high - low > 1:
             middle = (low + high) // 2
             if drawn < table[middle]:

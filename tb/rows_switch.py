@@ -13,6 +13,7 @@ from vlane.golden.inputs import DROPPED
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import queue_packet, start_packet
 from vlane.golden.packets import (
+    EVENTS,
     NOBODY,
     TO_CENTRE,
     TO_INPUT,
@@ -84,23 +85,30 @@ def _cause(around: Surroundings, packet: int) -> int:
 def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Let golden's packets come to their inputs and outputs."""
     packets = around.packets
-    packet = take_due(packets, cycle)
-    while packet != NOBODY:
-        following = packets.pool[packet].next
-        event, place = packets.pool[packet].event, int(packets.pool[packet].place)
-        if event == TO_INPUT:
-            receive(around.switches, packets, place, packet, cycle)
-            if packets.pool[packet].output == DROPPED:
-                cause = _cause(around, packet)
-                around.dropped[place, cycle % RING] = cause
-                rules[_CAUSES[cause - 1]] += 1
-        elif event == TO_OUTPUT:
-            queue_packet(around.links, packets, place, packets.pool[packet].lane, packet)
-        elif event == TO_CENTRE:
-            store(around.switches, packets, place, packet)
-        else:
-            free(packets, packet)
-        packet = following
+    for event in range(EVENTS):
+        packet = take_due(packets, cycle, event)
+        while packet != NOBODY:
+            following = packets.pool[packet].next
+            _happens(around, packet, event, cycle, rules)
+            packet = following
+
+
+@inner
+def _happens(around: Surroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
+    packets = around.packets
+    place = int(packets.pool[packet].place)
+    if event == TO_INPUT:
+        receive(around.switches, packets, place, packet, cycle)
+        if packets.pool[packet].output == DROPPED:
+            cause = _cause(around, packet)
+            around.dropped[place, cycle % RING] = cause
+            rules[_CAUSES[cause - 1]] += 1
+    elif event == TO_OUTPUT:
+        queue_packet(around.links, packets, place, packets.pool[packet].lane, packet)
+    elif event == TO_CENTRE:
+        store(around.switches, packets, place, packet)
+    else:
+        free(packets, packet)
 
 
 @inner

@@ -308,7 +308,7 @@ def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
     sizes, fruitless, sent, skipped = np.array([1, 9, 33, 66, 0]), 0, 0, 0
     request, room, behind, quiet, busy = 0, 0, 0, 0, 0
     for _ in range(20_000):
-        quiet = max(0, quiet - 1) if quiet or source.random() >= 0.01 else source.randrange(2 * rests_after(always))
+        quiet = max(0, quiet - 1) if quiet or source.random() >= 0.01 else source.randrange(2 + 2 * rests_after(always))
         if not quiet:
             request |= source.getrandbits(4) & source.getrandbits(4) if source.random() < 0.3 else 0
             room = source.getrandbits(4) if source.random() < 0.2 else room
@@ -320,7 +320,7 @@ def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
         wanted = serve(always, 0, heads, ready, rules)
         got = -1
         fruitless = 0 if request & room else fruitless
-        if fruitless < rests_after(always):
+        if request & room or fruitless < rests_after(always):
             fruitless += ready and not request & room
             got = serve(skipping, 0, heads, ready, rules)
         else:
