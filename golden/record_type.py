@@ -81,9 +81,11 @@ def _counts(_typing: Any, records: Any) -> Any:
 def _get(records: Any, place: Any) -> Any:
     if not isinstance(records, RecordsType):
         return None
-    if isinstance(place, types.Integer):
+    if isinstance(place, types.Integer) and records.array.ndim == 1:
         return lambda records, place: _record(records, place)  # noqa: PLW0108 - an intrinsic is no implementation
-    return lambda records, place: _record(records, place[0] * _counts(records)[1] + place[1])
+    if isinstance(place, types.BaseTuple) and records.array.ndim == len(place) == 2:  # noqa: PLR2004 - row and column
+        return lambda records, place: _record(records, place[0] * _counts(records)[1] + place[1])
+    return None
 
 
 @overload(len, **_INSIDE)

@@ -195,15 +195,15 @@ def _look_up(net: Network, field: Packet, end: int) -> bool:
 @inner
 def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Take the blocks that left the input of a port."""
-    outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
+    outs, shown = hardware.outs, hardware.shown
     first = hardware.ports * _PER_FLIT + 2 * port
     blocks = int(get(shown, number, outs, first))
     if blocks == 0:
         return
-    lane, told = int(get(shown, number, outs, first + 1)), wiring.cable[hardware.first[number] + port].told
-    if lane < len(hardware.before) and told != NOWHERE:
-        since = cycle + wiring.cable[hardware.first[number] + port].telling
-        begin(net.links.returns, far, told, cycle, since, lane, blocks, blocks, blocks - 1)
+    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
+    cable = net.wiring.cable[hardware.first[number] + port]
+    if lane < len(hardware.before) and cable.told != NOWHERE:
+        begin(net.links.returns, far, cable.told, cycle, cycle + cable.telling, lane, blocks, blocks, blocks - 1)
     else:
         hardware.counts[BAD_FLITS] += 1
 
