@@ -69,7 +69,7 @@ class Centre(NamedTuple):
 
 def new_centre(rooms: Rooms) -> Centre:
     """Return empty buffers, one for each room."""
-    buffers, lanes = rooms.part.shape
+    buffers, lanes = len(rooms.taken), len(rooms.bounds)
     read = np.zeros((buffers, READERS, 8), np.int64)
     read[:, :, LAST_LANE] = lanes - 1
     return Centre(

@@ -14,6 +14,7 @@ from vlane.golden.lanes import (
     Lanes,
     new_lanes,
     offer,
+    offered,
     program_map,
     reset_lanes,
     sent,
@@ -105,7 +106,7 @@ def step(
             state.turns, state.owner, state.quantum, active, waiting, blocks, state.lanes.lane, ready, rules
         )
         if served >= 0:
-            lane = state.lanes.lane[served]
+            lane = offered(state.lanes, served)
             if ready:
                 sent(state.lanes, served)
     if write[0] != 0:

@@ -14,6 +14,7 @@ from vlane.golden.lanes import (
     Lanes,
     new_lanes,
     offer,
+    offered,
     program_map,
     reset_lanes,
     sent,
@@ -120,7 +121,7 @@ def step(
             state.turns, state.owner[bank], state.weight[bank], active, waiting, blocks, state.lanes.lane, ready, rules
         )
         if served >= 0:
-            lane = state.lanes.lane[served]
+            lane = offered(state.lanes, served)
             if ready:
                 sent(state.lanes, served)
     wanted = swap or state.regs[SWAP_PENDING] != 0

@@ -16,7 +16,7 @@ FarRoom = Rooms | Limits
 
 @inner
 def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
-    return int(rooms.part[end, lane].used)
+    return int(rooms.taken[end, lane].blocks)
 
 
 @inner

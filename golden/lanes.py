@@ -91,6 +91,12 @@ def program_map(lanes: Lanes, lane: int, requester: int) -> None:
 
 
 @inner
+def offered(lanes: Lanes, requester: int) -> int:
+    """Return the lane that a requester offers."""
+    return lanes.lane[requester] if lanes.mapped else requester
+
+
+@inner
 def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
     """Return the requesters that can send and those that only lack room; choose the lane each offers."""
     if not lanes.mapped:

@@ -23,7 +23,7 @@ from vlane.golden.packets import (
     push,
     schedule,
 )
-from vlane.golden.records import Int32, Int64, Records, new_records
+from vlane.golden.records import Int32, Records, new_records
 from vlane.golden.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, Heads, looks_behind, rests_after, serve
@@ -80,9 +80,9 @@ class Sent:
         Most blocks ever taken of the output buffer, and of the far one.
     """
 
-    packets: Int64
-    flits: Int64
-    waited: Int64
+    packets: Int32
+    flits: Int32
+    waited: Int32
     most_in_buffer: Int32
     most_in_far: Int32
 
@@ -131,7 +131,7 @@ class Links(NamedTuple):
 
 def new_links(*, buffer: Rooms, far: FarRoom, returns: Returns, bank: Bank, largest: tuple[int, ...]) -> Links:
     """Return idle links."""
-    ports, lanes = buffer.part.shape
+    ports, lanes = len(buffer.taken), len(buffer.bounds)
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
     return Links(
         new_queues(ports, lanes), sizes, behind_sizes, buffer, far, returns, bank, new_records(Sending, ports),
@@ -169,7 +169,7 @@ def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) 
     lane = field.lane
     take(links.buffer, port, lane, field.blocks)
     sent = links.sent[port, lane]
-    sent.most_in_buffer = max(sent.most_in_buffer, links.buffer.part[port, lane].used)
+    sent.most_in_buffer = max(sent.most_in_buffer, links.buffer.taken[port, lane].blocks)
     schedule(packets, packet, since, TO_OUTPUT, port)
 
 
@@ -267,6 +267,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     sending.given, sending.free_from = 0, cycle + flits
+    _settle_buffer(links, port, cycle + 1)
     sent = links.sent[port, lane]
     sent.packets += 1
     sent.flits += flits

@@ -202,18 +202,18 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     packet = take_due(packets, cycle, TO_INPUT)
     while packet != NOBODY:
         following = packets.pool[packet].next
-        receive(net.switches, packets, packets.pool[packet].place, packet, cycle)
+        receive(net.switches, packets, int(packets.pool[packet].place), packet, cycle)
         packet = following
     packet = take_due(packets, cycle, TO_OUTPUT)
     while packet != NOBODY:
-        following, place = packets.pool[packet].next, packets.pool[packet].place
+        following, place = packets.pool[packet].next, int(packets.pool[packet].place)
         queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
         _wake(net, place)
         packet = following
     packet = take_due(packets, cycle, TO_CENTRE)
     while packet != NOBODY:
         following = packets.pool[packet].next
-        store(net.switches, packets, packets.pool[packet].place, packet)
+        store(net.switches, packets, int(packets.pool[packet].place), packet)
         packet = following
     packet = take_due(packets, cycle, TO_SINK)
     while packet != NOBODY:

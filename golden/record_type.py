@@ -83,7 +83,7 @@ def _get(records: Any, place: Any) -> Any:
         return None
     if isinstance(place, types.Integer) and records.array.ndim == 1:
         return lambda records, place: _record(records, place)  # noqa: PLW0108 - an intrinsic is no implementation
-    if isinstance(place, types.BaseTuple) and records.array.ndim == len(place) == 2:  # noqa: PLR2004 - row and column
+    if isinstance(place, types.BaseTuple) and records.array.ndim == len(place) == 2:
         return lambda records, place: _record(records, place[0] * _counts(records)[1] + place[1])
     return None
 

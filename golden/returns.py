@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 from vlane.golden.far_room import came_free
 from vlane.golden.kernel import inner
-from vlane.golden.records import Int32, Records, new_records
+from vlane.golden.records import Int16, Int32, Records, new_records
 
 __all__ = ["Returns", "are_under_way", "begin", "flits_moved", "new_returns", "settle", "whole_blocks"]
+
+_NEVER = (1 << 31) - 1
 
 
 class Moving:
@@ -27,11 +29,11 @@ class Moving:
     """
 
     since: Int32
-    lane: Int32
-    flits: Int32
-    blocks: Int32
-    given: Int32
     ahead: Int32
+    flits: Int16
+    blocks: Int16
+    given: Int16
+    lane: Int16
 
 
 class Row:
@@ -41,10 +43,13 @@ class Row:
     ----------
     oldest, count : int
         The first of them, and how many.
+    due : int
+        Cycle before which nothing is to be counted.
     """
 
-    oldest: Int32
-    count: Int32
+    oldest: Int16
+    count: Int16
+    due: Int32
 
 
 class Returns(NamedTuple):
@@ -99,6 +104,7 @@ def begin(
     if row.count == places:
         _settle_row(returns, far, end, number, cycle)
     moving = returns.packet[number, (row.oldest + row.count) & (places - 1)]
+    row.due = min(row.due, since)
     row.count += 1
     moving.since, moving.lane, moving.flits, moving.blocks, moving.given = since, lane, flits, blocks, 0
     moving.ahead = ahead
@@ -114,10 +120,14 @@ def settle(returns: Returns, far: Any, end: int, cycle: int) -> None:
 @inner
 def _settle_row(returns: Returns, far: Any, end: int, number: int, cycle: int) -> None:
     row = returns.row[number]
+    if cycle < row.due:
+        return
+    row.due = _NEVER
     while row.count > 0:
         packet = returns.packet[number, row.oldest]
         elapsed = cycle - packet.since + 1
         if elapsed <= 0:
+            row.due = packet.since
             return
         moved = flits_moved(returns, elapsed, packet.ahead)
         back = whole_blocks(moved, packet.flits, packet.blocks, returns.flit_shift)
@@ -125,9 +135,10 @@ def _settle_row(returns: Returns, far: Any, end: int, number: int, cycle: int) -
             came_free(far, end, packet.lane, back - packet.given)
             packet.given = back
         if moved < packet.flits:
+            row.due = cycle + 1
             return
-        row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1)
         row.count -= 1
+        row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1) if row.count > 0 else 0
 
 
 @inner

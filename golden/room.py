@@ -8,81 +8,90 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from vlane.golden.kernel import inner
 from vlane.golden.records import Int32, Records, new_records
 
 __all__ = ["Rooms", "fits", "give_back", "new_rooms", "take"]
 
 
-class Part:
-    """A lane's part of a buffer, in 64-byte blocks.
+class Bounds:
+    """What a lane may take of a buffer, in 64-byte blocks.
 
     Parameters
     ----------
-    used : int
-        Taken.
     minimum, maximum : int
         Guaranteed, and allowed.
     """
 
-    used: Int32
     minimum: Int32
     maximum: Int32
-    _: Int32
 
 
-class Rooms(NamedTuple):
-    """Rooms of many like buffers, in 64-byte blocks.
+class Taken:
+    """What is taken of a buffer.
 
     Parameters
     ----------
-    part : Records of Part, (buffers, lanes)
-        Each lane's.
-    beyond : array of int64, (buffers,)
-        Taken beyond the minima, all lanes together.
-    shared : int
-        What the minima leave of a buffer.
+    blocks : int
+        Of 64 bytes.
     """
 
-    part: Records[Part]
-    beyond: NDArray[np.int64]
+    blocks: Int32
+
+
+class Rooms(NamedTuple):
+    """Rooms of many like buffers.
+
+    Parameters
+    ----------
+    bounds : Records of Bounds, (lanes,)
+        Of each lane.
+    taken : Records of Taken, (buffers, lanes + 1)
+        By each lane; the last is what all lanes together take beyond their minima.
+    shared : int
+        Blocks that the minima leave of a buffer.
+    """
+
+    bounds: Records[Bounds]
+    taken: Records[Taken]
     shared: int
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
-    rooms = Rooms(new_records(Part, buffers, len(minimum)), np.zeros(buffers, np.int64), blocks - sum(minimum))
-    rooms.part["minimum"], rooms.part["maximum"] = minimum, maximum
+    lanes = len(minimum)
+    rooms = Rooms(new_records(Bounds, lanes), new_records(Taken, buffers, lanes + 1), blocks - sum(minimum))
+    rooms.bounds["minimum"], rooms.bounds["maximum"] = minimum, maximum
     return rooms
+
+
+@inner
+def _beyond(rooms: Rooms, buffer: int) -> Taken:
+    return rooms.taken[buffer, len(rooms.bounds)]
 
 
 @inner
 def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     """Tell whether a packet of so many blocks may be taken in."""
-    part = rooms.part[buffer, lane]
-    after = part.used + blocks
-    if after <= part.minimum:
-        return True
-    grown = after - max(part.used, part.minimum)
-    return after <= part.maximum and rooms.beyond[buffer] + grown <= rooms.shared
+    bounds, before = rooms.bounds[lane], rooms.taken[buffer, lane].blocks
+    after = before + blocks
+    grown = max(after, bounds.minimum) - max(before, bounds.minimum)
+    return after <= bounds.maximum and _beyond(rooms, buffer).blocks + grown <= rooms.shared
 
 
 @inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Take blocks; they must fit."""
-    part = rooms.part[buffer, lane]
-    after = part.used + blocks
-    if after > part.minimum:
-        rooms.beyond[buffer] += after - max(part.used, part.minimum)
-    part.used = after
+    least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
+    after = taken.blocks + blocks
+    _beyond(rooms, buffer).blocks += max(after, least) - max(taken.blocks, least)
+    taken.blocks = after
 
 
 @inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free blocks that were taken."""
-    part = rooms.part[buffer, lane]
-    if part.used > part.minimum:
-        rooms.beyond[buffer] -= part.used - max(part.used - blocks, part.minimum)
-    part.used -= blocks
+    least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
+    after = taken.blocks - blocks
+    _beyond(rooms, buffer).blocks -= max(taken.blocks, least) - max(after, least)
+    taken.blocks = after

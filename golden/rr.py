@@ -13,6 +13,7 @@ from vlane.golden.lanes import (
     first_from,
     new_lanes,
     offer,
+    offered,
     program_map,
     reset_lanes,
     sent,
@@ -93,7 +94,7 @@ def step(
         following = last + 1 if last + 1 < count else 0
         served = first_from(active, following, count)
         if served >= 0:
-            lane = state.lanes.lane[served]
+            lane = offered(state.lanes, served)
         if ready:
             rules[IDLE] += served < 0
             if served >= 0:

@@ -18,6 +18,7 @@ from vlane.golden.lanes import (
     hold,
     new_lanes,
     offer,
+    offered,
     program_map,
     reset_lanes,
     sent,
@@ -117,7 +118,7 @@ def served_requesters(state: SCFQState) -> int:
 def new_tag(state: SCFQState, requester: int, blocks: NDArray[np.int64]) -> None:
     """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
     sent(state.lanes, requester)
-    size = blocks[state.lanes.lane[requester]]
+    size = blocks[offered(state.lanes, requester)]
     state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
 
 
@@ -239,7 +240,7 @@ def step(
     elif hold_data:
         rules[HELD] += ready and able & data != 0
     elif served >= 0:
-        lane = state.lanes.lane[served]
+        lane = offered(state.lanes, served)
     if write[0] != 0:
         if write[1] == SELECT_MAP:
             program_map(state.lanes, write[2], write[3])

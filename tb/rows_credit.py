@@ -102,7 +102,7 @@ def _hear_returns(
     heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
     heard[BLOCKS_FREED] = 0
     if lane < lanes:
-        heard[BLOCKS_FREED] = min(blocks, int(far.part[port, lane].used))
+        heard[BLOCKS_FREED] = min(blocks, int(far.taken[port, lane].blocks))
         around.owed[port, lane] -= min(blocks, around.owed[port, lane])
 
 
@@ -181,7 +181,7 @@ def _show_returned(
         lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
         put(expected, row, where, first, blocks)
         put(expected, row, where, first + 1, lane)
-        give_back(around.up, port, lane, min(blocks, int(around.up.part[port, lane].used)))
+        give_back(around.up, port, lane, min(blocks, int(around.up.taken[port, lane].blocks)))
         told[BLOCKS_TOLD] = 0
 
 
@@ -199,7 +199,7 @@ def _show_said(
         put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
         freed = limit - far.whole[lane] - around.known[port, lane]
         around.known[port, lane] += freed
-        give_back(around.up, port, lane, min(freed, int(around.up.part[port, lane].used)))
+        give_back(around.up, port, lane, min(freed, int(around.up.taken[port, lane].blocks)))
         said[LANE_SAID] = 0
 
 

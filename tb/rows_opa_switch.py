@@ -94,7 +94,7 @@ def draw_map(switches: Any, around: Surroundings, slot: int, bits: NDArray[np.ui
     write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond)
     write[W_FOUR], write[W_FIVE] = below(bits, SC_COUNT), below(bits, SC_COUNT)
     if below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = below(bits, around.up.part.shape[1])
+        write[W_FIVE] = below(bits, len(around.up.bounds))
 
 
 @inner

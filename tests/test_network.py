@@ -147,7 +147,7 @@ def test_every_packet_arrives_once_and_in_order(
         flow = (each.source, each.target, each.sl, each.dlid)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.links.buffer.part["used"].min() >= 0
+    assert net.links.buffer.taken["blocks"].min() >= 0
 
 
 @pytest.mark.parametrize(("load", "flits"), [(0.5, 4), (0.8, 4), (0.7, 32)])
@@ -365,6 +365,6 @@ def test_rooms_keep_minimum_and_maximum() -> None:
             back = source.randrange(1, held[lane] + 1)
             give_back(rooms, 1, lane, back)
             held[lane] -= back
-    assert rooms.part["used"][1].tolist() == held
-    assert not rooms.part["used"][0].any()
+    assert rooms.taken["blocks"][1, :-1].tolist() == held
+    assert not rooms.taken["blocks"][0].any()
     assert min(refused["maximum"], refused["common"]) > 50

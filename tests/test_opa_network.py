@@ -99,7 +99,7 @@ def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Rout
         flow = (each.source, each.target, each.sl)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.switches.centre.rooms.part["used"].max() <= 8  # type: ignore[union-attr]
+    assert net.switches.centre.rooms.taken["blocks"].max() <= 8  # type: ignore[union-attr]
 
 
 def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
