@@ -12,8 +12,10 @@ from vlane.sim_top.cli_options import AsJson
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.plot_study import write_plots
 from vlane.sim_top.simulate import RunResult, StuckError, run_study
+from vlane.sim_top.workers import Cluster
 from vlane.sim_top.world import make_world
 
+from vlane.errors import InputError
 from vlane.paths import build_dir
 from vlane.study import read_study
 
@@ -28,6 +30,9 @@ def register(app: typer.Typer) -> None:
 def simulate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, tcp://HOST:PORT, whose workers run.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every delivery (Parquet).")] = False,  # noqa: FBT002
@@ -38,8 +43,11 @@ def simulate(
     start = time.perf_counter()
     world = make_world(read_study(study), study.parent)
     folder = out or build_dir("studies", study.stem)
+    if scheduler and jobs > 1:
+        raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+    cluster = Cluster(scheduler) if scheduler else None
     try:
-        runs = run_study(world, folder, jobs=jobs, resume=resume, trace=trace, told=_told)
+        runs = run_study(world, folder, jobs=jobs, resume=resume, trace=trace, told=_told, cluster=cluster)
     except StuckError as error:
         screen.print(f"STUCK at {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import resource
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +23,7 @@ from vlane.golden.packets import IN_USE, NOBODY, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
 from vlane.sim_top.faults import check_faults, faults_of
 from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
+from vlane.sim_top.workers import Cluster, made_by_processes
 from vlane.sim_top.world import World, check_world, make_network, show_end
 
 from vlane.files import usable_folder, write_whole
@@ -239,7 +238,14 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
 
 
 def run_study(
-    world: World, out: Path, *, jobs: int, resume: bool, trace: bool, told: Callable[[RunResult, int, int], None]
+    world: World,
+    out: Path,
+    *,
+    jobs: int,
+    resume: bool,
+    trace: bool,
+    told: Callable[[RunResult, int, int], None],
+    cluster: Cluster | None = None,
 ) -> list[RunResult]:
     """Make all runs of a study, and keep each as it finishes; return them by load and seed.
 
@@ -257,6 +263,8 @@ def run_study(
         Whether each run writes its deliveries.
     told : callable
         Called with (result, runs finished, runs in all).
+    cluster : Cluster, optional
+        Makes the runs instead of processes here.
     """
     check_world(world)
     check_faults(world)
@@ -270,7 +278,9 @@ def run_study(
             done[load, seed] = kept
             told(kept, len(done), len(wanted))
     missing = [each for each in wanted if each not in done]
-    for result in _made(partial(_one, world, out, key, trace), missing, jobs):
+    make = partial(_one, world, trace)
+    for result, tables in cluster.made(make, missing) if cluster else made_by_processes(make, missing, jobs):
+        _keep(out, key, result, tables)
         done[result.load, result.seed] = result
         told(result, len(done), len(wanted))
     results = [done[each] for each in wanted]
@@ -278,27 +288,16 @@ def run_study(
     return results
 
 
-def _made(one: Callable[[float, int], RunResult], missing: list[tuple[float, int]], jobs: int) -> Iterator[RunResult]:
-    if jobs == 1 or len(missing) < 2:
-        yield from (one(*each) for each in missing)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(one, *each) for each in missing]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+def _one(world: World, trace: bool, load: float, seed: int) -> tuple[RunResult, dict[str, pl.DataFrame]]:  # noqa: FBT001 - partial
+    return simulate(world, load=load, seed=seed, trace=trace)
 
 
-def _one(world: World, out: Path, key: str, trace: bool, load: float, seed: int) -> RunResult:  # noqa: FBT001 - partial
-    result, tables = simulate(world, load=load, seed=seed, trace=trace)
+def _keep(out: Path, key: str, result: RunResult, tables: dict[str, pl.DataFrame]) -> None:
+    """Write a run's files, the one that says that it is whole at the end."""
     for name, table in tables.items():
-        _write_parquet(table, _table_file(out, load, seed, name))
+        _write_parquet(table, _table_file(out, result.load, result.seed, name))
     text = json.dumps({"key": key, "result": asdict(result)}, indent=1)
-    write_whole(_run_file(out, load, seed), text + "\n", option="--out")
-    return result
+    write_whole(_run_file(out, result.load, result.seed), text + "\n", option="--out")
 
 
 def _run_file(out: Path, load: float, seed: int) -> Path:
