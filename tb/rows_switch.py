@@ -32,7 +32,7 @@ from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_switch import CERTAIN
 from vlane.tb.rows_credit import BLOCKS_TOLD, LANE_TOLD, count_told, fields, hear, say, show_heard, show_told
 from vlane.tb.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
-from vlane.tb.table_writes import apply_write, draw_write, show_write
+from vlane.tb.table_writes import apply_write, draw_write, one_high_bit, show_write
 from vlane.tb.world_switch import (
     GRANTED,
     NO_ROOM,
@@ -169,7 +169,9 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 @inner
 def _destination(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
     if below(bits, CERTAIN) < chances[C_BAD]:
-        return (0, PERMISSIVE, FIRST_MULTICAST, len(around.lft) + below(bits, 9), below(bits, 65536))[below(bits, 5)]
+        lids = len(around.lft)
+        kinds = (0, PERMISSIVE, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536), one_high_bit(lids, bits))
+        return kinds[below(bits, len(kinds))]
     return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
 
 

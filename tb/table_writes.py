@@ -21,7 +21,7 @@ from vlane.tb.world_switch import (
 
 from vlane.lft import UNASSIGNED
 
-__all__ = ["apply_write", "draw_write", "route_lids", "show_write"]
+__all__ = ["apply_write", "draw_write", "one_high_bit", "route_lids", "show_write"]
 
 
 @inner
@@ -33,10 +33,18 @@ def draw_write(around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> Non
         draw_map(around.switches, around, slot, bits)
         return
     lids = len(around.lft)
-    write[W_ONE] = below(bits, 65536) if below(bits, 8) == 0 else 1 + below(bits, lids - 1)
+    write[W_ONE] = 1 + below(bits, lids - 1)
+    if below(bits, 8) == 0:
+        write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
     if write[W_KIND] == WRITES_TOP and below(bits, 2):
         write[W_ONE] = lids - 1
     write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
+
+
+@inner
+def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
+    """Draw a LID that is in the table but for one bit: a look-up must look at each."""
+    return below(bits, lids) | 1 << below(bits, 16)
 
 
 @inner
