@@ -64,7 +64,6 @@ class Sending:
     blocks: Int32
     given: Int32
     fruitless: Int32
-    _: Int32
 
 
 class Sent:
@@ -267,7 +266,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     sending.given, sending.free_from = 0, cycle + flits
-    _settle_buffer(links, port, cycle + 1)
+    _settle_buffer(links, port, cycle + 1)  # nobody asks again in this cycle, and of one flit that is all
     sent = links.sent[port, lane]
     sent.packets += 1
     sent.flits += flits

@@ -34,7 +34,6 @@ class Cable:
     peer: Int32
     told: Int32
     telling: Int32
-    _: Int32
 
 
 class Wiring(NamedTuple):
