@@ -170,7 +170,9 @@ def _send(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 def _destination(around: Surroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
     if below(bits, CERTAIN) < chances[C_BAD]:
         lids = len(around.lft)
-        kinds = (0, PERMISSIVE, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536), one_high_bit(lids, bits))
+        one_bit = 1 << below(bits, 16)
+        kinds = (0, PERMISSIVE, PERMISSIVE ^ one_bit, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536),
+                 one_high_bit(lids, bits))  # fmt: skip
         return kinds[below(bits, len(kinds))]
     return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
 

@@ -36,8 +36,8 @@ def draw_write(around: Surroundings, slot: int, bits: NDArray[np.uint64]) -> Non
     write[W_ONE] = 1 + below(bits, lids - 1)
     if below(bits, 8) == 0:
         write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
-    if write[W_KIND] == WRITES_TOP and below(bits, 2):
-        write[W_ONE] = lids - 1
+    if write[W_KIND] == WRITES_TOP and below(bits, 4):
+        write[W_ONE] = lids - 1 if below(bits, 2) else one_high_bit(lids, bits)
     write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
 
 
