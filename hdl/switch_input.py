@@ -140,7 +140,7 @@ class SwitchInput(wiring.Component):
     def _receive(self, m: Module) -> tuple[Signal, Signal, data.View]:
         """Write what arrives (IB), and a cycle later look its head up (RT)."""
         storage, rx = self.storage, self.rx
-        kept, keeps = Signal(), Signal()
+        kept, keeps = Signal(reset_less=True), Signal()
         blocks, small = blocks_of(rx.data), Signal()
         m.d.comb += [
             small.eq(blocks <= self.sizes.largest),

@@ -188,11 +188,12 @@ class VLBuffer(wiring.Component):
         counts = self.takes
         for port in range(self.readers):
             held = one_of(looks[port], self.held_now)
-            seen = self.readable[port]
+            seen = Signal(range(self.read_flits + 1), name=f"seen_{port}")
             asked = self.read_count[port]
             m.d.comb += [
                 looks[port].eq(Cat(equals(self.read_vl[port], vl) for vl in range(self.vls))),
                 seen.eq(Mux(held < self.read_flits, held, self.read_flits)),
+                self.readable[port].eq(seen),
                 counts[port].eq(Mux((looks[port] & free).any(), Mux(asked < seen, asked, seen), 0)),
             ]
             free = free & ~Mux(counts[port].any(), looks[port], 0)
@@ -234,7 +235,8 @@ class VLBuffer(wiring.Component):
                 self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),
                 fits[vl].eq(equals(self.reserve_vl, vl) & self._within(used + self.reserve_flits, others, pool)),
             ]
-            gained = Mux(fits[vl], self.reserve_flits, 0)
+            gained = Signal(self.counts, name=f"gained_{vl}")
+            m.d.comb += gained.eq(Mux(fits[vl], self.reserve_flits, 0))
             gains.append(gained)
             m.d.sync += used.eq(used - reads[vl] + gained)
         m.d.comb += self.accepted.eq(fits.any() & self.reserve_flits.any())
