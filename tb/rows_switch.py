@@ -236,7 +236,7 @@ def _show_flit(
     put(rows, row, where, first + 2, place == 0)
     put(rows, row, where, first + 3, is_last)
     for word in range(words):
-        value: Any = np.uint64(payload(number, place, word)) | np.uint64(number & 1) << np.uint64(63)
+        value: Any = np.uint64(payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
         if place == 0 and word == words - 1:
             value = stamped(around.switches, header, stamp)
         put(rows, row, where, first + 4 + word, value)
