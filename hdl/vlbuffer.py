@@ -224,12 +224,13 @@ class VLBuffer(wiring.Component):
         """Reserve what is within the maximum and what lanes share, a minimum is always left; return it by lane."""
         pool = self.flits - self.vls * self.minimum
         excess = [Mux(used > self.minimum, used - self.minimum, 0) for used in self.used_now]
-        shared = Signal(range(self.flits + 1))
+        in_pool = range(max(1, pool) + 1)
+        shared = Signal(in_pool)
         m.d.comb += shared.eq(sum(excess))
         fits = Signal(self.vls)
         gains: list[Value] = []
         for vl, used in enumerate(self.used_now):
-            others = Signal(range(self.flits + 1), name=f"others_{vl}")
+            others = Signal(in_pool, name=f"others_{vl}")
             m.d.comb += [
                 others.eq(shared - excess[vl]),
                 self.room[vl].eq(self._within(used + self.mtu_flits, others, pool)),

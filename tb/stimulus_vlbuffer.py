@@ -18,6 +18,7 @@ from vlane.tb.stimulus import Counts, Layout, Stimulus, cut
 __all__ = ["BufferPhase", "BufferTraffic", "buffer_phases", "qualified"]
 
 _CERTAIN = 256
+_RESERVE_BITS = 10
 (C_RESERVE, C_WRITE, C_READ, C_RESET, C_STAY) = range(5)
 
 
@@ -90,6 +91,8 @@ def _ports(
         flits = 1 + below(bits, state.mtu_flits)
         if below(bits, 3) == 0:
             flits = 1
+        if below(bits, 16) == 0:
+            flits |= 1 << below(bits, _RESERVE_BITS)  # what has no room must be seen in every bit
         if golden.fits(state, reserved_vl, flits):
             world.owed[reserved_vl] += flits
     for port in range(len(world.writes_to)):
