@@ -1,0 +1,65 @@
+"""Records: the same places and the same fields, compiled and not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+from vlane.golden.kernel import inner, kernel
+from vlane.golden.records import Int16, Int32, Records, new_records
+
+
+class Cell:
+    """Fields of two sizes."""
+
+    first: Int32
+    second: Int16
+
+
+@inner
+def _raise(cell: Cell, by: int) -> None:
+    cell.second += by
+
+
+@kernel
+def _fill(row: Records[Cell], table: Records[Cell]) -> int:
+    for place in range(len(row)):
+        row[place].first = 10 * place
+    for place in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            cell = table[place, column]
+            cell.first = 100 * place + column
+            _raise(cell, row[column].first - 5)
+    return len(table) * table.shape[1] + row.shape[0]
+
+
+@kernel
+def _flat(table: Records[Cell]) -> int:
+    return table[1].first
+
+
+def test_compiled_and_uncompiled_kernels_write_the_same_records() -> None:
+    made = []
+    for fill in (_fill, _fill.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
+        row, table = new_records(Cell, 3), new_records(Cell, 2, 3)
+        assert fill(row, table) == 9
+        made.append((row["first"].tolist(), table["first"].tolist(), table["second"].tolist()))
+
+    assert made[0] == made[1] == ([0, 10, 20], [[0, 1, 2], [100, 101, 102]], [[-5, 5, 15]] * 2)
+
+
+def test_fields_are_as_wide_as_they_say() -> None:
+    cells = new_records(Cell, 4)
+    cells["first"] = [1, 2, 3, 4]
+    cells[:2] = new_records(Cell, 2)
+
+    assert cells.array.dtype.itemsize == 6
+    assert (cells["first"].dtype, cells["second"].dtype) == (np.dtype(np.int32), np.dtype(np.int16))
+    assert cells["first"].tolist() == [0, 0, 3, 4]
+    assert (len(cells), cells.shape, cells[3].first) == (4, (4,), 4)
+
+
+def test_a_table_has_no_single_place() -> None:
+    """A row of a table is no record: compiled code does not take one for the other."""
+    with pytest.raises(TypingError):
+        _flat(new_records(Cell, 2, 3))
