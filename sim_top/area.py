@@ -68,7 +68,7 @@ _FAMILIES = {
     "ecp5": _Family(
         "synth_ecp5 -noiopad -top {top}",
         # Names that yosys counts up make the mapping independent of ours.
-        f'proc\nflatten\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n',
+        f'proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',

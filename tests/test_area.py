@@ -36,6 +36,20 @@ def test_cells_of_ecp5_are_counted() -> None:
     assert block["median_fmax_mhz"] is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
+)
+def test_line_rate_forms_are_mapped_at_full_size(block: str, sizes: tuple[str, ...]) -> None:
+    """The mapping of the very instances whose speed is told ends with cells: with some netlists it ended without."""
+    given = [word for size in ("form=line_rate", *sizes) for word in ("--param", size)]
+
+    called = call("area", block, *given, "--seeds", "0", "--json")
+
+    assert called.status == 0, called.err
+    assert 1000 < called.json()["blocks"][0]["lut"] < 3000
+
+
 def test_a_sweep_shows_ratios_and_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "sweep.png"
     words = ("--sweep", "data_vls=2,4", "--param", "vl15=no", "--target", "gates", "--plot", str(picture))
