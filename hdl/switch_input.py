@@ -225,7 +225,7 @@ def flits_of_head(m: Module, shown: list[Signal], there: Signal) -> tuple[Signal
     for place in reversed(range(len(shown) - 1)):
         most = Mux(shown[place][0], place + 1, most)
     m.d.comb += [
-        moves.eq(Mux(most < there, most, there)),
+        moves.eq(there.any() if len(shown) == 1 else Mux(most < there, most, there)),
         is_last.eq(Cat(flit[0] for flit in shown).any()),
     ]
     return moves, is_last
