@@ -27,6 +27,7 @@ from vlane.golden.links import (
 )  # fmt: skip
 from vlane.golden.meters import Meters, count_delivery, count_generation
 from vlane.golden.packets import (
+    EVENTS,
     IN_USE,
     NOBODY,
     TO_CENTRE,
@@ -199,34 +200,32 @@ def waiting_flits(net: Network, packets: Packets) -> int:
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
-    packet = take_due(packets, cycle, TO_INPUT)
-    while packet != NOBODY:
-        following = packets.pool[packet].next
-        receive(net.switches, packets, int(packets.pool[packet].place), packet, cycle)
-        packet = following
-    packet = take_due(packets, cycle, TO_OUTPUT)
-    while packet != NOBODY:
-        following, place = packets.pool[packet].next, int(packets.pool[packet].place)
-        queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
-        _wake(net, place)
-        packet = following
-    packet = take_due(packets, cycle, TO_CENTRE)
-    while packet != NOBODY:
-        following = packets.pool[packet].next
-        store(net.switches, packets, int(packets.pool[packet].place), packet)
-        packet = following
-    packet = take_due(packets, cycle, TO_SINK)
-    while packet != NOBODY:
-        following = packets.pool[packet].next
-        _sink(net, packets, packet, cycle)
-        packet = following
+    for event in range(EVENTS):
+        packet = take_due(packets, cycle, event)
+        while packet != NOBODY:
+            following = packets.pool[packet].next
+            _happens(net, packets, packet, event, cycle)
+            packet = following
 
 
 @inner
-def _sink(net: Network, packets: Packets, packet: int, cycle: int) -> None:
+def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
+    place = int(packets.pool[packet].place)
+    if event == TO_INPUT:
+        receive(net.switches, packets, place, packet, cycle)
+    elif event == TO_OUTPUT:
+        queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
+        _wake(net, place)
+    elif event == TO_CENTRE:
+        store(net.switches, packets, place, packet)
+    else:
+        _sink(net, packets, packet, place, cycle)
+
+
+@inner
+def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -> None:
     """Let a head arrive at a NIC or at an end of another model, or let a packet that was dropped be gone."""
     field = packets.pool[packet]
-    place = int(field.place)
     if place >= len(net.staged):
         net.outside[place - len(net.staged)] = packet
         return

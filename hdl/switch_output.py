@@ -171,7 +171,7 @@ class SwitchOutput(wiring.Component):
         """Start a packet when the link is free, and send it to its end (S7, S9)."""
         scheduler, storage, tx = self.scheduler, self.storage, self.tx
         sending, starts, moves, is_free = Signal(), Signal(), Signal(), Signal()
-        vl, now = (Signal(lane_shape(self.sizes.vls), name=name, reset_less=True) for name in ("vl", "now"))
+        vl, now = Signal(lane_shape(self.sizes.vls), reset_less=True), Signal(lane_shape(self.sizes.vls))
         flit, lanes = storage.read_data[0], range(self.sizes.vls)
         m.d.comb += [
             is_free.eq(~sending & self.ready),

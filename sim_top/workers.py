@@ -35,9 +35,8 @@ def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jo
         yield from (make(*task) for task in tasks)
         return
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(make, *task) for task in tasks]
         try:
-            for future in as_completed(waiting):
+            for future in as_completed([pool.submit(make, *task) for task in tasks]):  # nobody else keeps results
                 yield future.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)
@@ -79,7 +78,9 @@ class Cluster:
         waiting = [self._client.submit(make, *task, pure=False) for task in tasks]
         try:
             for future in self._dask.as_completed(waiting):
-                yield future.result()
+                made = future.result()
+                future.release()
+                yield made
         finally:
             self._client.cancel(waiting)
             self._client.close()

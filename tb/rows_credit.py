@@ -15,12 +15,11 @@ from vlane.golden.links import say_limits
 from vlane.golden.random_bits import below
 from vlane.golden.room import Rooms, give_back
 from vlane.tb.packing import put
-from vlane.tb.phases_switch import CERTAIN
 from vlane.tb.world_switch import RING, Surroundings
 
 from vlane.fcp import COUNTER_MODULUS
 
-__all__ = ["BLOCKS_TOLD", "LANE_TOLD", "count_told", "fields", "hear", "say", "show_heard", "show_told"]
+__all__ = ["BLOCKS_HEARD", "BLOCKS_TOLD", "LANE_TOLD", "count_told", "fields", "hear", "say", "show_heard", "show_told"]
 
 (LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
 (LANE_TOLD, BLOCKS_TOLD) = range(2)
@@ -89,13 +88,10 @@ def _free_owed(around: Surroundings, port: int, lane: int, most: int) -> tuple[i
 
 @inner
 def _hear_returns(
-    far: Rooms, around: Surroundings, port: int, chance: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    far: Rooms, around: Surroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     lanes, heard = around.owed.shape[1], around.heard[port]
-    heard[BLOCKS_HEARD] = 0
-    if below(bits, CERTAIN) >= chance:
-        return
     blocks = 1 + below(bits, most)
     if not reckless:
         lane, blocks = _free_owed(around, port, lane, blocks)
@@ -108,13 +104,10 @@ def _hear_returns(
 
 @inner
 def _hear_limits(
-    far: Limits, around: Surroundings, port: int, chance: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    far: Limits, around: Surroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     lanes, heard = around.owed.shape[1], around.heard[port]
-    heard[BLOCKS_HEARD] = 0
-    if below(bits, CERTAIN) >= chance:
-        return
     freed, blocks = _free_owed(around, port, lane % lanes, most)
     around.owed[port, freed] -= blocks
     around.freed[port, freed] += blocks
@@ -129,7 +122,7 @@ def _hear_limits(
 
 @by_type({Rooms: _hear_returns, Limits: _hear_limits})
 def hear(
-    far: Any, around: Surroundings, port: int, chance: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    far: Any, around: Surroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     """Draw what a receiver lets go, and what it tells of it: of a lane and up to so many blocks."""

@@ -30,7 +30,17 @@ from vlane.golden.switches import allocate, receive, store
 from vlane.tb.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.packing import clear_row, put
 from vlane.tb.phases_switch import CERTAIN
-from vlane.tb.rows_credit import BLOCKS_TOLD, LANE_TOLD, count_told, fields, hear, say, show_heard, show_told
+from vlane.tb.rows_credit import (
+    BLOCKS_HEARD,
+    BLOCKS_TOLD,
+    LANE_TOLD,
+    count_told,
+    fields,
+    hear,
+    say,
+    show_heard,
+    show_told,
+)
 from vlane.tb.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
 from vlane.tb.table_writes import apply_write, draw_write, one_high_bit, show_write
 from vlane.tb.world_switch import (
@@ -222,8 +232,9 @@ def _hear(around: Surroundings, port: int, chances: NDArray[np.int64], bits: NDA
     """Draw what a receiver lets go and tells; of that the sender gets no more than was taken as the cycle starts."""
     reckless = chances[C_RECKLESS] != 0
     lane = below(bits, lane_numbers(around.switches) if reckless else around.owed.shape[1])
-    most = around.links.returns.speed
-    hear(around.far, around, port, chances[C_HEAR], lane, most, reckless, bits)
+    around.heard[port, BLOCKS_HEARD] = 0
+    if below(bits, CERTAIN) < chances[C_HEAR]:
+        hear(around.far, around, port, lane, around.links.returns.speed, reckless, bits)
 
 
 @inner

@@ -24,6 +24,30 @@ DATA = ROOT / "tests" / "data"
 GOOD = ("irregular_s1", "torus44_2qos", "torus44_lash", "tree43_ftree", "two_switch")
 BAD = "irregular_s1_updn_fell_back_to_minhop"
 
+STUDY = """[network]
+topology = "tree"
+k = 2
+n = 2
+
+[buffers]
+blocks = 64
+
+[run]
+loads = [0.2, 0.5]
+seeds = [1, 2]
+cycles = 3000
+warm_up_cycles = 500
+
+[[traffic]]
+sl = 0
+share = 0.5
+
+[[traffic]]
+sl = 1
+share = 0.5
+bytes = [64, 512]
+"""
+
 TABLE = """[vlarb]
 high = [[0, 32], [1, 64]]
 low = [[0, 4], [1, 8], [2, 16]]
@@ -115,6 +139,14 @@ def table(tmp_path: Path) -> Path:
     """Return a table file."""
     file = tmp_path / "table.toml"
     file.write_text(TABLE)
+    return file
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a small study file."""
+    file = tmp_path / "small.toml"
+    file.write_text(STUDY)
     return file
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -17,51 +16,18 @@ from vlane.golden.topology import Topology, dumbbell, irregular, read_edges, tor
 from vlane.sim_top.simulate import run_study
 from vlane.sim_top.world import make_world
 
-from tests.conftest import DATA, assert_refused, call, call_apart
+from tests.conftest import DATA, STUDY, assert_refused, call, call_apart
 from tests.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
 from vlane.study import read_study
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
 
-STUDY = """[network]
-topology = "tree"
-k = 2
-n = 2
-
-[buffers]
-blocks = 64
-
-[run]
-loads = [0.2, 0.5]
-seeds = [1, 2]
-cycles = 3000
-warm_up_cycles = 500
-
-[[traffic]]
-sl = 0
-share = 0.5
-
-[[traffic]]
-sl = 1
-share = 0.5
-bytes = [64, 512]
-"""
-
-
 _SHARED_UNIT = f"""[scheduler]
 name = "scfq"
 table = "{CONFIGS}/irregular_scfq.toml"
 parameters = {{ units = "shared" }}
 [buffers]"""
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
-    """Return a small study file."""
-    file = tmp_path / "small.toml"
-    file.write_text(STUDY)
-    return file
 
 
 @pytest.mark.slow
@@ -83,51 +49,6 @@ def test_runs_do_not_depend_on_jobs_and_are_resumed(study: Path, tmp_path: Path)
     assert [run["digest"] for run in again.json()["runs"]] == [run["digest"] for run in runs]
     fresh = {file.name for file in (tmp_path / "one" / "runs").iterdir() if file.stat().st_mtime_ns != kept[file.name]}
     assert fresh == {"load0.5-seed1.json", "load0.5-seed1.links.parquet"}
-
-
-@pytest.mark.slow
-def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
-    """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
-    distributed = pytest.importorskip("distributed", reason="dask is not installed (the extra `scale`)")
-    here = call("simulate", study, "--out", tmp_path / "here", "--json")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
-    ) as cluster:
-        there = call("simulate", study, "--out", tmp_path / "there", "--scheduler", cluster.scheduler_address, "--json")
-
-    assert there.status == 0, there.err
-    assert [run["digest"] for run in there.json()["runs"]] == [run["digest"] for run in here.json()["runs"]]
-    names = [sorted(file.name for file in (tmp_path / name / "runs").iterdir()) for name in ("here", "there")]
-    assert names[0] == names[1]
-
-
-@pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://127.0.0.1", "tcp://127.0.0.1:123456", "tcp://[bad:1"]
-)
-def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Path) -> None:
-    """Whoever is asked and does not answer, nothing is begun."""
-    pytest.importorskip("distributed", reason="dask is not installed (the extra `scale`)")
-
-    called = call("simulate", study, "--out", tmp_path / "out", "--scheduler", address)
-
-    assert called.status == 2
-    assert called.err.strip().splitlines() == [
-        f"vlane: --scheduler must be the address of a dask scheduler that answers, tcp://HOST:PORT, not {address}"
-    ]
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_cluster_without_dask_is_one_line(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where dask is not installed, the command that installs it is named; beside it, jobs mean nothing."""
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    given = ("simulate", study, "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1")
-
-    alone, with_jobs = call(*given), call(*given, "--jobs", "2")
-
-    assert alone.status == with_jobs.status == 2
-    assert "pip install 'vlane[scale]'" in alone.err
-    assert "--jobs must be left out beside --scheduler" in with_jobs.err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
