@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from vlane.golden.bits import LIST_MARGIN
 from vlane.golden.central import INNER_FLITS, READERS
 from vlane.golden.far_room import FarRoom
 from vlane.golden.fifo_switch import new_fifo_switches
@@ -183,11 +184,13 @@ def assemble(
         buffer=buffers.rooms(ends), far=_far_room(buffers, credit, ends, flight), returns=returns, bank=bank,
         largest=buffers.largest,
     )  # fmt: skip
-    most_grants = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
+    most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
+    most_grants = topology.switches * most_of_each
     return Network(
         _wiring(topology, routes, ends, flight, by_fcps=credit.scheme != "returns"), switches, links, sources, meters,
         np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
-        np.zeros((most_grants, 3), np.int64), np.zeros(0, np.int64), np.zeros(2, np.int64), flit_bytes, patience,
+        np.zeros(ends + LIST_MARGIN, np.int64), np.zeros((most_grants, 3), np.int64), np.zeros(0, np.int64),
+        np.zeros(2, np.int64), flit_bytes, patience,
     )  # fmt: skip
 
 

@@ -90,18 +90,18 @@ def _leave(switches: FifoSwitches, switch: int, output: int, request: int, befor
 
 
 @inner
-def allocate(
-    switches: FifoSwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+def _allocate_one(
+    switches: FifoSwitches,
+    links: Links,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: NDArray[np.int64],
+    count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least ports, 3)
-        Filled with (input port, packet, VL it arrived on) of each.
-    """
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
     inputs, lanes = switches.inputs, switches.inputs.queues.queue.shape[1]
-    first, left, count = switch << inputs.port_bits, inputs.waiting[switch], 0
+    first, left = switch << inputs.port_bits, inputs.waiting[switch]
     while left != 0:
         port = first + lowest(left)
         left &= left - 1
@@ -134,6 +134,22 @@ def allocate(
             switches.busy_output[first + output] = cross(inputs, packets, port, lane, cycle, SPEED, grants, count)
             take_in(links, packets, first + output, grants[count, 1], cycle + CROSSED)
             count += 1
+    return count
+
+
+@inner
+def allocate(switches: FifoSwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : array of int64, (at least all ports, 3)
+        Filled with (input port, packet, VL it arrived on) of each.
+    """
+    count, waiting = 0, switches.inputs.waiting
+    for switch in range(len(waiting)):
+        if waiting[switch] != 0:
+            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

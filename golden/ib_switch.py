@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.bits import lowest, next_of
-from vlane.golden.inputs import DROPPED, Inputs, cross, drop, new_inputs, switch_of
+from vlane.golden.bits import LIST_MARGIN, list_members, next_of
+from vlane.golden.inputs import DROPPED, Inputs, cross, drop, local_port, new_inputs, port_bits_for, switch_of
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import CROSSED, Packets
-from vlane.golden.records import Int32, Records, new_records
+from vlane.golden.records import Int32, Int64, Records, new_records
 from vlane.golden.vl_tables import VLTables
 
 __all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches"]
@@ -29,10 +29,13 @@ class OutputPort:
         First cycle in which it takes part.
     last_input : int
         Input it granted last.
+    wanted : int
+        Within a cycle: inputs that want it, as bits.
     """
 
     busy: Int32
     last_input: Int32
+    wanted: Int64
 
 
 class IBSwitches(NamedTuple):
@@ -46,23 +49,24 @@ class IBSwitches(NamedTuple):
         Outgoing VLs.
     output : Records of OutputPort, (all ports,)
         Their part in allocation.
-    wanted : array of int64, (ports,)
-        Within a cycle: inputs that want each output, as bits.
+    able, asked : array of int64, (all ports and a margin,)
+        Within a cycle: inputs with a packet; outputs that are wanted.
     """
 
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
-    wanted: NDArray[np.int64]
+    able: NDArray[np.int64]
+    asked: NDArray[np.int64]
 
 
 def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
-    inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
-    output = new_records(OutputPort, len(inputs.port))
+    inputs = new_inputs(lanes=lanes, ports=ports, places=len(lft) << port_bits_for(ports), lft=lft)
+    output, margin = new_records(OutputPort, len(inputs.port)), len(inputs.port) + LIST_MARGIN
     output["last_input"] = ports - 1
-    return IBSwitches(inputs, tables, output, np.zeros(ports, np.int64))
+    return IBSwitches(inputs, tables, output, np.zeros(margin, np.int64), np.zeros(margin, np.int64))
 
 
 @inner
@@ -87,46 +91,43 @@ def _chosen_lane(switches: IBSwitches, links: Links, packets: Packets, port: int
 
 
 @inner
-def allocate(
-    switches: IBSwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
-) -> int:
-    """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
+def allocate(switches: IBSwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
 
     Parameters
     ----------
-    grants : array of int64, (at least ports, 3)
+    grants : array of int64, (at least all ports, 3)
         Filled with (input port, packet, VL it arrived on) of each.
     """
-    inputs, wanted = switches.inputs, switches.wanted
-    first = switch << inputs.port_bits
-    left, outputs, count = inputs.waiting[switch], 0, 0
-    while left != 0:
-        port = lowest(left)
-        left &= left - 1
-        if inputs.port[first + port].busy > cycle:
+    inputs, outputs = switches.inputs, switches.output
+    able, asked, count = 0, 0, 0
+    for switch in range(len(inputs.waiting)):
+        able = list_members(inputs.waiting[switch], switch << inputs.port_bits, switches.able, able)
+    for index in range(able):
+        port = switches.able[index]
+        if inputs.port[port].busy > cycle:
             continue
-        lane = _chosen_lane(switches, links, packets, first + port, cycle)
+        lane = _chosen_lane(switches, links, packets, port, cycle)
         if lane < 0:
             continue
-        inputs.choice[port] = lane
-        output = packets.pool[inputs.queues.queue[first + port, lane].head].output
+        output = packets.pool[inputs.queues.queue[port, lane].head].output
         if output == DROPPED:
-            drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+            drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
             count += 1
             continue
-        if not (outputs >> output) & 1:
-            outputs |= 1 << output
-            wanted[output] = 0
-        wanted[output] |= 1 << port
-    while outputs != 0:
-        output = lowest(outputs)
-        outputs &= outputs - 1
-        to = first + output
-        chooser = switches.output[to]
-        port = next_of(wanted[output], chooser.last_input)
-        chooser.last_input = port
-        lane = inputs.choice[port]
-        chooser.busy = cross(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+        inputs.choice[port] = lane
+        local = local_port(inputs, port)
+        to = port - local + output
+        switches.asked[asked] = to
+        asked += outputs[to].wanted == 0
+        outputs[to].wanted |= 1 << local
+    for index in range(asked):
+        to = switches.asked[index]
+        chooser = outputs[to]
+        local = next_of(chooser.wanted, chooser.last_input)
+        chooser.last_input, chooser.wanted = local, 0
+        port = to - local_port(inputs, to) + local
+        chooser.busy = cross(inputs, packets, port, inputs.choice[port], cycle, SPEED, grants, count)
         take_in(links, packets, to, grants[count, 1], cycle + CROSSED)
         count += 1
     return count

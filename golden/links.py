@@ -212,7 +212,7 @@ def is_at_rest(links: Links, port: int) -> bool:
 @inner
 def _fits_behind(links: Links, packets: Packets, port: int, lane: int) -> bool:
     """Tell whether there is a packet behind the head, and it fits after it; note its size."""
-    following = packets.pool[links.queues.queue[port, lane].head].next
+    following = packets.link[links.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
@@ -257,7 +257,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     if lane < 0:
         return NOBODY
     packet = pop(packets, links.queues, port, lane)
-    following = packets.pool[packet].next
+    following = packets.link[packet].next
     blocks = packets.pool[packet].blocks
     if following != NOBODY:
         links.blocks[port, lane] = packets.pool[following].blocks

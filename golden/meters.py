@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import length
 from vlane.golden.kernel import inner
 from vlane.golden.packets import Packet
 
@@ -35,7 +36,8 @@ _BINS = 40 << FINE_BITS
 _FLOW_BINS = 16 << FLOW_FINE_BITS
 (PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
 _TRACE_FIELDS = 11
-_PRIME, _FACTOR, _MASK = (1 << 31) - 1, 48271, (1 << 62) - 1
+_MASK = (1 << 62) - 1
+_FACTORS = (0x9E3779B97F4A7C15 & _MASK, 0xC2B2AE3D27D4EB4F & _MASK, 0x165667B19E3779F9)
 
 
 class Meters(NamedTuple):
@@ -108,15 +110,15 @@ def new_meters(
 
 @inner
 def _bin_of(latency: int, fine_bits: int) -> int:
-    shift = 0
-    while latency >> shift >= 2 << fine_bits:
-        shift += 1
+    shift = max(0, length(latency) - fine_bits - 1)
     return (shift << fine_bits) + (latency >> shift)
 
 
 @inner
-def _mixed(digest: int, part: int) -> int:
-    return (digest * _FACTOR + int(part)) % _PRIME
+def _mixed(first: int, second: int) -> int:
+    """Return 62 bits in which every bit of both shows; products may lose bits beyond those."""
+    both = (first * _FACTORS[0] ^ second * _FACTORS[1]) & _MASK
+    return (both ^ both >> 31) * _FACTORS[2] & _MASK
 
 
 def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
@@ -151,9 +153,8 @@ def count_generation(meters: Meters, packet: Packet) -> None:
 def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
     sl, born, flits, hops = int(packet.sl), int(packet.born), int(packet.flits), int(packet.hops)
-    mixed = _mixed(_mixed(cycle % _PRIME, packet.source), packet.target)
-    mixed = _mixed(_mixed(_mixed(mixed, sl), born), packet.dlid)
-    meters.digest[0] = (meters.digest[0] + mixed * mixed) & _MASK
+    who = int(packet.source) | int(packet.target) << 20 | int(packet.dlid) << 40 | sl << 56
+    meters.digest[0] = (meters.digest[0] + _mixed(who, born | int(cycle) << 31)) & _MASK
     meters.digest[1] += flits * hops
     first, end = meters.window[0], meters.window[1]
     if first <= cycle < end:

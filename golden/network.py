@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.bits import lowest
+from vlane.golden.bits import list_members, next_of
 from vlane.golden.far_room import fcp_period
 from vlane.golden.inputs import ROUTED, local_port, switch_of
 from vlane.golden.kernel import inner, kernel
@@ -42,7 +42,7 @@ from vlane.golden.packets import (
     spare,
     take_due,
 )  # fmt: skip
-from vlane.golden.returns import begin
+from vlane.golden.returns import begin, begin_at_once, coming, first_coming, take_coming
 from vlane.golden.sources import Sources, advance, draw_packet
 from vlane.golden.switches import Switches, allocate, receive, store
 from vlane.golden.wiring import NOWHERE, Wiring
@@ -89,8 +89,10 @@ class Network(NamedTuple):
         Head of each application queue, once it is drawn.
     awake : array of int64, (groups of ports,)
         Sending ends that may have something to do, as bits, a switch's ports to a group.
-    grants : array of int64, (ports, 3)
-        Within a cycle: what a switch granted.
+    busy : array of int64, (ends and a margin,)
+        Within a cycle: the sending ends that are awake.
+    grants : array of int64, (at least all ports, 3)
+        Within a cycle: what the switches granted.
     outside : array of int64, (ends,)
         Within a cycle: the packet whose head arrives at an end of another model, ``NOBODY`` for none. Such ends are
         numbered as NICs are, behind all of those; there are none unless somebody adds them.
@@ -109,6 +111,7 @@ class Network(NamedTuple):
     meters: Meters
     staged: NDArray[np.int64]
     awake: NDArray[np.int64]
+    busy: NDArray[np.int64]
     grants: NDArray[np.int64]
     outside: NDArray[np.int64]
     clock: NDArray[np.int64]
@@ -136,6 +139,9 @@ def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, si
     """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
+    if packet.flits == 1:
+        begin_at_once(net.links.returns, told, since, lane, packet.blocks)
+        return
     begin(net.links.returns, net.links.far, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
     if told == end:
         _wake(net, told)
@@ -163,11 +169,13 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
     sources, links = net.sources, net.links
     port = nic_end(net, nic)
     classes = sources.due.shape[1]
-    number = sources.last_class[nic]
-    for _ in range(classes):
-        number = number + 1 if number + 1 < classes else 0
-        if sources.due[nic, number] > cycle:
-            continue
+    left, last = 0, sources.last_class[nic]
+    for number in range(classes):
+        left |= int(sources.due[nic, number] <= cycle) << number
+    while left != 0:
+        number = next_of(left, last)
+        left &= ~(1 << number)
+        last = number
         packet = net.staged[nic, number]
         if packet == NOBODY:
             packet = _stage(net, packets, nic, number)
@@ -200,17 +208,23 @@ def waiting_flits(net: Network, packets: Packets) -> int:
 @inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
+    returns = net.links.returns
+    if fcp_period(net.links.far) != 0:
+        first = first_coming(returns, cycle)
+        for place in range(first, first + coming(returns, cycle)):
+            _wake(net, returns.at_once[place].end)
+    take_coming(returns, net.links.far, cycle)
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.pool[packet].next
+            following = packets.link[packet].next
             _happens(net, packets, packet, event, cycle)
             packet = following
 
 
 @inner
 def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
-    place = int(packets.pool[packet].place)
+    place = int(packets.link[packet].place)
     if event == TO_INPUT:
         receive(net.switches, packets, place, packet, cycle)
     elif event == TO_OUTPUT:
@@ -237,9 +251,9 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
 
 
 @inner
-def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
-    """Run a switch's allocation, and let the room of what it granted come back to the senders."""
-    count = allocate(net.switches, net.links, packets, switch, cycle, net.grants)
+def _switch(net: Network, packets: Packets, cycle: int) -> None:
+    """Run the switches' allocation, and let the room of what they granted come back to the senders."""
+    count = allocate(net.switches, net.links, packets, cycle, net.grants)
     for index in range(count):
         port, packet, lane = net.grants[index, 0], net.grants[index, 1], net.grants[index, 2]
         if port >= 0:
@@ -250,28 +264,26 @@ def _switch(net: Network, packets: Packets, switch: int, cycle: int) -> None:
 
 
 @inner
-def _send(net: Network, packets: Packets, group: int, cycle: int) -> None:
-    """Run the schedulers of a group of sending ends."""
-    links, wiring = net.links, net.wiring
-    left = net.awake[group]
-    while left != 0:
-        member = lowest(left)
-        left &= left - 1
-        port = (group << net.switches.inputs.port_bits) + member
+def _send(net: Network, packets: Packets, cycle: int) -> None:
+    """Run the schedulers of the sending ends that are awake."""
+    links, wiring, inputs, count = net.links, net.wiring, net.switches.inputs, 0
+    for group in range(len(net.awake)):
+        count = list_members(net.awake[group], group << inputs.port_bits, net.busy, count)
+    for index in range(count):
+        port = net.busy[index]
         cable = wiring.cable[port]
         says = say_limits(links, port, cable.peer, cycle, cable.flight)
         is_free = not says and links.sending[port].free_from <= cycle
         packet = start_packet(links, packets, port, cycle, is_free)
         if is_free and is_at_rest(links, port) and not may_say(links, port, cycle):
-            net.awake[group] &= ~(1 << member)
+            net.awake[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
         if packet == NOBODY:
             continue
         net.clock[MOVED] = cycle
         packets.pool[packet].lane = links.sending[port].lane
-        if cable.far >= 0:
-            schedule(packets, packet, cycle + cable.flight + ROUTED, TO_INPUT, cable.far)
-        else:
-            schedule(packets, packet, cycle + cable.flight, TO_SINK, -1 - cable.far)
+        far = int(cable.far)
+        event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
+        schedule(packets, packet, cycle + cable.flight + after, event, place)
 
 
 @inner
@@ -303,15 +315,11 @@ def run_cycle(net: Network, packets: Packets) -> None:
     if period != 0 and cycle % period == 0:
         _wake_all(net)
     _events(net, packets, cycle)
-    for switch in range(len(net.switches.inputs.waiting)):
-        if net.switches.inputs.waiting[switch] != 0:
-            _switch(net, packets, switch, cycle)
+    _switch(net, packets, cycle)
     for nic in range(len(net.staged)):
         if net.sources.earliest[nic] <= cycle:
             _inject(net, packets, nic, cycle)
-    for group in range(len(net.awake)):
-        if net.awake[group] != 0:
-            _send(net, packets, group, cycle)
+    _send(net, packets, cycle)
     if packets.regs[IN_USE] == 0:
         net.clock[MOVED] = cycle
     net.clock[NOW] = cycle + 1

@@ -226,19 +226,19 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
 
 
 @inner
-def allocate(
-    switches: OPASwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+def _allocate_one(
+    switches: OPASwitches,
+    links: Links,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: NDArray[np.int64],
+    count: int,
 ) -> int:
-    """Run one cycle of a switch's allocations, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least ports + 2 * mports, 3)
-        Filled with (input port, packet, VL it arrived on) of each; input port -1 for those out of the centre.
-    """
+    """Run one cycle of a switch's allocations, behind so many grants of others; return how many there are then."""
     inputs, centre, wanted, choice = switches.inputs, switches.centre, switches.wanted, switches.inputs.choice
     first, ports, mports = switch << inputs.port_bits, switches.sc2sc.shape[1], switches.mports
-    wishes, count = 0, 0
+    wishes = 0
     left = inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
     while left != 0:
         port = lowest(left)
@@ -281,6 +281,22 @@ def allocate(
         else:
             _grant_centre(switches, packets, switch, to - ports, cycle, grants, count)
         count += 1
+    return count
+
+
+@inner
+def allocate(switches: OPASwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : array of int64, (at least all ports and read ports, 3)
+        Filled with (input port, packet, VL it arrived on) of each; input port -1 for those out of the centre.
+    """
+    count, waiting = 0, switches.inputs.waiting
+    for switch in range(len(waiting)):
+        if waiting[switch] != 0:
+            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

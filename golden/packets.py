@@ -48,8 +48,6 @@ class Packet:
 
     Parameters
     ----------
-    next : int
-        The one behind it.
     blocks, flits, bytes : int
         Its size; bytes from LRH to VCRC.
     dlid, sl, lane, channel : int
@@ -60,15 +58,14 @@ class Packet:
         NIC it comes from, NIC it is for.
     born : int
         Cycle of generation.
-    event, place : int
-        What happens to it next, and at which port.
+    event : int
+        What happens to it next.
     hops : int
         Switches passed.
     arrived : int
         Cycle in which its head reached the switch.
     """
 
-    next: Int32
     blocks: Int32
     flits: Int32
     dlid: Int32
@@ -79,11 +76,25 @@ class Packet:
     target: Int32
     born: Int32
     event: Int32
-    place: Int32
     hops: Int32
     channel: Int32
     arrived: Int32
     bytes: Int32
+
+
+class Link:
+    """What leads on from a packet; apart from it, so that a walk along a list waits for no packet.
+
+    Parameters
+    ----------
+    next : int
+        The one behind it.
+    place : int
+        Port at which something happens to it next.
+    """
+
+    next: Int32
+    place: Int32
 
 
 class Packets(NamedTuple):
@@ -92,7 +103,9 @@ class Packets(NamedTuple):
     Parameters
     ----------
     pool : Records of Packet, (packets,)
-        Packets, 64 bytes each.
+        Packets.
+    link : Records of Link, (packets,)
+        What leads on from each.
     slot : array of int64, (SLOTS * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
@@ -100,6 +113,7 @@ class Packets(NamedTuple):
     """
 
     pool: Records[Packet]
+    link: Records[Link]
     slot: NDArray[np.int64]
     regs: NDArray[np.int64]
 
@@ -138,9 +152,10 @@ class Queues(NamedTuple):
 def new_packets(count: int) -> Packets:
     """Return a pool of free packets and an empty calendar."""
     packets = Packets(
-        new_records(Packet, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64), np.zeros(2, np.int64)
-    )
-    packets.pool["next"] = [*range(1, count), NOBODY]
+        new_records(Packet, count), new_records(Link, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64),
+        np.zeros(2, np.int64),
+    )  # fmt: skip
+    packets.link["next"] = [*range(1, count), NOBODY]
     return packets
 
 
@@ -148,8 +163,8 @@ def grown(packets: Packets, count: int) -> Packets:
     """Return the pool with so many packets, more than it has; those in use keep their numbers."""
     more = new_packets(count)
     old = len(packets.pool)
-    more.pool[:old] = packets.pool
-    more.pool[count - 1].next = packets.regs[FREE]
+    more.pool[:old], more.link[:old] = packets.pool, packets.link
+    more.link[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     return more
@@ -166,7 +181,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
 def spare(packets: Packets) -> int:
     """Take a packet out of the pool; there must be one."""
     packet = packets.regs[FREE]
-    packets.regs[FREE] = packets.pool[packet].next
+    packets.regs[FREE] = packets.link[packet].next
     packets.regs[IN_USE] += 1
     return packet
 
@@ -174,7 +189,7 @@ def spare(packets: Packets) -> int:
 @inner
 def free(packets: Packets, packet: int) -> None:
     """Put a packet back."""
-    packets.pool[packet].next = packets.regs[FREE]
+    packets.link[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
 
@@ -183,8 +198,9 @@ def free(packets: Packets, packet: int) -> None:
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
     """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
     slot = _slot(cycle, event)
-    moving = packets.pool[packet]
-    moving.event, moving.place, moving.next = event, place, packets.slot[slot]
+    packets.pool[packet].event = event
+    link = packets.link[packet]
+    link.place, link.next = place, packets.slot[slot]
     packets.slot[slot] = packet
 
 
@@ -206,13 +222,13 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Put a packet at the end of a queue; tell whether it is the first."""
     queue = queues.queue[port, lane]
-    packets.pool[packet].next = NOBODY
+    packets.link[packet].next = NOBODY
     first = queue.head == NOBODY
     if first:
         queue.head = packet
         queues.lanes[port] |= 1 << lane
     else:
-        packets.pool[queue.tail].next = packet
+        packets.link[queue.tail].next = packet
     queue.tail = packet
     return first
 
@@ -222,7 +238,7 @@ def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Take the first packet out of a queue that has one."""
     queue = queues.queue[port, lane]
     packet = queue.head
-    following = packets.pool[packet].next
+    following = packets.link[packet].next
     queue.head = following
     if following == NOBODY:
         queues.lanes[port] &= ~(1 << lane)

@@ -59,18 +59,18 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
 
 
 @inner
-def allocate(
-    switches: PerVLSwitches, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]
+def _allocate_one(
+    switches: PerVLSwitches,
+    links: Links,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: NDArray[np.int64],
+    count: int,
 ) -> int:
-    """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least ports * lanes, 3)
-        Filled with (input port, packet, VL it arrived on) of each.
-    """
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
-    first, left, outputs, count = switch << inputs.port_bits, inputs.waiting[switch], 0, 0
+    first, left, outputs = switch << inputs.port_bits, inputs.waiting[switch], 0
     while left != 0:
         port = lowest(left)
         left &= left - 1
@@ -97,6 +97,22 @@ def allocate(
             ready &= ready - 1
             _grant(switches, links, packets, first, pair, cycle, grants, count)
             count += 1
+    return count
+
+
+@inner
+def allocate(switches: PerVLSwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : array of int64, (at least all ports * lanes, 3)
+        Filled with (input port, packet, VL it arrived on) of each.
+    """
+    count, waiting = 0, switches.inputs.waiting
+    for switch in range(len(waiting)):
+        if waiting[switch] != 0:
+            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

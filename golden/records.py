@@ -10,12 +10,13 @@ from numba.extending import typeof_impl
 from numpy.typing import NDArray
 from vlane.golden.record_type import RecordsType
 
-__all__ = ["Int16", "Int32", "Records", "new_records"]
+__all__ = ["Int16", "Int32", "Int64", "Records", "new_records"]
 
 R = TypeVar("R")
 
 Int16 = Annotated[int, np.int16]
 Int32 = Annotated[int, np.int32]
+Int64 = Annotated[int, np.int64]
 
 
 class Records(Generic[R]):
@@ -53,7 +54,7 @@ class Records(Generic[R]):
 
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
-    """Return records that are all zero; the fields are the class's annotations, ``Int16`` or ``Int32``."""
+    """Return records that are all zero; the fields are the class's annotations, ``Int16``, ``Int32`` or ``Int64``."""
     fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
     return Records(np.zeros(counts, np.dtype((np.record, fields))))
 

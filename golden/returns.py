@@ -1,14 +1,29 @@
-"""Room that comes free flit by flit as packets move, counted when somebody asks."""
+"""Room that comes free: at once, in a cycle known before, or flit by flit as a packet moves, counted when asked for."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from vlane.golden.far_room import came_free
 from vlane.golden.kernel import inner
 from vlane.golden.records import Int16, Int32, Records, new_records
 
-__all__ = ["Returns", "are_under_way", "begin", "flits_moved", "new_returns", "settle", "whole_blocks"]
+__all__ = [
+    "AtOnce",
+    "Returns",
+    "are_under_way",
+    "begin",
+    "begin_at_once",
+    "coming",
+    "first_coming",
+    "flits_moved",
+    "new_returns",
+    "settle",
+    "take_coming",
+    "whole_blocks",
+]
 
 _NEVER = (1 << 31) - 1
 
@@ -52,8 +67,22 @@ class Row:
     due: Int32
 
 
+class AtOnce:
+    """Room that comes free at once.
+
+    Parameters
+    ----------
+    end, lane, blocks : int
+        Whose, and how much.
+    """
+
+    end: Int32
+    lane: Int16
+    blocks: Int16
+
+
 class Returns(NamedTuple):
-    """Packets whose room is coming free, one after the other in each row.
+    """Room that is coming free: packets, one after the other in each row, and by cycle what comes free at once.
 
     Parameters
     ----------
@@ -63,6 +92,10 @@ class Returns(NamedTuple):
         What is in each.
     packet : Records of Moving, (ends * rows, packets)
         Those, each row a ring.
+    at_once : Records of AtOnce, (cycles * ends * rows,)
+        A list for each of so many cycles, a power of two.
+    coming : array of int64, (cycles,)
+        How long each list is.
     flit_shift : int
         A block is 2 to this power flits.
     speed : int
@@ -72,6 +105,8 @@ class Returns(NamedTuple):
     rows: int
     row: Records[Row]
     packet: Records[Moving]
+    at_once: Records[AtOnce]
+    coming: NDArray[np.int64]
     flit_shift: int
     speed: int
 
@@ -79,7 +114,11 @@ class Returns(NamedTuple):
 def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
     """Return ends to which nothing comes back; ``flight`` is the longest way in cycles."""
     packets = 1 << (flight + 4).bit_length()
-    return Returns(rows, new_records(Row, ends * rows), new_records(Moving, ends * rows, packets), flit_shift, speed)
+    cycles = 1 << (flight + 4).bit_length()
+    return Returns(
+        rows, new_records(Row, ends * rows), new_records(Moving, ends * rows, packets),
+        new_records(AtOnce, cycles * ends * rows), np.zeros(cycles, np.int64), flit_shift, speed,
+    )  # fmt: skip
 
 
 @inner
@@ -108,6 +147,38 @@ def begin(
     row.count += 1
     moving.since, moving.lane, moving.flits, moving.blocks, moving.given = since, lane, flits, blocks, 0
     moving.ahead = ahead
+
+
+@inner
+def first_coming(returns: Returns, cycle: int) -> int:
+    """Return the place in ``at_once`` of the first that comes free in a cycle."""
+    slot = cycle & (len(returns.coming) - 1)
+    return slot * len(returns.row)
+
+
+@inner
+def coming(returns: Returns, cycle: int) -> int:
+    """Return how many come free at once in a cycle."""
+    return returns.coming[cycle & (len(returns.coming) - 1)]
+
+
+@inner
+def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
+    """Let room come free at once, in a cycle to come, one each of a row."""
+    slot = since & (len(returns.coming) - 1)
+    last = returns.at_once[first_coming(returns, since) + returns.coming[slot]]
+    last.end, last.lane, last.blocks = end, lane, blocks
+    returns.coming[slot] += 1
+
+
+@inner
+def take_coming(returns: Returns, far: Any, cycle: int) -> None:
+    """Count what comes free at once in a cycle, and forget it."""
+    first = first_coming(returns, cycle)
+    for place in range(first, first + coming(returns, cycle)):
+        it = returns.at_once[place]
+        came_free(far, it.end, it.lane, it.blocks)
+    returns.coming[cycle & (len(returns.coming) - 1)] = 0
 
 
 @inner

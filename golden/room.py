@@ -46,28 +46,27 @@ class Rooms(NamedTuple):
     ----------
     bounds : Records of Bounds, (lanes,)
         Of each lane.
-    taken : Records of Taken, (buffers, lanes + 1)
-        By each lane; the last is what all lanes together take beyond their minima.
+    taken : Records of Taken, (buffers, lanes)
+        By each lane.
+    beyond : Records of Taken, (buffers,)
+        By all lanes together, beyond their minima.
     shared : int
         Blocks that the minima leave of a buffer.
     """
 
     bounds: Records[Bounds]
     taken: Records[Taken]
+    beyond: Records[Taken]
     shared: int
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
     lanes = len(minimum)
-    rooms = Rooms(new_records(Bounds, lanes), new_records(Taken, buffers, lanes + 1), blocks - sum(minimum))
+    taken, beyond = new_records(Taken, buffers, lanes), new_records(Taken, buffers)
+    rooms = Rooms(new_records(Bounds, lanes), taken, beyond, blocks - sum(minimum))
     rooms.bounds["minimum"], rooms.bounds["maximum"] = minimum, maximum
     return rooms
-
-
-@inner
-def _beyond(rooms: Rooms, buffer: int) -> Taken:
-    return rooms.taken[buffer, len(rooms.bounds)]
 
 
 @inner
@@ -76,7 +75,7 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     bounds, before = rooms.bounds[lane], rooms.taken[buffer, lane].blocks
     after = before + blocks
     grown = max(after, bounds.minimum) - max(before, bounds.minimum)
-    return after <= bounds.maximum and _beyond(rooms, buffer).blocks + grown <= rooms.shared
+    return after <= bounds.maximum and rooms.beyond[buffer].blocks + grown <= rooms.shared
 
 
 @inner
@@ -84,7 +83,7 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Take blocks; they must fit."""
     least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks + blocks
-    _beyond(rooms, buffer).blocks += max(after, least) - max(taken.blocks, least)
+    rooms.beyond[buffer].blocks += max(after, least) - max(taken.blocks, least)
     taken.blocks = after
 
 
@@ -93,5 +92,5 @@ def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free blocks that were taken."""
     least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks - blocks
-    _beyond(rooms, buffer).blocks -= max(taken.blocks, least) - max(after, least)
+    rooms.beyond[buffer].blocks -= max(taken.blocks, least) - max(after, least)
     taken.blocks = after

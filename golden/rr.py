@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.kernel import kernel
+from vlane.golden.bits import next_of
+from vlane.golden.kernel import inner, kernel
 from vlane.golden.lanes import (
     SELECT_MAP,
     Lanes,
-    first_from,
     new_lanes,
     offer,
     offered,
@@ -23,7 +23,7 @@ from vlane.golden.rule import Rule
 
 from vlane.egress import ListCode
 
-__all__ = ["RULES", "RRState", "new_state", "reset", "step"]
+__all__ = ["RULES", "RRState", "choose", "new_state", "note_served", "reset", "serve_lane", "step"]
 
 RULES = (
     Rule("moved_on", "R1", "the next requester in order sent"),
@@ -66,6 +66,34 @@ def reset(state: RRState) -> None:
     state.regs[0] = state.lanes.requesters - 1
 
 
+@inner
+def choose(state: RRState, request: int, able: int) -> tuple[int, int]:
+    """Return the requester whose turn it is among those that can send, and the lane that it offers; -1 for none."""
+    active, _ = offer(state.lanes, able, request)
+    if active == 0:
+        return -1, -1
+    served = next_of(active, state.regs[0])
+    return served, offered(state.lanes, served)
+
+
+@inner
+def serve_lane(regs: NDArray[np.int64], able: int, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+    """Return the lane whose turn it is among those that can send, -1 for none; without a map, so it is who served."""
+    if able == 0:
+        return -1
+    lane = next_of(able, regs[0])
+    if ready:
+        regs[0] = lane
+    return lane
+
+
+@inner
+def note_served(state: RRState, served: int) -> None:
+    """Note who sent."""
+    state.regs[0] = served
+    sent(state.lanes, served)
+
+
 @kernel
 def step(
     state: RRState,
@@ -89,21 +117,17 @@ def step(
     elif hold_data:
         rules[HELD] += ready and able & data != 0
     else:
-        active, _ = offer(state.lanes, able & data, request & data)
-        count, last = state.lanes.requesters, state.regs[0]
-        following = last + 1 if last + 1 < count else 0
-        served = first_from(active, following, count)
-        if served >= 0:
-            lane = offered(state.lanes, served)
+        last = state.regs[0]
+        served, lane = choose(state, request & data, able & data)
         if ready:
             rules[IDLE] += served < 0
             if served >= 0:
+                following = last + 1 if last + 1 < state.lanes.requesters else 0
                 rules[MOVED_ON] += served != last
                 rules[SAME_AGAIN] += served == last
                 rules[SKIPPED] += served != following
                 rules[WENT_ROUND] += served < following
-                state.regs[0] = served
-                sent(state.lanes, served)
+                note_served(state, served)
     if write[0] != 0 and write[1] == SELECT_MAP:
         program_map(state.lanes, write[2], write[3])
     return lane, source

@@ -211,8 +211,14 @@ def _serve_scfq(bank: scfq.SCFQState, port: int, heads: Heads, ready: bool, rule
 
 
 @inner
-def _serve_rr(bank: rr.RRState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001
-    return rr.step(rr_at(bank, port), heads.request, heads.fits, ready, _NO_HOLD, NO_WRITE, rules)[0]
+def _serve_rr(bank: rr.RRState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: ARG001, FBT001
+    if not bank.lanes.mapped:
+        return rr.serve_lane(bank.regs[port], heads.fits, ready)
+    state = rr_at(bank, port)
+    served, lane = rr.choose(state, heads.request, heads.fits)
+    if ready and served >= 0:
+        rr.note_served(state, served)
+    return lane
 
 
 @inner

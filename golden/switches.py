@@ -35,8 +35,8 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
         OPASwitches: opa_switch.allocate,
     }
 )
-def allocate(switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64]) -> int:
-    """Run one cycle of a switch's allocation, and send what is granted on its way; return how many grants there are.
+def allocate(switches: Any, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def _mixed(
         hardware = new_hardware(
             step=first.step[0], device=[device.step[1] for device in devices],
             first=[switch << bits for switch in switches], peer=peer, ports=ports, lanes=parameters["data_vls"],
-            ins=ins, outs=outs, row_words=(first.input_words, first.output_words),
+            ends=len(far), ins=ins, outs=outs, row_words=(first.input_words, first.output_words),
         )  # fmt: skip
         faults = faults_of_hardware(world, hardware, switches, first.inputs)
         yield net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults

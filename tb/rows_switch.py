@@ -98,7 +98,7 @@ def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.pool[packet].next
+            following = packets.link[packet].next
             _happens(around, packet, event, cycle, rules)
             packet = following
 
@@ -106,7 +106,7 @@ def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 @inner
 def _happens(around: Surroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
     packets = around.packets
-    place = int(packets.pool[packet].place)
+    place = int(packets.link[packet].place)
     if event == TO_INPUT:
         receive(around.switches, packets, place, packet, cycle)
         if packets.pool[packet].output == DROPPED:
@@ -124,7 +124,7 @@ def _happens(around: Surroundings, packet: int, event: int, cycle: int, rules: N
 @inner
 def _switch(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     """Run golden's allocation; note when its inputs tell of the blocks that leave."""
-    count = allocate(around.switches, around.links, around.packets, 0, cycle, around.grants)
+    count = allocate(around.switches, around.links, around.packets, cycle, around.grants)
     rules[GRANTED] += count
     rules[SEVERAL] += count > 1
     count_kinds(around.switches, around, count, rules)

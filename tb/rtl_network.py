@@ -28,7 +28,7 @@ from vlane.golden.packets import (
     free,
     schedule,
 )  # fmt: skip
-from vlane.golden.returns import begin, settle
+from vlane.golden.returns import begin_at_once, coming, first_coming, settle
 from vlane.golden.room import Rooms
 from vlane.golden.switches import route
 from vlane.golden.wiring import NOWHERE
@@ -85,8 +85,10 @@ class Hardware(NamedTuple):
         The packet that comes out: packet, flits come, flits.
     writes : array of uint64, (switches, words)
         Rows in which tables are written in the next cycle; zeros if none is.
-    before : array of int64, (lanes,)
-        Within a cycle.
+    place : array of int64, (ends,)
+        Which of the ``switches * ports`` each sending end is, -1 for none.
+    back : array of int64, (switches * ports, lanes)
+        Within a cycle: blocks that come free in the next one.
     counts : array of int64, (2,)
         Flits and returns that were not what went in, or where, on what lane or channel or when they should not; packets
         dropped.
@@ -105,22 +107,26 @@ class Hardware(NamedTuple):
     heads: NDArray[np.int64]
     tx: NDArray[np.int64]
     writes: NDArray[np.uint64]
-    before: NDArray[np.int64]
+    place: NDArray[np.int64]
+    back: NDArray[np.int64]
     counts: NDArray[np.int64]
 
 
 def new_hardware(
     *, step: int, device: Sequence[int], first: Sequence[int], peer: NDArray[np.int64], ports: int, lanes: int,
-    ins: NDArray[np.int64], outs: NDArray[np.int64], row_words: tuple[int, int],
+    ends: int, ins: NDArray[np.int64], outs: NDArray[np.int64], row_words: tuple[int, int],
 ) -> Hardware:  # fmt: skip
     """Return switches into which nothing goes yet; ``row_words`` are those of their inputs and outputs."""
-    switches, ends = len(device), len(device) * ports
+    switches, places = len(device), len(device) * ports
+    place = np.full(ends, -1, np.int64)
+    for number, begin in enumerate(first):
+        place[begin : begin + ports] = np.arange(number * ports, (number + 1) * ports)
     return Hardware(
         step, np.array(device, np.int64), np.array(first, np.int64), peer, ports, ins, outs,
         np.zeros((switches, row_words[0]), np.uint64), np.zeros((switches, row_words[1]), np.uint64),
-        np.zeros((ends, _RX_FIELDS), np.int64), np.full((ends, _HEADS), NOBODY, np.int64),
-        np.zeros((ends, _TX_FIELDS), np.int64), np.zeros((switches, row_words[0]), np.uint64),
-        np.zeros(lanes, np.int64), np.zeros(_COUNTS, np.int64),
+        np.zeros((places, _RX_FIELDS), np.int64), np.full((places, _HEADS), NOBODY, np.int64),
+        np.zeros((places, _TX_FIELDS), np.int64), np.zeros((switches, row_words[0]), np.uint64),
+        place, np.zeros((places, lanes), np.int64), np.zeros(_COUNTS, np.int64),
     )  # fmt: skip
 
 
@@ -152,7 +158,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
     low, top = get(shown, number, outs, flit + 4), get(shown, number, outs, flit + 3 + WORDS)
     if get(shown, number, outs, flit + 2) != 0:
         packet = int(low & np.uint64(_LOW_BITS))
-        is_there = packet < len(packets.pool) and lane < len(hardware.before) and wiring.cable[end].far != NOWHERE
+        is_there = packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far != NOWHERE
         if not is_there or packets.pool[packet].event != _INSIDE + number:
             hardware.counts[BAD_FLITS] += 1
             return
@@ -193,7 +199,7 @@ def _look_up(net: Network, field: Packet, end: int) -> bool:
 
 
 @inner
-def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
+def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as the other's
     """Take the blocks that left the input of a port."""
     outs, shown = hardware.outs, hardware.shown
     first = hardware.ports * _PER_FLIT + 2 * port
@@ -202,8 +208,8 @@ def _returns_come(far: Rooms, net: Network, hardware: Hardware, number: int, por
         return
     lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
     cable = net.wiring.cable[hardware.first[number] + port]
-    if lane < len(hardware.before) and cable.told != NOWHERE:
-        begin(net.links.returns, far, cable.told, cycle, cycle + cable.telling, lane, blocks, blocks, blocks - 1)
+    if lane < hardware.back.shape[1] and cable.told != NOWHERE:
+        begin_at_once(net.links.returns, cable.told, cycle + cable.telling, lane, blocks)
     else:
         hardware.counts[BAD_FLITS] += 1
 
@@ -216,7 +222,7 @@ def _limit_comes(far: Limits, net: Network, hardware: Hardware, number: int, por
     if get(shown, number, outs, first) == 0 or peer == NOWHERE:
         return
     lane, limit = int(get(shown, number, outs, first + 1)), int(get(shown, number, outs, first + 2))
-    if lane >= len(hardware.before):
+    if lane >= hardware.back.shape[1]:
         hardware.counts[BAD_FLITS] += 1
         return
     whole = far.said[end, lane] + (limit - far.said[end, lane]) % COUNTER_MODULUS
@@ -229,18 +235,32 @@ def _room_comes(far: FarRoom, net: Network, hardware: Hardware, number: int, por
 
 
 @inner
+def _look_at_returns(net: Network, hardware: Hardware, cycle: int) -> None:
+    """Note what comes free at once in a cycle at the far ends of switches in hardware."""
+    returns = net.links.returns
+    first = first_coming(returns, cycle)
+    for number in range(first, first + coming(returns, cycle)):
+        it = returns.at_once[number]
+        place = hardware.place[it.end]
+        if place >= 0:
+            hardware.back[place, it.lane] += it.blocks
+
+
+@inner
 def _returns_go(far: Rooms, net: Network, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Tell a port of the blocks that left the far buffer."""
-    end, lanes = hardware.first[number] + port, len(hardware.before)
+    end, lanes = hardware.first[number] + port, hardware.back.shape[1]
+    back = hardware.back[number * hardware.ports + port]
     for lane in range(lanes):
-        hardware.before[lane] = taken(far, end, lane)
+        back[lane] += taken(far, end, lane)
     settle(net.links.returns, far, end, cycle + 1)
     heard = 1 + hardware.ports * _PER_FLIT + 2 * port
     for lane in range(lanes):
-        back = hardware.before[lane] - taken(far, end, lane)
-        if back > 0:
-            put(hardware.given, number, hardware.ins, heard, back)
+        back[lane] -= taken(far, end, lane)
+        if back[lane] > 0:
+            put(hardware.given, number, hardware.ins, heard, back[lane])
             put(hardware.given, number, hardware.ins, heard + 1, lane)
+        back[lane] = 0
 
 
 @inner
@@ -321,6 +341,7 @@ def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> i
             for port in range(hardware.ports):
                 _come_out(net, packets, hardware, number, port, cycle)
         run_cycle(net, packets)
+        _look_at_returns(net, hardware, cycle + 1)
         for number in range(len(hardware.device)):
             for word in range(hardware.given.shape[1]):
                 hardware.given[number, word] = hardware.writes[number, word]
