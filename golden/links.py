@@ -23,7 +23,7 @@ from vlane.golden.packets import (
     push,
     schedule,
 )
-from vlane.golden.records import Int32, Records, new_records
+from vlane.golden.records import Int32, Int64, Records, new_records
 from vlane.golden.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers import SERVE_RULES, Bank, Heads, looks_behind, rests_after, serve
@@ -57,7 +57,7 @@ class Sending:
         Decisions with nothing to send since the last one with something, as far as they matter.
     """
 
-    free_from: Int32
+    free_from: Int64
     lane: Int32
     since: Int32
     flits: Int32
@@ -71,7 +71,11 @@ class Sent:
 
     Parameters
     ----------
-    packets, flits : int
+    flits : int
+        Sent.
+    asked : int
+        Cycles that its packets asked for the link until they started, in all.
+    packets : int
         Sent.
     waited : int
         Cycles in which the link was free and the lane's head found no room at the far end.
@@ -79,8 +83,9 @@ class Sent:
         Most blocks ever taken of the output buffer, and of the far one.
     """
 
+    flits: Int64
+    asked: Int64
     packets: Int32
-    flits: Int32
     waited: Int32
     most_in_buffer: Int32
     most_in_far: Int32
@@ -173,8 +178,9 @@ def take_in(links: Links, packets: Packets, port: int, packet: int, since: int) 
 
 
 @inner
-def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: int) -> None:
-    """Let a packet, whose room is reserved and whose first flit is there, wait for the link."""
+def queue_packet(links: Links, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    """Let a packet, whose room is reserved and whose first flit is there, ask for the link from a cycle on."""
+    packets.pool[packet].asks = cycle
     if push(packets, links.queues, port, lane, packet):
         links.blocks[port, lane] = packets.pool[packet].blocks
 
@@ -269,6 +275,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     _settle_buffer(links, port, cycle + 1)  # nobody asks again in this cycle, and of one flit that is all
     sent = links.sent[port, lane]
     sent.packets += 1
+    sent.asked += cycle - packets.pool[packet].asks
     sent.flits += flits
     sent.most_in_far = max(sent.most_in_far, taken(links.far, port, lane))
     return packet

@@ -228,7 +228,7 @@ def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int
     if event == TO_INPUT:
         receive(net.switches, packets, place, packet, cycle)
     elif event == TO_OUTPUT:
-        queue_packet(net.links, packets, place, packets.pool[packet].lane, packet)
+        queue_packet(net.links, packets, place, packets.pool[packet].lane, packet, cycle)
         _wake(net, place)
     elif event == TO_CENTRE:
         store(net.switches, packets, place, packet)

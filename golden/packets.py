@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
-from vlane.golden.records import Int32, Records, new_records
+from vlane.golden.records import Int32, Int64, Records, new_records
 
 __all__ = [
     "NOBODY",
@@ -64,6 +64,8 @@ class Packet:
         Switches passed.
     arrived : int
         Cycle in which its head reached the switch.
+    asks : int
+        Cycle from which it asks for the link.
     """
 
     blocks: Int32
@@ -74,11 +76,12 @@ class Packet:
     output: Int32
     source: Int32
     target: Int32
-    born: Int32
+    born: Int64
     event: Int32
     hops: Int32
     channel: Int32
     arrived: Int32
+    asks: Int32
     bytes: Int32
 
 

@@ -212,10 +212,11 @@ def _serve_scfq(bank: scfq.SCFQState, port: int, heads: Heads, ready: bool, rule
 
 @inner
 def _serve_rr(bank: rr.RRState, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: ARG001, FBT001
+    able = heads.request & heads.fits
     if not bank.lanes.mapped:
-        return rr.serve_lane(bank.regs[port], heads.fits, ready)
+        return rr.serve_lane(bank.regs[port], able, ready)
     state = rr_at(bank, port)
-    served, lane = rr.choose(state, heads.request, heads.fits)
+    served, lane = rr.choose(state, heads.request, able)
     if ready and served >= 0:
         rr.note_served(state, served)
     return lane

@@ -52,24 +52,28 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
 def link_table(world: World, net: Network) -> pl.DataFrame:
     """Return a row for each lane of each cabled sending end.
 
-    Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; cycles in which
-    the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer, and of
-    the far one as the sender counts them; flow-control packets sent.
+    Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; packets that
+    asked for the link, mean over all cycles, and cycles until they started, mean over packets; cycles in which the link
+    was free and the lane's head found no room at the far end; most blocks taken of the output buffer, and of the far
+    one as the sender counts them; flow-control packets sent.
     """
     wiring, links = net.wiring, net.links
     ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
     lanes = links.sent.shape[1]
     fcps = links.far.fcps[ends] if isinstance(links.far, Limits) else np.zeros((len(ends), lanes), np.int64)
     names = [show_end(world.topology, int(end), net) for end in ends]
+    packets, asked = (links.sent[name][ends].ravel() for name in ("packets", "asked"))
     far = [_far_name(world, net, int(wiring.cable[int(end)].far)) for end in ends]
     return pl.DataFrame(
         {
             "from": np.repeat(names, lanes),
             "to": np.repeat(far, lanes),
             "vl": np.tile(np.arange(lanes), len(ends)),
-            "packets": links.sent["packets"][ends].ravel(),
+            "packets": packets,
             "flits": links.sent["flits"][ends].ravel(),
             "utilisation": (links.sent["flits"][ends] / world.study.run.cycles).ravel(),
+            "mean_queue_packets": asked / world.study.run.cycles,
+            "mean_queue_cycles": np.divide(asked, packets, out=np.full(len(asked), np.nan), where=packets > 0),
             "waited_cycles": links.sent["waited"][ends].ravel(),
             "peak_output_blocks": links.sent["most_in_buffer"][ends].ravel(),
             "peak_far_blocks": links.sent["most_in_far"][ends].ravel(),

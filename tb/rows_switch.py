@@ -114,7 +114,7 @@ def _happens(around: Surroundings, packet: int, event: int, cycle: int, rules: N
             around.dropped[place, cycle % RING] = cause
             rules[_CAUSES[cause - 1]] += 1
     elif event == TO_OUTPUT:
-        queue_packet(around.links, packets, place, packets.pool[packet].lane, packet)
+        queue_packet(around.links, packets, place, packets.pool[packet].lane, packet, cycle)
     elif event == TO_CENTRE:
         store(around.switches, packets, place, packet)
     else:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from vlane.golden.assembly import PortSettings
 from vlane.golden.dependencies import find_cycle, follow_paths
-from vlane.golden.network import DONE, STUCK
+from vlane.golden.network import DONE, STUCK, run
+from vlane.golden.packets import IN_USE, NOBODY, new_packets
 from vlane.golden.room import fits, give_back, new_rooms, take
 from vlane.golden.routing import Routes, dimension_order, dmodk, up_down, valiant
 from vlane.golden.schedulers import Heads, new_bank, new_scheduler, rests_after, serve
@@ -368,3 +369,23 @@ def test_rooms_keep_minimum_and_maximum() -> None:
     assert rooms.taken["blocks"][1].tolist() == held
     assert not rooms.taken["blocks"][0].any()
     assert min(refused["maximum"], refused["common"]) > 50
+
+
+def test_packets_in_queues_are_those_that_wait() -> None:
+    """Queues counted cycle by cycle hold, in all, every packet for as long as it asks for the link."""
+    topology = dumbbell(3, 3)
+    trace = [(3 * number, host, 3 + number % 3, number % 2, 64 + 64 * (number % 4)) for number in range(60)
+             for host in range(3)]  # fmt: skip
+    net = made(topology, up_down(topology, IDENTITY), lanes=2, trace=trace, cycles=2000, largest=4)
+    packets, counted = new_packets(1 << 12), 0
+    for cycle in range(2000):
+        run(net, packets, cycle + 1)
+        for queue in net.links.queues.queue.array.flat:
+            packet = int(queue["head"])
+            while packet != NOBODY:
+                counted += 1
+                packet = int(packets.link[packet].next)
+
+    sent = net.links.sent
+    assert packets.regs[IN_USE] == 0
+    assert counted == sent["asked"].sum() > 2 * sent["packets"].sum()
