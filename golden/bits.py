@@ -41,7 +41,7 @@ def length(number: int) -> int:
 @overload(length, jit_options={"forceinline": True})
 def _length(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     def needed(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return 64 - leading_zeros(number)  # type: ignore[call-arg]  # an intrinsic
+        return 64 - leading_zeros(np.int64(number))  # type: ignore[call-arg]  # an intrinsic
 
     return needed
 
@@ -49,13 +49,13 @@ def _length(number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, AR
 @inner
 def next_of(members: int, last: int) -> int:
     """Return the first member after ``last``, and round; the set is not empty."""
-    above = members & -(2 << last)
+    above = members & -(2 << int(last))
     return lowest(above if above != 0 else members)
 
 
 def size(members: int) -> int:
     """Return how many a set has."""
-    return int(members).bit_count()
+    return (int(members) & (1 << 64) - 1).bit_count()
 
 
 @intrinsic

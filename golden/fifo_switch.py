@@ -14,7 +14,7 @@ from vlane.golden.links import Links, has_room, take_in
 from vlane.golden.packets import CROSSED, NOBODY, Packets
 from vlane.golden.vl_tables import VLTables
 
-__all__ = ["FifoSwitches", "allocate", "new_fifo_switches"]
+__all__ = ["FifoSwitches", "allocate_one", "new_fifo_switches"]
 
 
 class FifoSwitches(NamedTuple):
@@ -90,7 +90,7 @@ def _leave(switches: FifoSwitches, switch: int, output: int, request: int, befor
 
 
 @inner
-def _allocate_one(
+def allocate_one(
     switches: FifoSwitches,
     links: Links,
     packets: Packets,
@@ -134,22 +134,6 @@ def _allocate_one(
             switches.busy_output[first + output] = cross(inputs, packets, port, lane, cycle, SPEED, grants, count)
             take_in(links, packets, first + output, grants[count, 1], cycle + CROSSED)
             count += 1
-    return count
-
-
-@inner
-def allocate(switches: FifoSwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
-    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least all ports, 3)
-        Filled with (input port, packet, VL it arrived on) of each.
-    """
-    count, waiting = 0, switches.inputs.waiting
-    for switch in range(len(waiting)):
-        if waiting[switch] != 0:
-            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

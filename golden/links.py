@@ -57,7 +57,7 @@ class Sending:
         Decisions with nothing to send since the last one with something, as far as they matter.
     """
 
-    free_from: Int64
+    free_from: Int32
     lane: Int32
     since: Int32
     flits: Int32
@@ -203,7 +203,10 @@ def say_limits(links: Links, port: int, to: int, cycle: int, flight: int) -> boo
 
 @inner
 def may_say(links: Links, port: int, cycle: int) -> bool:
-    """Tell whether a flow-control packet may come to be due before the next period."""
+    """Tell whether a flow-control packet may come to be due before the next period.
+
+    Not for room that comes free at once, in a cycle in which its end is woken.
+    """
     if fcp_period(links.far) == 0:
         return False
     return are_under_way(links.returns, port) or fcp_due(links.far, port, cycle)
@@ -218,7 +221,7 @@ def is_at_rest(links: Links, port: int) -> bool:
 @inner
 def _fits_behind(links: Links, packets: Packets, port: int, lane: int) -> bool:
     """Tell whether there is a packet behind the head, and it fits after it; note its size."""
-    following = packets.link[links.queues.queue[port, lane].head].next
+    following = packets.chain[links.queues.queue[port, lane].head].next
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
@@ -263,7 +266,7 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     if lane < 0:
         return NOBODY
     packet = pop(packets, links.queues, port, lane)
-    following = packets.link[packet].next
+    following = packets.chain[packet].next
     blocks = packets.pool[packet].blocks
     if following != NOBODY:
         links.blocks[port, lane] = packets.pool[following].blocks

@@ -42,7 +42,7 @@ from vlane.golden.packets import (
     spare,
     take_due,
 )  # fmt: skip
-from vlane.golden.returns import begin, begin_at_once, coming, first_coming, take_coming
+from vlane.golden.returns import begin, begin_at_once, places_coming, take_coming
 from vlane.golden.sources import Sources, advance, draw_packet
 from vlane.golden.switches import Switches, allocate, receive, store
 from vlane.golden.wiring import NOWHERE, Wiring
@@ -91,7 +91,7 @@ class Network(NamedTuple):
         Sending ends that may have something to do, as bits, a switch's ports to a group.
     busy : array of int64, (ends and a margin,)
         Within a cycle: the sending ends that are awake.
-    grants : array of int64, (at least all ports, 3)
+    grants : array of int64, (as many as switches may grant in a cycle, 3)
         Within a cycle: what the switches granted.
     outside : array of int64, (ends,)
         Within a cycle: the packet whose head arrives at an end of another model, ``NOBODY`` for none. Such ends are
@@ -125,7 +125,7 @@ NOW, MOVED = range(2)
 @inner
 def _wake(net: Network, port: int) -> None:
     inputs = net.switches.inputs
-    net.awake[switch_of(inputs, port)] |= 1 << local_port(inputs, port)
+    net.awake[switch_of(inputs, port)] |= 1 << int(local_port(inputs, port))
 
 
 @inner
@@ -136,7 +136,10 @@ def nic_end(net: Network, nic: int) -> int:
 
 @inner
 def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
-    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
+    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2).
+
+    Of one flit that is at once, when its end is woken if it may tell of it.
+    """
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
     if packet.flits == 1:
@@ -210,21 +213,20 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     returns = net.links.returns
     if fcp_period(net.links.far) != 0:
-        first = first_coming(returns, cycle)
-        for place in range(first, first + coming(returns, cycle)):
+        for place in places_coming(returns, cycle):
             _wake(net, returns.at_once[place].end)
     take_coming(returns, net.links.far, cycle)
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.link[packet].next
+            following = packets.chain[packet].next
             _happens(net, packets, packet, event, cycle)
             packet = following
 
 
 @inner
 def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
-    place = int(packets.link[packet].place)
+    place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         receive(net.switches, packets, place, packet, cycle)
     elif event == TO_OUTPUT:

@@ -51,7 +51,7 @@ __all__ = [
     "MPORT",
     "OPA_PORTS",
     "OPASwitches",
-    "allocate",
+    "allocate_one",
     "buffer_between",
     "mports_of",
     "new_opa_switches",
@@ -226,7 +226,7 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
 
 
 @inner
-def _allocate_one(
+def allocate_one(
     switches: OPASwitches,
     links: Links,
     packets: Packets,
@@ -281,22 +281,6 @@ def _allocate_one(
         else:
             _grant_centre(switches, packets, switch, to - ports, cycle, grants, count)
         count += 1
-    return count
-
-
-@inner
-def allocate(switches: OPASwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
-    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least all ports and read ports, 3)
-        Filled with (input port, packet, VL it arrived on) of each; input port -1 for those out of the centre.
-    """
-    count, waiting = 0, switches.inputs.waiting
-    for switch in range(len(waiting)):
-        if waiting[switch] != 0:
-            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

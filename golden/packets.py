@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner
-from vlane.golden.records import Int32, Int64, Records, new_records
+from vlane.golden.records import Int32, Records, new_records
 
 __all__ = [
     "NOBODY",
@@ -76,7 +76,7 @@ class Packet:
     output: Int32
     source: Int32
     target: Int32
-    born: Int64
+    born: Int32
     event: Int32
     hops: Int32
     channel: Int32
@@ -85,7 +85,7 @@ class Packet:
     bytes: Int32
 
 
-class Link:
+class Chain:
     """What leads on from a packet; apart from it, so that a walk along a list waits for no packet.
 
     Parameters
@@ -107,7 +107,7 @@ class Packets(NamedTuple):
     ----------
     pool : Records of Packet, (packets,)
         Packets.
-    link : Records of Link, (packets,)
+    chain : Records of Chain, (packets,)
         What leads on from each.
     slot : array of int64, (SLOTS * events,)
         First packet of the list of each cycle and event.
@@ -116,7 +116,7 @@ class Packets(NamedTuple):
     """
 
     pool: Records[Packet]
-    link: Records[Link]
+    chain: Records[Chain]
     slot: NDArray[np.int64]
     regs: NDArray[np.int64]
 
@@ -155,10 +155,10 @@ class Queues(NamedTuple):
 def new_packets(count: int) -> Packets:
     """Return a pool of free packets and an empty calendar."""
     packets = Packets(
-        new_records(Packet, count), new_records(Link, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64),
+        new_records(Packet, count), new_records(Chain, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
-    packets.link["next"] = [*range(1, count), NOBODY]
+    packets.chain["next"] = [*range(1, count), NOBODY]
     return packets
 
 
@@ -166,8 +166,8 @@ def grown(packets: Packets, count: int) -> Packets:
     """Return the pool with so many packets, more than it has; those in use keep their numbers."""
     more = new_packets(count)
     old = len(packets.pool)
-    more.pool[:old], more.link[:old] = packets.pool, packets.link
-    more.link[count - 1].next = packets.regs[FREE]
+    more.pool[:old], more.chain[:old] = packets.pool, packets.chain
+    more.chain[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     return more
@@ -184,7 +184,7 @@ def new_queues(ports: int, lanes: int) -> Queues:
 def spare(packets: Packets) -> int:
     """Take a packet out of the pool; there must be one."""
     packet = packets.regs[FREE]
-    packets.regs[FREE] = packets.link[packet].next
+    packets.regs[FREE] = packets.chain[packet].next
     packets.regs[IN_USE] += 1
     return packet
 
@@ -192,7 +192,7 @@ def spare(packets: Packets) -> int:
 @inner
 def free(packets: Packets, packet: int) -> None:
     """Put a packet back."""
-    packets.link[packet].next = packets.regs[FREE]
+    packets.chain[packet].next = packets.regs[FREE]
     packets.regs[FREE] = packet
     packets.regs[IN_USE] -= 1
 
@@ -202,8 +202,8 @@ def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) 
     """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
     slot = _slot(cycle, event)
     packets.pool[packet].event = event
-    link = packets.link[packet]
-    link.place, link.next = place, packets.slot[slot]
+    chain = packets.chain[packet]
+    chain.place, chain.next = place, packets.slot[slot]
     packets.slot[slot] = packet
 
 
@@ -225,13 +225,13 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
     """Put a packet at the end of a queue; tell whether it is the first."""
     queue = queues.queue[port, lane]
-    packets.link[packet].next = NOBODY
+    packets.chain[packet].next = NOBODY
     first = queue.head == NOBODY
     if first:
         queue.head = packet
         queues.lanes[port] |= 1 << lane
     else:
-        packets.link[queue.tail].next = packet
+        packets.chain[queue.tail].next = packet
     queue.tail = packet
     return first
 
@@ -241,7 +241,7 @@ def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     """Take the first packet out of a queue that has one."""
     queue = queues.queue[port, lane]
     packet = queue.head
-    following = packets.link[packet].next
+    following = packets.chain[packet].next
     queue.head = following
     if following == NOBODY:
         queues.lanes[port] &= ~(1 << lane)

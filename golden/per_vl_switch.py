@@ -14,7 +14,7 @@ from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import CROSSED, Packets
 from vlane.golden.vl_tables import VLTables
 
-__all__ = ["PerVLSwitches", "allocate", "new_per_vl_switches"]
+__all__ = ["PerVLSwitches", "allocate_one", "new_per_vl_switches"]
 
 
 class PerVLSwitches(NamedTuple):
@@ -59,7 +59,7 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
 
 
 @inner
-def _allocate_one(
+def allocate_one(
     switches: PerVLSwitches,
     links: Links,
     packets: Packets,
@@ -97,22 +97,6 @@ def _allocate_one(
             ready &= ready - 1
             _grant(switches, links, packets, first, pair, cycle, grants, count)
             count += 1
-    return count
-
-
-@inner
-def allocate(switches: PerVLSwitches, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
-    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
-
-    Parameters
-    ----------
-    grants : array of int64, (at least all ports * lanes, 3)
-        Filled with (input port, packet, VL it arrived on) of each.
-    """
-    count, waiting = 0, switches.inputs.waiting
-    for switch in range(len(waiting)):
-        if waiting[switch] != 0:
-            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
     return count
 
 

@@ -11,15 +11,13 @@ from vlane.golden.kernel import inner
 from vlane.golden.records import Int16, Int32, Records, new_records
 
 __all__ = [
-    "AtOnce",
     "Returns",
     "are_under_way",
     "begin",
     "begin_at_once",
-    "coming",
-    "first_coming",
     "flits_moved",
     "new_returns",
+    "places_coming",
     "settle",
     "take_coming",
     "whole_blocks",
@@ -113,10 +111,9 @@ class Returns(NamedTuple):
 
 def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
     """Return ends to which nothing comes back; ``flight`` is the longest way in cycles."""
-    packets = 1 << (flight + 4).bit_length()
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
-        rows, new_records(Row, ends * rows), new_records(Moving, ends * rows, packets),
+        rows, new_records(Row, ends * rows), new_records(Moving, ends * rows, cycles),
         new_records(AtOnce, cycles * ends * rows), np.zeros(cycles, np.int64), flit_shift, speed,
     )  # fmt: skip
 
@@ -150,23 +147,23 @@ def begin(
 
 
 @inner
-def first_coming(returns: Returns, cycle: int) -> int:
-    """Return the place in ``at_once`` of the first that comes free in a cycle."""
-    slot = cycle & (len(returns.coming) - 1)
-    return slot * len(returns.row)
+def _slot(returns: Returns, cycle: int) -> int:
+    return cycle & (len(returns.coming) - 1)
 
 
 @inner
-def coming(returns: Returns, cycle: int) -> int:
-    """Return how many come free at once in a cycle."""
-    return returns.coming[cycle & (len(returns.coming) - 1)]
+def places_coming(returns: Returns, cycle: int) -> range:
+    """Return where in ``at_once`` that is which comes free in a cycle."""
+    slot = _slot(returns, cycle)
+    first = slot * len(returns.row)
+    return range(first, first + returns.coming[slot])
 
 
 @inner
 def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
-    """Let room come free at once, in a cycle to come, one each of a row."""
-    slot = since & (len(returns.coming) - 1)
-    last = returns.at_once[first_coming(returns, since) + returns.coming[slot]]
+    """Let room come free at once: after this cycle and less than ``len(coming)`` ahead, no more than one of a row."""
+    slot = _slot(returns, since)
+    last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]
     last.end, last.lane, last.blocks = end, lane, blocks
     returns.coming[slot] += 1
 
@@ -174,11 +171,10 @@ def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int
 @inner
 def take_coming(returns: Returns, far: Any, cycle: int) -> None:
     """Count what comes free at once in a cycle, and forget it."""
-    first = first_coming(returns, cycle)
-    for place in range(first, first + coming(returns, cycle)):
+    for place in places_coming(returns, cycle):
         it = returns.at_once[place]
         came_free(far, it.end, it.lane, it.blocks)
-    returns.coming[cycle & (len(returns.coming) - 1)] = 0
+    returns.coming[_slot(returns, cycle)] = 0
 
 
 @inner
@@ -214,7 +210,7 @@ def _settle_row(returns: Returns, far: Any, end: int, number: int, cycle: int) -
 
 @inner
 def are_under_way(returns: Returns, end: int) -> bool:
-    """Tell whether any room of an end is still coming free, as of the last time it was settled."""
+    """Tell whether any room of an end is still coming free flit by flit, as of the last time it was settled."""
     packets = 0
     for number in range(end * returns.rows, (end + 1) * returns.rows):
         packets += returns.row[number].count

@@ -1,6 +1,7 @@
 """Any egress scheduler at many ports: its golden state with one more axis, and one step of one port.
 
-``serve`` is the step that the scheduler's own module defines, with nothing being programmed.
+``serve`` is the step that the scheduler's own module defines, with nothing being programmed; of round robin its
+choice, without counters.
 """
 
 from __future__ import annotations
@@ -277,7 +278,7 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool, rules: NDArray[np.in
     ready : bool
         A packet may start.
     rules : array of int64
-        Counters that the step raises.
+        Counters that a step may raise.
     """
 
 

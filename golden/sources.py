@@ -17,6 +17,8 @@ from vlane.golden.kernel import inner, kernel
 from vlane.golden.meters import LEVELS
 from vlane.golden.random_bits import below, draw, seeded
 
+from vlane.errors import InputError
+
 __all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packet", "mean_flits", "new_sources"]
 
 NEVER = 1 << 60
@@ -24,6 +26,7 @@ _TABLE = 1024
 _ONE = 1 << 62
 _GUIDE_SHIFT = 52
 _CERTAIN = 1 << 30
+_MOST_QUEUES = 64
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
 
@@ -159,10 +162,17 @@ def new_sources(
         SL of each path; needed if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
         Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
+
+    Raises
+    ------
+    InputError
+        If there are more than 64 queues.
     """
     rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1], trace[:, 3]))]
     levels, own = np.unique(rows[:, 3]), len(classes)
     classes = [*classes, *(TrafficClass(int(sl), 0.0, 1, 1) for sl in levels)] or [TrafficClass(0, 0.0, 1, 1)]
+    if len(classes) > _MOST_QUEUES:
+        raise InputError("traffic", f"at most {_MOST_QUEUES} classes, with one for each SL of the trace", len(classes))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     place = np.zeros((count, nics, 2), np.int64)
     for number, sl in enumerate(levels, start=own):

@@ -29,18 +29,36 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
 
 @by_type(
     {
-        IBSwitches: ib_switch.allocate,
-        FifoSwitches: fifo_switch.allocate,
-        PerVLSwitches: per_vl_switch.allocate,
-        OPASwitches: opa_switch.allocate,
+        FifoSwitches: fifo_switch.allocate_one,
+        PerVLSwitches: per_vl_switch.allocate_one,
+        OPASwitches: opa_switch.allocate_one,
     }
 )
+def _allocate_one(
+    switches: Any, links: Links, packets: Packets, switch: int, cycle: int, grants: NDArray[np.int64], count: int
+) -> int:
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+
+
+@inner
+def _allocate_each(switches: Any, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
+    count, waiting = 0, switches.inputs.waiting
+    for switch in range(len(waiting)):
+        if waiting[switch] != 0:
+            count = _allocate_one(switches, links, packets, switch, cycle, grants, count)
+    return count
+
+
+_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
+
+
+@by_type({IBSwitches: ib_switch.allocate, **dict.fromkeys(_ONE_BY_ONE, _allocate_each)})
 def allocate(switches: Any, links: Links, packets: Packets, cycle: int, grants: NDArray[np.int64]) -> int:
     """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
 
     Parameters
     ----------
-    grants : array of int64, (rows, 3)
+    grants : array of int64, (as many as switches may grant in a cycle, 3)
         Filled with (input port, packet, VL it arrived on) of each; input port -1 if it comes from inside.
     """
 

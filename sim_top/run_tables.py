@@ -17,14 +17,15 @@ from vlane.golden.meters import (
     Meters,
     latency_at,
 )
-from vlane.golden.network import Network
+from vlane.golden.network import NOW, Network
+from vlane.golden.packets import NOBODY, Packets
 from vlane.golden.routing import ChannelRoutes
 from vlane.golden.wiring import NOWHERE
 from vlane.sim_top.world import World, show_end
 
 from vlane.lrh import channel_bits, pack_lrh, packet_words
 
-__all__ = ["delivery_table", "flow_table", "link_table"]
+__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles"]
 
 _DELIVERY = (
     "source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches", "bytes", "lane",
@@ -49,31 +50,44 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
     return pl.DataFrame({**{name: columns[name] for name in _DELIVERY[:9]}, "lrh": lrh})
 
 
-def link_table(world: World, net: Network) -> pl.DataFrame:
+def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
+    """Return by end and lane the cycles that packets asked for the link: until they started, or until now."""
+    asked = net.links.sent["asked"].copy()
+    heads = net.links.queues.queue["head"]
+    for end, lane in np.argwhere(heads != NOBODY).tolist():
+        packet = int(heads[end, lane])
+        while packet != NOBODY:
+            asked[end, lane] += net.clock[NOW] - packets.pool[packet].asks
+            packet = int(packets.chain[packet].next)
+    return asked
+
+
+def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     """Return a row for each lane of each cabled sending end.
 
     Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; packets that
-    asked for the link, mean over all cycles, and cycles until they started, mean over packets; cycles in which the link
-    was free and the lane's head found no room at the far end; most blocks taken of the output buffer, and of the far
-    one as the sender counts them; flow-control packets sent.
+    asked for the link, mean over all cycles; for how many cycles those that were sent did, mean over packets; cycles in
+    which the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer,
+    and of the far one as the sender counts them; flow-control packets sent.
     """
     wiring, links = net.wiring, net.links
     ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
     lanes = links.sent.shape[1]
     fcps = links.far.fcps[ends] if isinstance(links.far, Limits) else np.zeros((len(ends), lanes), np.int64)
     names = [show_end(world.topology, int(end), net) for end in ends]
-    packets, asked = (links.sent[name][ends].ravel() for name in ("packets", "asked"))
+    sent, asked = (links.sent[name][ends].ravel() for name in ("packets", "asked"))
+    mean = np.divide(asked, sent, out=np.full(len(asked), np.nan), where=sent > 0)
     far = [_far_name(world, net, int(wiring.cable[int(end)].far)) for end in ends]
     return pl.DataFrame(
         {
             "from": np.repeat(names, lanes),
             "to": np.repeat(far, lanes),
             "vl": np.tile(np.arange(lanes), len(ends)),
-            "packets": packets,
+            "packets": sent,
             "flits": links.sent["flits"][ends].ravel(),
             "utilisation": (links.sent["flits"][ends] / world.study.run.cycles).ravel(),
-            "mean_queue_packets": asked / world.study.run.cycles,
-            "mean_queue_cycles": np.divide(asked, packets, out=np.full(len(asked), np.nan), where=packets > 0),
+            "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / world.study.run.cycles,
+            "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
             "waited_cycles": links.sent["waited"][ends].ravel(),
             "peak_output_blocks": links.sent["most_in_buffer"][ends].ravel(),
             "peak_far_blocks": links.sent["most_in_far"][ends].ravel(),

@@ -146,7 +146,7 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
     seconds = time.thread_time() - start
     result = _result(world, net, packets, load=load, seed=seed, seconds=seconds)
     made = {
-        "links": lambda: link_table(world, net),
+        "links": lambda: link_table(world, net, packets),
         "flows": lambda: flow_table(net),
         "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters)]),
     }

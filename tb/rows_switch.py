@@ -98,7 +98,7 @@ def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
-            following = packets.link[packet].next
+            following = packets.chain[packet].next
             _happens(around, packet, event, cycle, rules)
             packet = following
 
@@ -106,7 +106,7 @@ def _events(around: Surroundings, cycle: int, rules: NDArray[np.int64]) -> None:
 @inner
 def _happens(around: Surroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
     packets = around.packets
-    place = int(packets.link[packet].place)
+    place = int(packets.chain[packet].place)
     if event == TO_INPUT:
         receive(around.switches, packets, place, packet, cycle)
         if packets.pool[packet].output == DROPPED:

@@ -28,7 +28,7 @@ from vlane.golden.packets import (
     free,
     schedule,
 )  # fmt: skip
-from vlane.golden.returns import begin_at_once, coming, first_coming, settle
+from vlane.golden.returns import begin_at_once, places_coming, settle
 from vlane.golden.room import Rooms
 from vlane.golden.switches import route
 from vlane.golden.wiring import NOWHERE
@@ -88,7 +88,7 @@ class Hardware(NamedTuple):
     place : array of int64, (ends,)
         Which of the ``switches * ports`` each sending end is, -1 for none.
     back : array of int64, (switches * ports, lanes)
-        Within a cycle: blocks that come free in the next one.
+        Within a cycle: blocks that come free in the next one, and before that what is taken.
     counts : array of int64, (2,)
         Flits and returns that were not what went in, or where, on what lane or channel or when they should not; packets
         dropped.
@@ -235,15 +235,24 @@ def _room_comes(far: FarRoom, net: Network, hardware: Hardware, number: int, por
 
 
 @inner
-def _look_at_returns(net: Network, hardware: Hardware, cycle: int) -> None:
+def _returns_due(far: Rooms, net: Network, hardware: Hardware, cycle: int) -> None:  # noqa: ARG001 - as the other's
     """Note what comes free at once in a cycle at the far ends of switches in hardware."""
     returns = net.links.returns
-    first = first_coming(returns, cycle)
-    for number in range(first, first + coming(returns, cycle)):
+    for number in places_coming(returns, cycle):
         it = returns.at_once[number]
         place = hardware.place[it.end]
         if place >= 0:
             hardware.back[place, it.lane] += it.blocks
+
+
+@inner
+def _no_returns_due(far: Limits, net: Network, hardware: Hardware, cycle: int) -> None:
+    """Do nothing: flow-control packets tell of room."""
+
+
+@by_type({Rooms: _returns_due, Limits: _no_returns_due})
+def _look_at_returns(far: FarRoom, net: Network, hardware: Hardware, cycle: int) -> None:
+    """Note what ports hear of at once in a cycle."""
 
 
 @inner
@@ -341,7 +350,7 @@ def run_mixed(net: Network, packets: Packets, hardware: Hardware, end: int) -> i
             for port in range(hardware.ports):
                 _come_out(net, packets, hardware, number, port, cycle)
         run_cycle(net, packets)
-        _look_at_returns(net, hardware, cycle + 1)
+        _look_at_returns(net.links.far, net, hardware, cycle + 1)
         for number in range(len(hardware.device)):
             for word in range(hardware.given.shape[1]):
                 hardware.given[number, word] = hardware.writes[number, word]

@@ -8,6 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import LIST_MARGIN, MAX_SET, length, list_members, lowest, next_of, size
 from vlane.golden.kernel import kernel
+from vlane.golden.records import Int32, Records, new_records
+
+
+class Cell:
+    """A narrow number."""
+
+    value: Int32
 
 
 @kernel
@@ -29,7 +36,7 @@ def _sets() -> list[int]:
 def test_compiled_answers_are_those_of_sets() -> None:
     for members in _sets():
         held = [number for number in range(MAX_SET + 1) if members >> number & 1]
-        for last in (0, 31, MAX_SET - 1):
+        for last in (np.int32(0), np.int32(31), MAX_SET - 1):
             behind = [number for number in held if number > last]
             right = [held[0], (behind or held)[0], len(held), held[-1] + 1]
             for answers in (_answers, _answers.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
@@ -48,3 +55,28 @@ def test_members_of_sets_are_listed_one_after_the_other() -> None:
                 numbers = np.zeros(len(right) + LIST_MARGIN, np.int64)
                 assert listed(first, second, numbers) == len(right)
                 assert numbers[: len(right)].tolist() == right
+
+
+@kernel
+def _of_64(members: int, found: NDArray[np.int64]) -> None:
+    found[0], found[1], found[2] = lowest(members), next_of(members, 62), size(members)
+
+
+def test_compiled_sets_of_64_have_the_last_bit() -> None:
+    """Groups of NICs and classes of traffic may be as many as an integer has bits."""
+    found = np.zeros(3, np.int64)
+    _of_64(-(1 << 63), found)
+    assert found.tolist() == [63, 63, 1]
+    _of_64(-(1 << 63) | 1, found)
+    assert found.tolist() == [0, 63, 2]
+
+
+@kernel
+def _lengths(narrow: Records[Cell]) -> int:
+    return 100 * length(0) + length(narrow[0].value)
+
+
+def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
+    cells = new_records(Cell, 1)
+    cells["value"] = 5
+    assert _lengths(cells) == 3

@@ -22,6 +22,7 @@ from vlane.golden.routing import Routes, dimension_order, dmodk, up_down, valian
 from vlane.golden.schedulers import Heads, new_bank, new_scheduler, rests_after, serve
 from vlane.golden.sources import TrafficClass
 from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
+from vlane.sim_top.run_tables import queued_cycles
 
 from tests.networks import IDENTITY, made, replayed, run_to
 
@@ -265,7 +266,7 @@ def test_compiled_and_uncompiled_runs_agree() -> None:
 def small_digest() -> int:
     """Return the digest of a short run that has everything: sizes, levels, contention, datelines."""
     topology = torus((3, 3))
-    classes = [TrafficClass(sl, 0.25, 64, 300, burst=1 + sl) for sl in range(2)]
+    classes = [TrafficClass(sl, 0.25, 1, 64 + 236 * sl, burst=1 + sl) for sl in range(2)]
     net = made(topology, dimension_order(topology, 2), lanes=4, classes=classes, cycles=400, largest=5, blocks=30)
     assert run_to(net, 400)[0] == DONE
     apart = made(
@@ -278,6 +279,7 @@ def small_digest() -> int:
 
 _STEPS: dict[str, tuple[dict[str, Any], list[tuple[int, int, int, int]]]] = {
     "rr": ({"requesters": 0}, []),
+    "rr with a map": ({"requesters": 3}, [(1, lane, lane // 2, 0) for lane in range(4)]),
     "drr": ({"requesters": 0, "keep_on_stall": True, "mtu_blocks": 66}, [(0, i, 0, 5 + 30 * i) for i in range(4)]),
     "scfq": (
         {"requesters": 0, "tag_bits": 24, "reciprocal_bits": 8, "units": "per_requester"},
@@ -379,13 +381,15 @@ def test_packets_in_queues_are_those_that_wait() -> None:
     net = made(topology, up_down(topology, IDENTITY), lanes=2, trace=trace, cycles=2000, largest=4)
     packets, counted = new_packets(1 << 12), 0
     for cycle in range(2000):
+        if cycle == 100:
+            assert queued_cycles(net, packets).sum() == counted > net.links.sent["asked"].sum() > 0
         run(net, packets, cycle + 1)
         for queue in net.links.queues.queue.array.flat:
             packet = int(queue["head"])
             while packet != NOBODY:
                 counted += 1
-                packet = int(packets.link[packet].next)
+                packet = int(packets.chain[packet].next)
 
     sent = net.links.sent
     assert packets.regs[IN_USE] == 0
-    assert counted == sent["asked"].sum() > 2 * sent["packets"].sum()
+    assert counted == sent["asked"].sum() == queued_cycles(net, packets).sum() > 2 * sent["packets"].sum()

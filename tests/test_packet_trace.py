@@ -101,10 +101,8 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
     first = links.filter(pl.col("from").str.starts_with("host"))
     assert first["packets"].sum() == len(rows)
     assert links["utilisation"].to_list() == [flits / 6000 for flits in links["flits"]]
-    sent = links.filter(pl.col("packets") > 0)
-    asked = sent["mean_queue_cycles"] * sent["packets"]
-    assert sent["mean_queue_packets"].to_list() == pytest.approx((asked / 6000).to_list())
-    assert links.filter(pl.col("packets") == 0)["mean_queue_cycles"].is_nan().all()
+    asked = links["mean_queue_cycles"] * links["packets"]
+    assert links["mean_queue_packets"].to_list() == pytest.approx((asked / 6000).to_list())
 
 
 @pytest.mark.slow

@@ -74,6 +74,8 @@ class How(NamedTuple):
 def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
     if name == "rr":
         return PortSettings("rr", {"requesters": 0})
+    if name == "rr with a map":
+        return PortSettings("rr", {"requesters": 2}, [(1, lane, lane % 3, 0) for lane in range(lanes)])
     turns = {"requesters": 0, "keep_on_stall": False, "mtu_blocks": 66}
     if name == "drr":
         return PortSettings("drr", turns, [(0, lane, 0, source.randrange(1, 20)) for lane in range(lanes)])
@@ -155,6 +157,7 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
     (How(crossbar="per_vl", credit="fcp", fcp_blocks=3, fcp_period=50), "rr", 16, 7, 0.3),
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
+    (How(), "rr with a map", 64, 3, 0.9),
     (How(), "dtable", 64, 1, 1.2),
     (How(), "dtable", 8, 3, 0.2),
     (How(), "vlarb", 64, 1, 0.6),
@@ -164,9 +167,9 @@ _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(crossbar="per_vl"), "dtable", 64, 1, 1.2),
     (How(crossbar="per_vl"), "dtable", 8, 3, 0.2),
     (How(credit="fcp", fcp_blocks=1), "rr", 64, 4, 0.9),
-    (How(credit="fcp", fcp_blocks=1, fcp_period=5), "rr", 8, 7, 0.2),
-    (How("fifo", credit="fcp", fcp_period=50), "rr", 64, 2, 1.2),
-    (How(crossbar="per_vl", credit="fcp", fcp_period=7), "rr", 64, 1, 1.2),
+    (How(credit="fcp", fcp_blocks=1, fcp_period=5), "rr", 8, 12, 0.2),
+    (How("fifo", credit="fcp", fcp_period=50), "rr", 64, 11, 1.2),
+    (How(crossbar="per_vl", credit="fcp", fcp_period=7), "rr", 64, 64, 1.2),
     (How(crossbar="per_vl", credit="sideband", fcp_blocks=1), "rr", 8, 3, 0.2),
 ]
 

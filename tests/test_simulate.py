@@ -75,6 +75,21 @@ def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) ->
         assert level["latency_p50"] <= level["latency_p99"] <= level["latency_max"]
 
 
+def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> None:
+    """Where every host sends to its neighbour, some links stay idle."""
+    study.write_text(STUDY.replace("share", 'pattern = "neighbour"\nshare'))
+
+    called = call("simulate", study, "--out", tmp_path / "out")
+
+    assert called.status == 0, called.err
+    links = pl.read_parquet(tmp_path / "out" / "runs" / "load0.5-seed1.links.parquet")
+    idle, busy = links.filter(pl.col("packets") == 0), links.filter(pl.col("packets") > 0)
+    assert idle["mean_queue_cycles"].null_count() == len(idle) > 0
+    assert idle["mean_queue_packets"].sum() == 0
+    assert busy["mean_queue_packets"].max() > 0.1
+    assert busy["mean_queue_cycles"].null_count() == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted(file.stem for file in CONFIGS.glob("*_*.toml") if "[network]" in file.read_text())
