@@ -275,7 +275,9 @@ def start_packet(links: Links, packets: Packets, port: int, cycle: int, ready: b
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     sending.given, sending.free_from = 0, cycle + flits
-    _settle_buffer(links, port, cycle + 1)  # nobody asks again in this cycle, and of one flit that is all
+    if flits == 1:  # nobody asks again in this cycle, and that is all
+        give_back(links.buffer, port, lane, blocks)
+        sending.given = blocks
     sent = links.sent[port, lane]
     sent.packets += 1
     sent.asked += cycle - packets.pool[packet].asks
