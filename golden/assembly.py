@@ -190,7 +190,7 @@ def assemble(
         _wiring(topology, routes, ends, flight, by_fcps=credit.scheme != "returns"), switches, links, sources, meters,
         np.full(sources.due.shape, NOBODY, np.int64), np.zeros(groups, np.int64),
         np.zeros(ends + LIST_MARGIN, np.int64), np.zeros((most_grants, 3), np.int64), np.zeros(0, np.int64),
-        np.zeros(2, np.int64), flit_bytes, patience,
+        np.zeros(2, np.int64), patience,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ _FLOW_BINS = 16 << FLOW_FINE_BITS
 (PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
 _TRACE_FIELDS = 11
 _MASK = (1 << 62) - 1
+_SHARE_BITS = 57
 _FACTORS = (0x9E3779B97F4A7C15 & _MASK, 0xC2B2AE3D27D4EB4F & _MASK, 0x165667B19E3779F9)
 
 
@@ -47,6 +48,8 @@ class Meters(NamedTuple):
     ----------
     window : array of int64, (2,)
         First cycle that is measured, and the first that is not any more.
+    batch_share : int
+        Batches of a measured cycle, times 2**57 and rounded up: exact for 2**28 cycles.
     total : array of int64, (32 SLs, 5)
         Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
         Latencies and hops are of packets generated in the window.
@@ -70,6 +73,7 @@ class Meters(NamedTuple):
     """
 
     window: NDArray[np.int64]
+    batch_share: int
     total: NDArray[np.int64]
     batch: NDArray[np.int64]
     histogram: NDArray[np.int64]
@@ -101,9 +105,10 @@ def new_meters(
     places = np.full(LEVELS, -1, np.int64)
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
     return Meters(
-        np.array([first, end], np.int64), np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64),
-        np.zeros((LEVELS, _BINS), np.int64), np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
-        np.zeros(1, np.int64), places, np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
+        np.array([first, end], np.int64), -((-BATCHES << _SHARE_BITS) // max(1, end - first)),
+        np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64), np.zeros((LEVELS, _BINS), np.int64),
+        np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64), np.zeros(1, np.int64), places,
+        np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
         np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
     )  # fmt: skip
 
@@ -166,7 +171,7 @@ def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
             total[LATENCY] += latency
             total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
             total[HOPS_IN] += hops
-            number = (cycle - first) * BATCHES // (end - first)
+            number = (cycle - first) * meters.batch_share >> _SHARE_BITS
             meters.batch[sl, number, 0] += 1
             meters.batch[sl, number, 1] += latency
             meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1

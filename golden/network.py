@@ -98,8 +98,6 @@ class Network(NamedTuple):
         numbered as NICs are, behind all of those; there are none unless somebody adds them.
     clock : array of int64, (2,)
         The next cycle; the last one in which anything moved.
-    flit_bytes : int
-        Bytes of a flit.
     patience : int
         Cycles without any movement after which a network with packets in it is stuck.
     """
@@ -115,7 +113,6 @@ class Network(NamedTuple):
     grants: NDArray[np.int64]
     outside: NDArray[np.int64]
     clock: NDArray[np.int64]
-    flit_bytes: int
     patience: int
 
 
@@ -154,10 +151,10 @@ def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, si
 def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
     """Make the packet that a class has due; it is the head of its application queue."""
     sources = net.sources
-    to, dlid, sl, size = draw_packet(sources, nic, number, net.flit_bytes)
+    to, dlid, sl, size, flits = draw_packet(sources, nic, number)
     packet = spare(packets)
     field = packets.pool[packet]
-    field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), -(-size // net.flit_bytes)
+    field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), flits
     field.dlid, field.sl, field.source, field.target = dlid, sl, nic, to
     field.lane, field.channel = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
     field.born, field.hops = sources.due[nic, number], 0

@@ -110,6 +110,8 @@ class Sources(NamedTuple):
         Packets and flits generated in the measured stretch.
     window : array of int64, (2,)
         First cycle of that stretch, and the first after it.
+    flit_bits : int
+        A flit is 2 to this power bytes.
     """
 
     setting: NDArray[np.int64]
@@ -129,6 +131,7 @@ class Sources(NamedTuple):
     place: NDArray[np.int64]
     generated: NDArray[np.int64]
     window: NDArray[np.int64]
+    flit_bits: int
 
 
 def new_sources(
@@ -185,6 +188,7 @@ def new_sources(
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
         np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), place, np.zeros((LEVELS, 2), np.int64), np.array(window, np.int64),
+        flit_bytes.bit_length() - 1,
     )  # fmt: skip
     for number, each in enumerate(classes):
         _set_class(sources, number, each, flit_bytes)
@@ -294,8 +298,8 @@ def advance(sources: Sources, nic: int, number: int) -> None:
 
 
 @inner
-def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tuple[int, int, int, int]:
-    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes)."""
+def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int]:
+    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes, flits)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
     nics = sources.due.shape[0]
     row = sources.place[number, nic, 0]
@@ -319,7 +323,8 @@ def draw_packet(sources: Sources, nic: int, number: int, flit_bytes: int) -> tup
     sl = setting[CLASS_SL] if setting[KIND] != FROM_TRACE else sources.trace[row, WITH_SL]
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])
+    flits = ((size - 1) >> sources.flit_bits) + 1
     if sources.window[0] <= sources.due[nic, number] < sources.window[1]:
         sources.generated[sl, 0] += 1
-        sources.generated[sl, 1] += (size + flit_bytes - 1) // flit_bytes
-    return to, dlid, sl, size
+        sources.generated[sl, 1] += flits
+    return to, dlid, sl, size, flits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from vlane.golden.meters import count_delivery, latency_at, new_meters
+from vlane.golden.meters import BATCHES, count_delivery, latency_at, new_meters
 from vlane.golden.packets import Packet
 from vlane.golden.records import new_records
 
@@ -50,3 +50,16 @@ def test_every_latency_is_in_its_bin() -> None:
         count_delivery(meters, packet, latency)
         (found,) = meters.histogram[0].nonzero()[0]
         assert begins[found] <= latency < begins[found + 1]
+
+
+def test_batches_are_equal_parts_of_the_measured_stretch() -> None:
+    """A delivery of each cycle is in the batch that its cycle's share of the stretch says, at every border too."""
+    packet = new_records(Packet, 1)[0]
+    packet.flits = packet.hops = 1
+    for first, end in ((0, 1), (0, 7), (100, 1123), (0, BATCHES * 3), (5, (1 << 28) + 4)):
+        length, borders = end - first, [-(-number * (end - first) // BATCHES) for number in range(BATCHES + 1)]
+        cycles = {cycle for border in borders for cycle in (border - 1, border) if 0 <= cycle < length}
+        for cycle in cycles:
+            meters, packet.born = new_meters(first=first, end=end), first + cycle
+            count_delivery(meters, packet, first + cycle)
+            assert meters.batch[0, :, 0].nonzero()[0].tolist() == [cycle * BATCHES // length]
