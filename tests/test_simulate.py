@@ -258,7 +258,7 @@ def test_destinations_and_load_are_as_asked(traffic: TrafficClass, shares: dict[
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=cycles)
     found: Counter[int] = Counter()
     while net.sources.due[0, 0] < cycles:
-        found[draw_packet(net.sources, 0, 0, 64)[0]] += 1
+        found[draw_packet(net.sources, 0, 0)[0]] += 1
         advance(net.sources, 0, 0)
 
     whole = sum(found.values())
