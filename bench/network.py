@@ -37,6 +37,9 @@ CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
 }  # fmt: skip
 """Network, service levels, load, bytes of a packet, cycles; names that end in ``_opa`` have Omni-Path's switches."""
 
+RUNS = 5
+"""Of each case; the fastest counts, as others share the machine."""
+
 TARGET, LARGE_TARGET, LARGE_MIB = 15_000_000, 7_500_000, 1024
 """Flit-hops per CPU second; of networks of more than 64 hosts, and their memory."""
 
@@ -63,10 +66,12 @@ def measured(name: str) -> dict[str, Any]:
     world = make_world(study, Path())
     run(make_network(world, load=load, seed=1), new_packets(1 << 14), 1)
     first_call = time.perf_counter() - start
-    net, packets = make_network(world, load=load, seed=1), new_packets(1 << 14)
-    cpu = time.process_time()
-    run_to(net, packets, cycles)
-    cpu = time.process_time() - cpu
+    cpu = float("inf")
+    for _ in range(RUNS):
+        net, packets = make_network(world, load=load, seed=1), new_packets(1 << 14)
+        start = time.process_time()
+        run_to(net, packets, cycles)
+        cpu = min(cpu, time.process_time() - start)
     hosts = len(world.topology.hosts)
     speed = round(int(net.meters.digest[1]) / cpu)
     target = TARGET if hosts <= 64 else LARGE_TARGET
