@@ -53,7 +53,7 @@ class FifoSwitches(NamedTuple):
 def new_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FifoSwitches:
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
-    inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
     return FifoSwitches(
         inputs, tables, np.zeros(total, np.int64), np.zeros(total, np.int64), np.zeros(len(lft), np.int64),

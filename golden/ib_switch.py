@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import LIST_MARGIN, list_members, next_of
-from vlane.golden.inputs import DROPPED, Inputs, cross, drop, local_port, new_inputs, port_bits_for, switch_of
+from vlane.golden.inputs import DROPPED, Inputs, cross, drop, local_port, new_inputs, switch_of
 from vlane.golden.kernel import inner
 from vlane.golden.links import Links, room_for_largest, take_in
 from vlane.golden.packets import CROSSED, Packets
@@ -49,24 +49,31 @@ class IBSwitches(NamedTuple):
         Outgoing VLs.
     output : Records of OutputPort, (all ports,)
         Their part in allocation.
-    able, asked : array of int64, (all ports and a margin,)
-        Within a cycle: inputs with a packet; outputs that are wanted.
+    able : array of int64, (all ports and a margin,)
+        Within a cycle: inputs with a packet.
+    choice : array of int64, (all ports,)
+        Within a cycle: the VL that each input chose.
+    asked : array of int64, (all ports,)
+        Within a cycle: outputs that are wanted.
     """
 
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
     able: NDArray[np.int64]
+    choice: NDArray[np.int64]
     asked: NDArray[np.int64]
 
 
 def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
-    inputs = new_inputs(lanes=lanes, ports=ports, places=len(lft) << port_bits_for(ports), lft=lft)
-    output, margin = new_records(OutputPort, len(inputs.port)), len(inputs.port) + LIST_MARGIN
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
+    total = len(inputs.port)
+    output = new_records(OutputPort, total)
     output["last_input"] = ports - 1
-    return IBSwitches(inputs, tables, output, np.zeros(margin, np.int64), np.zeros(margin, np.int64))
+    able, choice, asked = np.zeros(total + LIST_MARGIN, np.int64), np.zeros(total, np.int64), np.zeros(total, np.int64)
+    return IBSwitches(inputs, tables, output, able, choice, asked)
 
 
 @inner
@@ -100,10 +107,8 @@ def allocate(switches: IBSwitches, links: Links, packets: Packets, cycle: int, g
         Filled with (input port, packet, VL it arrived on) of each.
     """
     inputs, outputs = switches.inputs, switches.output
-    able, asked, count = 0, 0, 0
-    for switch in range(len(inputs.waiting)):
-        able = list_members(inputs.waiting[switch], switch << inputs.port_bits, switches.able, able)
-    for index in range(able):
+    asked, count = 0, 0
+    for index in range(list_members(inputs.waiting, inputs.port_bits, switches.able)):
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue
@@ -115,7 +120,7 @@ def allocate(switches: IBSwitches, links: Links, packets: Packets, cycle: int, g
             drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
             count += 1
             continue
-        inputs.choice[port] = lane
+        switches.choice[port] = lane
         local = local_port(inputs, port)
         to = port - local + output
         switches.asked[asked] = to
@@ -127,7 +132,7 @@ def allocate(switches: IBSwitches, links: Links, packets: Packets, cycle: int, g
         local = next_of(chooser.wanted, chooser.last_input)
         chooser.last_input, chooser.wanted = local, 0
         port = to - local_port(inputs, to) + local
-        chooser.busy = cross(inputs, packets, port, inputs.choice[port], cycle, SPEED, grants, count)
+        chooser.busy = cross(inputs, packets, port, switches.choice[port], cycle, SPEED, grants, count)
         take_in(links, packets, to, grants[count, 1], cycle + CROSSED)
         count += 1
     return count

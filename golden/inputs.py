@@ -81,8 +81,6 @@ class Inputs(NamedTuple):
         Their part in allocation.
     waiting : array of int64, (switches,)
         Inputs with a packet, as bits; above them whatever else a switch waits with.
-    choice : array of int64, (places,)
-        Within a cycle: the VL that each input, or other place of a switch, chose.
     lft : array of uint8, (switches, LIDs)
         Output port from 0 by DLID; 255 for none.
     drops : array of int64, (switches, 2)
@@ -93,7 +91,6 @@ class Inputs(NamedTuple):
     queues: Queues
     port: Records[InputPort]
     waiting: NDArray[np.int64]
-    choice: NDArray[np.int64]
     lft: NDArray[np.uint8]
     drops: NDArray[np.int64]
 
@@ -107,7 +104,7 @@ def port_bits_for(ports: int) -> int:
     return max(1, (ports - 1).bit_length())
 
 
-def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -> Inputs:
+def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
     total = switches << bits
@@ -115,7 +112,7 @@ def new_inputs(*, lanes: int, ports: int, places: int, lft: NDArray[np.uint8]) -
     port["last_lane"] = lanes - 1
     return Inputs(
         bits, new_queues(total, lanes), port,
-        np.zeros(switches, np.int64), np.zeros(places, np.int64), lft.copy(), np.zeros((switches, 2), np.int64),
+        np.zeros(switches, np.int64), lft.copy(), np.zeros((switches, 2), np.int64),
     )  # fmt: skip
 
 

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.bits import lowest
 from vlane.golden.kernel import inner, kernel
 
 __all__ = [
     "SELECT_MAP",
     "SELECT_TABLE",
     "Lanes",
-    "first_from",
     "hold",
     "new_lanes",
     "offer",
@@ -148,13 +146,3 @@ def sent(lanes: Lanes, requester: int) -> None:
 def wins_vl15(lanes: Lanes, able: int) -> bool:
     """Tell whether VL15 can send: then it does."""
     return lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0
-
-
-@inner
-def first_from(bits: int, start: int, count: int) -> int:
-    """Return the first set bit of ``count``, from ``start`` on and round; -1 if none is set."""
-    if bits == 0:
-        return -1
-    above = bits >> start << start
-    index = lowest(above if above != 0 else bits)
-    return index if index < count else -1

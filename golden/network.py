@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.bits import list_members, next_of
-from vlane.golden.far_room import fcp_period
+from vlane.golden.far_room import came_free, fcp_period
 from vlane.golden.inputs import ROUTED, local_port, switch_of
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.links import (
@@ -42,7 +42,7 @@ from vlane.golden.packets import (
     spare,
     take_due,
 )  # fmt: skip
-from vlane.golden.returns import begin, begin_at_once, places_coming, take_coming
+from vlane.golden.returns import begin, forget_coming, places_coming
 from vlane.golden.sources import Sources, advance, draw_packet
 from vlane.golden.switches import Switches, allocate, receive, store
 from vlane.golden.wiring import NOWHERE, Wiring
@@ -58,6 +58,7 @@ __all__ = [
     "TRACE_FULL",
     "Change",
     "Network",
+    "depart",
     "nic_end",
     "run",
     "run_cycle",
@@ -133,15 +134,9 @@ def nic_end(net: Network, nic: int) -> int:
 
 @inner
 def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
-    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2).
-
-    Of one flit that is at once, when its end is woken if it may tell of it.
-    """
+    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (S8, N3, C2)."""
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
-    if packet.flits == 1:
-        begin_at_once(net.links.returns, told, since, lane, packet.blocks)
-        return
     begin(net.links.returns, net.links.far, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
     if told == end:
         _wake(net, told)
@@ -206,13 +201,20 @@ def waiting_flits(net: Network, packets: Packets) -> int:
 
 
 @inner
+def _rooms_come_free(net: Network, cycle: int) -> None:
+    """Count what comes free at once in this cycle; who may tell of it is woken."""
+    returns, far = net.links.returns, net.links.far
+    for place in places_coming(returns, cycle):
+        it = returns.at_once[place]
+        came_free(far, it.end, it.lane, it.blocks)
+        if fcp_period(far) != 0:
+            _wake(net, it.end)
+    forget_coming(returns, cycle)
+
+
+@inner
 def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
-    returns = net.links.returns
-    if fcp_period(net.links.far) != 0:
-        for place in places_coming(returns, cycle):
-            _wake(net, returns.at_once[place].end)
-    take_coming(returns, net.links.far, cycle)
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
         while packet != NOBODY:
@@ -263,14 +265,21 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
 
 
 @inner
+def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
+    """Let the head of a packet that starts in a cycle come to where the cable leads."""
+    cable = net.wiring.cable[port]
+    far = int(cable.far)
+    event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
+    schedule(packets, packet, cycle + cable.flight + after, event, place)
+
+
+@inner
 def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
-    links, wiring, inputs, count = net.links, net.wiring, net.switches.inputs, 0
-    for group in range(len(net.awake)):
-        count = list_members(net.awake[group], group << inputs.port_bits, net.busy, count)
-    for index in range(count):
+    links, inputs = net.links, net.switches.inputs
+    for index in range(list_members(net.awake, inputs.port_bits, net.busy)):
         port = net.busy[index]
-        cable = wiring.cable[port]
+        cable = net.wiring.cable[port]
         says = say_limits(links, port, cable.peer, cycle, cable.flight)
         is_free = not says and links.sending[port].free_from <= cycle
         packet = start_packet(links, packets, port, cycle, is_free)
@@ -280,9 +289,7 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
             continue
         net.clock[MOVED] = cycle
         packets.pool[packet].lane = links.sending[port].lane
-        far = int(cable.far)
-        event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
-        schedule(packets, packet, cycle + cable.flight + after, event, place)
+        depart(net, packets, packet, port, cycle)
 
 
 @inner
@@ -313,6 +320,7 @@ def run_cycle(net: Network, packets: Packets) -> None:
     cycle, period = net.clock[NOW], fcp_period(net.links.far)
     if period != 0 and cycle % period == 0:
         _wake_all(net)
+    _rooms_come_free(net, cycle)
     _events(net, packets, cycle)
     _switch(net, packets, cycle)
     for nic in range(len(net.staged)):

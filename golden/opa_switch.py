@@ -86,6 +86,8 @@ class OPASwitches(NamedTuple):
         First cycle in which a VL of an output buffer may be written by another packet.
     last_candidate : array of int64, (all ports,)
         Input of the MPort, or 4 + read port, that an output granted last.
+    choice : array of int64, (48 + 2 * mports,)
+        Within a cycle: the VL that each input, and behind those each read port, chose.
     wanted : array of int64, (ports + mports,)
         Within a cycle: candidates for each output, then inputs that want each pair of central links, as bits.
     sc2sc : array of uint8, (switches, inputs, outputs, 32)
@@ -100,6 +102,7 @@ class OPASwitches(NamedTuple):
     door: NDArray[np.int64]
     written: NDArray[np.int64]
     last_candidate: NDArray[np.int64]
+    choice: NDArray[np.int64]
     wanted: NDArray[np.int64]
     sc2sc: NDArray[np.uint8]
     sc2vl: NDArray[np.uint8]
@@ -119,11 +122,12 @@ def new_opa_switches(
     """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
     ports, lanes = sc2sc.shape[1], len(central.bounds)
     mports = mports_of(ports)
-    inputs = new_inputs(lanes=lanes, ports=ports, places=OPA_PORTS + READERS * mports, lft=lft)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
     return OPASwitches(
         inputs, mports, new_centre(central), np.zeros((total, 2), np.int64), np.zeros((total, lanes), np.int64),
-        np.full(total, MPORT + READERS * mports - 1, np.int64), np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
+        np.full(total, MPORT + READERS * mports - 1, np.int64), np.zeros(OPA_PORTS + READERS * mports, np.int64),
+        np.zeros(ports + mports, np.int64), sc2sc, sc2vl,
     )  # fmt: skip
 
 
@@ -236,7 +240,7 @@ def allocate_one(
     count: int,
 ) -> int:
     """Run one cycle of a switch's allocations, behind so many grants of others; return how many there are then."""
-    inputs, centre, wanted, choice = switches.inputs, switches.centre, switches.wanted, switches.inputs.choice
+    inputs, centre, wanted, choice = switches.inputs, switches.centre, switches.wanted, switches.choice
     first, ports, mports = switch << inputs.port_bits, switches.sc2sc.shape[1], switches.mports
     wishes = 0
     left = inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
@@ -303,13 +307,13 @@ def _grant_output(
     switches.last_candidate[to] = candidate
     if candidate < MPORT:
         port = to - local % MPORT + candidate
-        lane = inputs.choice[local - local % MPORT + candidate]
+        lane = switches.choice[local - local % MPORT + candidate]
         until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
         switches.door[to, LOCAL] = until
     else:
         number = candidate - MPORT
         buffer = switch_of(inputs, to) * switches.mports + number // READERS
-        lane = inputs.choice[OPA_PORTS + number]
+        lane = switches.choice[OPA_PORTS + number]
         grants[count, 0] = NOBODY
         grants[count, 1] = _read(switches, packets, buffer, number % READERS, lane, cycle)
         until = switches.door[to, CENTRAL] = switches.centre.read[buffer, number % READERS, FREE_FROM]
@@ -328,7 +332,7 @@ def _grant_centre(
     candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
     centre.last_input[buffer] = candidate
     local = MPORT * mport + candidate
-    port, lane = (switch << inputs.port_bits) + local, inputs.choice[local]
+    port, lane = (switch << inputs.port_bits) + local, switches.choice[local]
     until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
     packet = grants[count, 1]
     lane = packets.pool[packet].lane

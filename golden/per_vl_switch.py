@@ -50,7 +50,7 @@ class PerVLSwitches(NamedTuple):
 def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> PerVLSwitches:
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
-    inputs = new_inputs(lanes=lanes, ports=ports, places=ports, lft=lft)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     shape = (len(inputs.port), lanes)
     return PerVLSwitches(
         inputs, tables, np.zeros(shape, np.int64), np.zeros(shape, np.int64),

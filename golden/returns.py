@@ -16,10 +16,10 @@ __all__ = [
     "begin",
     "begin_at_once",
     "flits_moved",
+    "forget_coming",
     "new_returns",
     "places_coming",
     "settle",
-    "take_coming",
     "whole_blocks",
 ]
 
@@ -135,6 +135,9 @@ def begin(
     returns: Returns, far: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
 ) -> None:
     """Let a packet's room come free as its flits move, the first counting from cycle ``since`` on."""
+    if flits == 1:
+        begin_at_once(returns, end, since, lane, blocks)
+        return
     number = end * returns.rows + (lane if returns.rows > 1 else 0)
     row, places = returns.row[number], returns.packet.shape[1]
     if row.count == places:
@@ -169,11 +172,8 @@ def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int
 
 
 @inner
-def take_coming(returns: Returns, far: Any, cycle: int) -> None:
-    """Count what comes free at once in a cycle, and forget it."""
-    for place in places_coming(returns, cycle):
-        it = returns.at_once[place]
-        came_free(far, it.end, it.lane, it.blocks)
+def forget_coming(returns: Returns, cycle: int) -> None:
+    """Forget what came free at once in a cycle, once it is counted."""
     returns.coming[_slot(returns, cycle)] = 0
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.bits import next_of
+from vlane.golden.bits import next_or_none
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.lanes import (
     SELECT_MAP,
@@ -70,19 +70,15 @@ def reset(state: RRState) -> None:
 def choose(state: RRState, request: int, able: int) -> tuple[int, int]:
     """Return the requester whose turn it is among those that can send, and the lane that it offers; -1 for none."""
     active, _ = offer(state.lanes, able, request)
-    if active == 0:
-        return -1, -1
-    served = next_of(active, state.regs[0])
-    return served, offered(state.lanes, served)
+    served = next_or_none(active, state.regs[0])
+    return served, offered(state.lanes, served) if served >= 0 else -1
 
 
 @inner
 def serve_lane(regs: NDArray[np.int64], able: int, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
     """Return the lane whose turn it is among those that can send, -1 for none; without a map, so it is who served."""
-    if able == 0:
-        return -1
-    lane = next_of(able, regs[0])
-    if ready:
+    lane = next_or_none(able, regs[0])
+    if ready and lane >= 0:
         regs[0] = lane
     return lane
 

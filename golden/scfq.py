@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.bits import next_of
 from vlane.golden.kernel import inner, kernel
 from vlane.golden.lanes import (
     SELECT_MAP,
     SELECT_TABLE,
     Lanes,
-    first_from,
     hold,
     new_lanes,
     offer,
@@ -139,10 +139,10 @@ def give_tag(
 @inner
 def tag_one(state: SCFQState, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
     """Let the shared unit tag the next requester without a tag; return those that still have none."""
-    regs, count = state.regs, len(state.tag)
+    regs = state.regs
     untagged = active & ~regs[HAS_TAG]
     if untagged != 0:
-        unit = first_from(untagged, regs[UNIT] + 1 if regs[UNIT] + 1 < count else 0, count)
+        unit = next_of(untagged, regs[UNIT])
         new_tag(state, unit, blocks)
         rules[TAGGED] += 1
         regs[UNIT] = unit

@@ -18,15 +18,13 @@ from vlane.golden.inputs import DROPPED as DROPS
 from vlane.golden.inputs import ROUTED
 from vlane.golden.kernel import by_type, inner, kernel
 from vlane.golden.limits import Limits, mail, say_limit
-from vlane.golden.network import MOVED, NOW, Network, run_cycle, why_not
+from vlane.golden.network import MOVED, NOW, Network, depart, run_cycle, why_not
 from vlane.golden.packets import (
     NOBODY,
-    TO_INPUT,
     TO_SINK,
     Packet,
     Packets,
     free,
-    schedule,
 )  # fmt: skip
 from vlane.golden.returns import begin_at_once, places_coming, settle
 from vlane.golden.room import Rooms
@@ -170,12 +168,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
         field.lane = lane
         take(net.links.far, end, lane, field.blocks)
-        arrival = cycle - 1 + wiring.cable[end].flight
-        far = wiring.cable[end].far
-        if far >= 0:
-            schedule(packets, packet, arrival + ROUTED, TO_INPUT, far)
-        else:
-            schedule(packets, packet, arrival, TO_SINK, -1 - far)
+        depart(net, packets, packet, end, cycle - 1)
         net.clock[MOVED] = cycle
     else:
         hardware.counts[BAD_FLITS] += top != ~_word(tx[TX_PACKET], tx[TX_PLACE])

@@ -23,8 +23,8 @@ def _answers(members: int, last: int, found: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _listed(first: int, second: int, numbers: NDArray[np.int64]) -> int:
-    return list_members(second, 1000, numbers, list_members(first, 0, numbers, 0))
+def _listed(sets: NDArray[np.int64], numbers: NDArray[np.int64]) -> int:
+    return list_members(sets, 10, numbers)
 
 
 def _sets() -> list[int]:
@@ -50,10 +50,10 @@ def test_members_of_sets_are_listed_one_after_the_other() -> None:
     for first in (0, 1, 0b1111, 0b11111, *_sets()):
         for second in (0, 1 << MAX_SET, 0b10111):
             right = [number for number in range(MAX_SET + 1) if first >> number & 1]
-            right += [1000 + number for number in range(MAX_SET + 1) if second >> number & 1]
+            right += [1024 + number for number in range(MAX_SET + 1) if second >> number & 1]
             for listed in (_listed, _listed.py_func):  # type: ignore[attr-defined]
                 numbers = np.zeros(len(right) + LIST_MARGIN, np.int64)
-                assert listed(first, second, numbers) == len(right)
+                assert listed(np.array([first, second], np.int64), numbers) == len(right)
                 assert numbers[: len(right)].tolist() == right
 
 
