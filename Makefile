@@ -15,13 +15,13 @@ BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test check formal mutate soak bench area netlist verilog fabric types clean
+.PHONY: help env cosim test check formal mutate soak bench area netlist verilog fabric types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(READY)  ## .venv with everything, pinned; quiet when up to date
-$(READY): pyproject.toml constraints.txt sim_top/setup.sh
+$(READY): pyproject.toml requirements.txt sim_top/setup.sh
 	@sh sim_top/setup.sh
 
 cosim: $(READY)  ## main job: a fabric's tables through the arbiter, the switch, and the network with a switch in hardware
@@ -51,6 +51,7 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py
 	@$(PYTHON) bench/network.py
 	@$(PYTHON) bench/mixed.py
+	@$(PYTHON) bench/fabric.py
 
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area
@@ -60,7 +61,7 @@ netlist: $(READY)  ## blocks after synthesis, to gates and to cells of ECP5, in 
 	  $(VLANE) cosim $$block --netlist $$target --cycles 100000 || exit 1; done; done
 
 verilog: $(READY)  ## Verilog, port tables, cores and testbenches of the catalogue, under build/verilog
-	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog --testbench 2000 || exit 1; done
+	@for block in $(BLOCKS); do $(VLANE) export $$block --out build/verilog --testbench 2000 --force || exit 1; done
 
 fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 	@$(VLANE) fabric show $(FABRIC)
@@ -71,5 +72,12 @@ types: $(READY)
 	@for layer in golden hdl tb sim_top; do ln -sfn ../../$$layer typings/vlane/$$layer; done
 	@for part in __init__.py __main__.py py.typed $(notdir $(wildcard vlane/*.py)) fabric; do ln -sfn ../../vlane/$$part typings/vlane/$$part; done
 
-clean:  ## remove everything generated, .venv too
-	rm -rf .venv build typings *.egg-info
+pins: $(READY)  ## requirements.txt anew from pyproject.toml, with hashes (UPGRADE=--upgrade: the newest versions)
+	@$(PYTHON) -m venv build/pins && build/pins/bin/python -m pip install --quiet uv
+	@build/pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --extra dev $(UPGRADE) pyproject.toml --output-file requirements.txt
+	@printf '%s\n' '# Every version pinned, with the hashes of its files; made from pyproject.toml by: make pins' \
+	  | cat - requirements.txt > build/pins/pinned && mv build/pins/pinned requirements.txt
+
+clean:  ## remove everything generated here, .venv too; what is compiled stays in the user's cache
+	rm -rf .venv build typings .cache *.egg-info

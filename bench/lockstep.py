@@ -21,8 +21,6 @@ from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import CompiledModel, compile_model
 from vlane.tb.stimulus import Stimulus
 
-from vlane.paths import build_dir
-
 PORT = {"data_vls": 15, "requesters": 0, "vl15": True}
 SIZES: list[tuple[str, dict[str, Any]]] = [
     ("vlarb", {"data_vls": 8, "entries": 8, "vl15": True}),
@@ -78,7 +76,6 @@ def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> flo
     for length in (100, 200, 200 + cycles):  # the first warms caches up; the difference leaves start-up out
         outcome = run_cocotb(
             BLOCKS[name].make(shape), top=name, bench=f"vlane.tb.tb_{name}", simulator=simulator,
-            where=build_dir("bench", f"{simulator}-{'-'.join(map(str, (name, *shape.values())))}"),
             told={"parameters": shape, "cycles": length, "seed": 1}, tests=("agrees_with_golden_in_every_cycle",),
         )  # fmt: skip
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages

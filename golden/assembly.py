@@ -266,7 +266,9 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
     wrong = np.argwhere(~np.take_along_axis(cabled, routes.lft.astype(np.int64), axis=1))
     if len(wrong):
         switch, lid = map(int, wrong[0])
-        raise InputError(f"LFT of switch {switch}, LID {lid}", "a cabled port", int(routes.lft[switch, lid]))
+        raise InputError(
+            f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(routes.lft[switch, lid])
+        )
 
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:

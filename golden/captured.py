@@ -70,7 +70,11 @@ def from_fabric(fabric: Fabric) -> Captured:
             elif far.number in fabric.nodes[far.guid].lids:
                 hosts.append((fabric.nodes[far.guid].lids[far.number], far, end))
     hosts.sort()
-    topology = Topology(fabric.name, len(switches), ports, tuple(cables), tuple(end for _, _, end in hosts))
+    topology = Topology(
+        fabric.name, len(switches), ports, tuple(cables), tuple(end for _, _, end in hosts),
+        switch_names=tuple(fabric.nodes[guid].name for guid in switches),
+        host_names=tuple(fabric.nodes[far.guid].name for _, far, _ in hosts),
+    )  # fmt: skip
     adapters = [adapter for _, adapter, _ in hosts]
     lids = np.array([(lid, 1 << fabric.nodes[far.guid].lmc.get(far.number, 0)) for lid, far, _ in hosts], np.int64)
     path_sl = np.zeros((len(hosts), len(hosts)), np.uint8)
@@ -80,8 +84,8 @@ def from_fabric(fabric: Fabric) -> Captured:
     lft = np.full((len(switches), int(lids.sum(axis=1).max()) + 1), UNASSIGNED, np.uint8)
     cabled = {*topology.far_ends(), *topology.hosts}
     for guid, table in fabric.lfts.items():
-        for lid, port in table.items():
-            if lid < lft.shape[1] and guid in numbers and (numbers[guid], port - 1) in cabled:
+        for lid, port in enumerate(table[: lft.shape[1]]):
+            if guid in numbers and (numbers[guid], port - 1) in cabled:
                 lft[numbers[guid], lid] = port - 1
     routes = Routes(lft, _vl(fabric, switches, ports), _nic_vl(fabric, adapters), lids)
     data_vls = max(fabric.data_vls_of(Port(guid, port)) for guid in switches for port in fabric.nodes[guid].links)

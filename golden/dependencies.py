@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.inputs import DROPPED, switch_of
 from vlane.golden.kernel import inner, kernel
+from vlane.golden.meters import END
 from vlane.golden.network import Network, nic_end
+from vlane.golden.sources import PATH_SL, Sources, pairs_of_class
 from vlane.golden.switches import buffer_between, central_buffers, route
 
 __all__ = ["Paths", "find_cycle", "follow_paths"]
@@ -29,37 +31,58 @@ class Paths(NamedTuple):
         Switches passed by the first LID of each destination; -1 where no path arrives.
     lost : array of int64, (3,)
         Paths that do not arrive, and (source, DLID) of the first.
+    carried : array of int64, (sending ends * lanes, 3)
+        Source, DLID and SL of the first path with traffic over a VL of a link; source -1 if there is none.
     """
 
     waits: NDArray[np.bool_]
     hops: NDArray[np.int64]
     lost: NDArray[np.int64]
+    carried: NDArray[np.int64]
 
 
 def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
-    """Follow every LID from every NIC, on each SL given, or on the path's own if there are any of those."""
+    """Follow every LID from every NIC, on each SL given, and on the path's own if there are any of those.
+
+    All paths count for ``waits``, ``hops`` and ``lost``: those without traffic too.
+    """
     inputs, nics, mports = net.switches.inputs, len(net.staged), central_buffers(net.switches)
     lanes = inputs.queues.queue.shape[1]
     channels = (len(net.wiring.cable) + mports * len(inputs.waiting)) * lanes
     paths = Paths(
         np.zeros((channels, ((1 << inputs.port_bits) + mports) * lanes), np.bool_),
         np.full((nics, nics), -1, np.int64), np.zeros(3, np.int64),
+        np.full((len(net.wiring.cable) * lanes, 3), -1, np.int64),
     )  # fmt: skip
-    _follow(net, paths, sls, path_sl)
+    _follow(net, paths, sls, path_sl, _pairs_with_traffic(net.sources, sls, int(net.meters.window[END])))
     return paths
 
 
+def _pairs_with_traffic(sources: Sources, sls: NDArray[np.int64], end: int) -> NDArray[np.bool_]:
+    """Return by SL given, and last for packets on their path's SL, which NIC sends to which."""
+    nics = sources.due.shape[0]
+    pairs = np.zeros((len(sls) + 1, nics, nics), np.bool_)
+    places = {**{int(sl): place for place, sl in enumerate(sls)}, PATH_SL: len(sls)}
+    for number in range(len(sources.setting)):
+        sl, sends = pairs_of_class(sources, number, end)
+        if sl in places:
+            pairs[places[sl]] |= sends
+    return pairs
+
+
 @kernel
-def _follow(net: Network, paths: Paths, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> None:
+def _follow(
+    net: Network, paths: Paths, sls: NDArray[np.int64], path_sl: NDArray[np.uint8], pairs: NDArray[np.bool_]
+) -> None:
     for to in range(len(net.staged)):
         for copy in range(net.sources.lids[to, 1]):
             dlid = net.sources.lids[to, 0] + copy
             for source in range(len(net.staged)):
+                for number in range(len(sls)):
+                    _follow_one(net, paths, source, to, dlid, sls[number], copy == 0, pairs[number, source, to])
                 if path_sl.size != 0:
-                    _follow_one(net, paths, source, to, dlid, int(path_sl[source, to]), copy == 0)
-                else:
-                    for number in range(len(sls)):
-                        _follow_one(net, paths, source, to, dlid, sls[number], copy == 0 and number == 0)
+                    sl = int(path_sl[source, to])
+                    _follow_one(net, paths, source, to, dlid, sl, copy == 0, pairs[len(sls), source, to])
 
 
 @inner
@@ -71,6 +94,7 @@ def _follow_one(
     dlid: int,
     sl: int,
     counts: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    sends: bool,  # noqa: FBT001
 ) -> None:
     switches, wiring, inputs = net.switches, net.wiring, net.switches.inputs
     lanes, slots, ends = inputs.queues.queue.shape[1], 1 << inputs.port_bits, len(wiring.cable)
@@ -82,6 +106,9 @@ def _follow_one(
     )
     arrives, hops, held = lane < lanes, 0, end
     while arrives:
+        if sends and paths.carried[end * lanes + lane, 0] < 0:
+            carried = paths.carried[end * lanes + lane]
+            carried[0], carried[1], carried[2] = source, dlid, sl
         port = wiring.cable[end].far
         if port < 0:
             arrives = -1 - port == to

@@ -49,12 +49,13 @@ RULES = (
     Rule("added_late", "T6", "a turn's lane was not charged: it got no weight"),
     Rule("dropped", "T6", "an offered entry left unserved"),
     Rule("waited", "L4", "a picked entry waited"),
+    Rule("emptied", "L1", "a row that had weights before a reset was written for the first time after it"),
     Rule("swapped", "D10", "the shadow table took over"),
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("vl15_first", "A15", "VL15 sent ahead of a data lane that could"),
 )
 (STAYED, BEGAN, AHEAD, NO_GRANT, RETURNED, SETTLED, RETURN_GRANT, REMAINDER, EXACT, FOR_WANT, ACCOUNT_LOST, LOST, LATE,
- DROPPED, WAITED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
+ DROPPED, WAITED, EMPTIED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
 
 NO_LANE = -1
 (SWAP_PENDING, CURRENT, STAYS, SETTLES, KNOWN_ONE, NEXT, COVERS, CHARGED, CHARGED_BEFORE, SENT_BEFORE,
@@ -112,7 +113,7 @@ def new_state(*, data_vls: int, entries: int, vl15: bool, mtu_blocks: int) -> Li
 
 @kernel
 def reset(state: LineRateState) -> None:
-    """Reset everything but the table (T1)."""
+    """Reset: both banks empty (T1)."""
     reset_walk(state.table)
     state.head_before[:] = 0
     state.regs[:] = 0
@@ -212,7 +213,7 @@ def step(
         _forget(state)
         rules[SWAPPED] += 1
     elif write[0] != 0 and write[1] == SELECT_TABLE:
-        write_entry(state.table, write[2], write[3], write[4])
+        rules[EMPTIED] += write_entry(state.table, write[2], write[3], write[4])
     return lane, source, granted
 
 

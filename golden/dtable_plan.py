@@ -86,7 +86,7 @@ def plan_table(request: TableRequest) -> TablePlan:
     """
     total = sum((level.bandwidth for level in request.sls), Fraction(0))
     if total > 1:
-        raise request.refusal("sl: bandwidth", "at most 1 in all", f"1 + {float(total - 1):g}")
+        raise request.refusal("sl", "of bandwidths that are at most 1 in all", f"1 + {float(total - 1):g}")
     places = _place(request)
     most_w = _largest_w(request)
     k = _find_k(request, most_w)
@@ -122,8 +122,8 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
         else:
             need = request.entries // level.distance
             raise request.refusal(
-                f"sl {level.name}: distance", f"one for which entries are left ({sum(free)} are free)",
-                f"{level.distance}, which takes {need}",
+                "distance", f"one for which entries are left ({sum(free)} are free)",
+                f"{level.distance}, which takes {need}", level,
             )  # fmt: skip
         places[level.sl] = tuple(wanted)
         for place in wanted:
@@ -150,8 +150,8 @@ def _find_k(request: TableRequest, most: Fraction) -> Fraction:
             must = float(_phi_min(request, wide, k))
             why = "given" if request.k is not None else f"the largest that weights of {request.form} entries allow"
             raise request.refusal(
-                f"sl {wide.name}: bandwidth", f"at least phi_min = {must:.5f}, with k = {float(k):g}, {why}",
-                f"{float(wide.bandwidth):g}",
+                "bandwidth", f"at least phi_min = {must:.5f}, with k = {float(k):g}, {why}",
+                f"{float(wide.bandwidth):g}", wide,
             )  # fmt: skip
         k += _STEP
     if k > most:
@@ -189,10 +189,11 @@ def _find_w(request: TableRequest, k: Fraction, weights: dict[int, int], most: F
         if request.w is not None or w + _STEP > most:
             must = float(w / k / high.distance)
             raise request.refusal(
-                f"sl {high.name}: bandwidth",
+                "bandwidth",
                 f"at most phi_max = {must:.5f}, and no entry's weight above w x GMTU, with w = {float(w):g} and "
                 f"k = {float(k):g}",
                 f"{float(high.bandwidth):g}",
+                high,
             )  # fmt: skip
         w += _STEP
     return w

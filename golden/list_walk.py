@@ -1,4 +1,4 @@
-"""A walk along a list kept in memory, ahead of need: rules L1 to L5 and L9 of ``docs/vlarb_line_rate.md``."""
+"""A walk along a list kept in memory, ahead of need: rules L1 to L5 of ``docs/vlarb_line_rate.md``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class ListWalk(NamedTuple):
         The tables, rows filled up with entries that have no weight.
     named : array of int64, (rows,)
         Lanes that the entries with a weight of each row name, as bits, of those read so far.
+    held : array of int64, (2 banks, rows)
+        Whether a row had weights before a reset and was not written since: counted, nothing depends on it.
     regs : array of int64, (14,)
         The active bank, cycles since the exchange, the places of the walk (L3, L4), awake rows, whether what is offered
         can send, what was read.
@@ -53,6 +55,7 @@ class ListWalk(NamedTuple):
     lane: NDArray[np.int64]
     weight: NDArray[np.int64]
     named: NDArray[np.int64]
+    held: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -62,7 +65,7 @@ def new_walk(entries: int) -> ListWalk:
     tables = (2, ROW * rows)
     state = ListWalk(
         entries, np.zeros(tables, np.int64), np.zeros(tables, np.int64), np.zeros(rows, np.int64),
-        np.zeros(14, np.int64),
+        np.zeros((2, rows), np.int64), np.zeros(14, np.int64),
     )  # fmt: skip
     reset_walk(state)
     return state
@@ -70,8 +73,13 @@ def new_walk(entries: int) -> ListWalk:
 
 @inner
 def reset_walk(state: ListWalk) -> None:
-    """Reset everything but the tables (L1)."""
+    """Reset: both tables are empty (L1)."""
     _empty(state)
+    for bank in range(2):
+        for row in range(len(state.named)):
+            if state.weight[bank, ROW * row : ROW * (row + 1)].any():
+                state.held[bank, row] = 1
+    state.lane[:], state.weight[:] = 0, 0
     regs = state.regs
     regs[BANK], regs[SINCE_EXCHANGE], regs[AWAKE], regs[LAST_CHOSEN] = 0, 0, 0, len(state.named) - 1
 
@@ -95,11 +103,18 @@ def _empty(state: ListWalk) -> None:
 
 
 @inner
-def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> None:
-    """Write an entry of the shadow bank; an index past the end writes nothing."""
-    if index < state.entries:
-        bank = state.regs[BANK] ^ 1
-        state.lane[bank, index], state.weight[bank, index] = lane, weight
+def write_entry(state: ListWalk, index: int, lane: int, weight: int) -> bool:
+    """Write an entry of the shadow bank; an index past the end writes nothing.
+
+    Return whether it is the first of a row that had weights before the last reset.
+    """
+    if index >= state.entries:
+        return False
+    bank = state.regs[BANK] ^ 1
+    state.lane[bank, index], state.weight[bank, index] = lane, weight
+    held = state.held[bank, index // ROW] != 0
+    state.held[bank, index // ROW] = 0
+    return held
 
 
 @inner

@@ -1,4 +1,4 @@
-"""What is measured of deliveries: counts, latencies and their histogram, per service level, in batches."""
+"""What is measured of packets: counts, latencies and their histogram, per service level, in parts of the stretch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from vlane.golden.packets import Packet
 from vlane.sc import SC_COUNT
 
 __all__ = [
-    "BATCHES",
     "LEVELS",
+    "PARTS",
     "Meters",
     "count_delivery",
     "count_generation",
+    "count_loss",
+    "double_stretch",
     "latency_at",
     "new_meters",
 ]
@@ -26,8 +28,8 @@ __all__ = [
 LEVELS = SC_COUNT
 """Service levels that are told apart: Omni-Path's 32; InfiniBand has the first 16."""
 
-BATCHES = 20
-"""Batches of the measured stretch, for the confidence of a mean."""
+PARTS = 40
+"""Equal parts of the measured stretch that are told apart, for the confidence of a mean and the drift of a backlog."""
 
 FINE_BITS, FLOW_FINE_BITS = 5, 3
 """Bins per power of two, as a power of two, of a service level's latencies and of a flow's."""
@@ -35,6 +37,9 @@ FINE_BITS, FLOW_FINE_BITS = 5, 3
 _BINS = 40 << FINE_BITS
 _FLOW_BINS = 16 << FLOW_FINE_BITS
 (PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
+(TIMED, TIMED_LATENCY, MADE, RECEIVED, LOST) = range(5)
+(FIRST, END, SHARE) = range(3)
+(AT, WITH_SL, BORN, OF_FLITS, HOPS, SOURCE) = range(6)
 _TRACE_FIELDS = 11
 _MASK = (1 << 62) - 1
 _SHARE_BITS = 57
@@ -46,15 +51,18 @@ class Meters(NamedTuple):
 
     Parameters
     ----------
-    window : array of int64, (2,)
-        First cycle that is measured, and the first that is not any more.
-    batch_share : int
-        Batches of a measured cycle, times 2**57 and rounded up: exact for 2**28 cycles.
+    window : array of int64, (3,)
+        First cycle that is measured, and the first that is not any more; parts of a measured cycle, times 2**57 and
+        rounded up: exact for 2**28 cycles.
     total : array of int64, (32 SLs, 5)
         Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
         Latencies and hops are of packets generated in the window.
-    batch : array of int64, (32 SLs, batches, 2)
-        Packets and sum of latencies of each batch.
+    part : array of int64, (32 SLs, parts, 5)
+        Of each part of the stretch: packets received that were generated in the stretch, and the sum of their
+        latencies; flits generated, flits received, flits of packets that were dropped.
+    late : array of int64, (NICs, 6)
+        Packet whose last flit a NIC receives after the stretch while its head came in it: cycle, SL, cycle of
+        generation, flits, switches, source; all zero for none.
     histogram : array of int64, (32 SLs, bins)
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
@@ -73,9 +81,9 @@ class Meters(NamedTuple):
     """
 
     window: NDArray[np.int64]
-    batch_share: int
     total: NDArray[np.int64]
-    batch: NDArray[np.int64]
+    part: NDArray[np.int64]
+    late: NDArray[np.int64]
     histogram: NDArray[np.int64]
     digest: NDArray[np.int64]
     trace: NDArray[np.int64]
@@ -88,29 +96,47 @@ class Meters(NamedTuple):
 (FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
 
 
-def new_meters(
-    *, first: int, end: int, trace_rows: int = 0, flow_nics: int = 0, flow_levels: Sequence[int] = ()
-) -> Meters:
+def new_meters(*, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = ()) -> Meters:
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
 
     Parameters
     ----------
+    nics : int
+        NICs that receive.
     trace_rows : int
         Deliveries that are kept; none if it is 0.
-    flow_nics : int
-        NICs whose flows are told apart; none if it is 0.
     flow_levels : sequence of int
-        The SLs of those flows.
+        The SLs whose flows are told apart; none if it is empty.
     """
     places = np.full(LEVELS, -1, np.int64)
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
+    flow_nics = nics if flow_levels else 0
     return Meters(
-        np.array([first, end], np.int64), -((-BATCHES << _SHARE_BITS) // max(1, end - first)),
-        np.zeros((LEVELS, 5), np.int64), np.zeros((LEVELS, BATCHES, 2), np.int64), np.zeros((LEVELS, _BINS), np.int64),
+        np.array([first, end, _share(end - first)], np.int64), np.zeros((LEVELS, 5), np.int64),
+        np.zeros((LEVELS, PARTS, 5), np.int64), np.zeros((nics, 6), np.int64), np.zeros((LEVELS, _BINS), np.int64),
         np.zeros(2, np.int64), np.zeros((trace_rows, _TRACE_FIELDS), np.int64), np.zeros(1, np.int64), places,
         np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
         np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
     )  # fmt: skip
+
+
+def _share(cycles: int) -> int:
+    return -((-PARTS << _SHARE_BITS) // max(1, cycles))
+
+
+def double_stretch(meters: Meters) -> None:
+    """Let the measured stretch be twice as long, at the cycle at which it would have ended.
+
+    All counts are then as if it had been so long from the start: each two parts are one.
+    """
+    first, end = int(meters.window[FIRST]), int(meters.window[END])
+    meters.window[END], meters.window[SHARE] = 2 * end - first, _share(2 * (end - first))
+    meters.part[:, : PARTS // 2] = meters.part[:, ::2] + meters.part[:, 1::2]
+    meters.part[:, PARTS // 2 :] = 0
+    for target in np.flatnonzero(meters.late[:, AT]).tolist():
+        cycle, sl, born, flits, hops, source = meters.late[target].tolist()
+        meters.late[target] = 0
+        _count(meters, sl, born, flits, hops, source, target, cycle)
 
 
 @inner
@@ -133,8 +159,13 @@ def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
 
 
 @inner
-def _count_flow(meters: Meters, packet: Packet, flits: int, latency: int) -> None:
-    source, target, level = packet.source, packet.target, meters.flow_level[packet.sl]
+def _part_of(meters: Meters, cycle: int) -> int:
+    return (cycle - meters.window[FIRST]) * meters.window[SHARE] >> _SHARE_BITS
+
+
+@inner
+def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, latency: int) -> None:
+    level = meters.flow_level[sl]
     flow = meters.flow[source, target, level]
     flow[FLOW_PACKETS] += 1
     flow[FLOW_FLITS] += flits
@@ -148,38 +179,60 @@ def _count_flow(meters: Meters, packet: Packet, flits: int, latency: int) -> Non
 
 @inner
 def count_generation(meters: Meters, packet: Packet) -> None:
-    """Count a packet that was generated."""
-    if meters.flow.size > 0 and meters.window[0] <= packet.born < meters.window[1]:
-        level = meters.flow_level[packet.sl]
-        meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
+    """Count a packet that was generated, once; its cycle of generation may be long ago."""
+    if meters.window[FIRST] <= packet.born < meters.window[END]:
+        meters.part[packet.sl, _part_of(meters, packet.born), MADE] += packet.flits
+        if meters.flow.size > 0:
+            level = meters.flow_level[packet.sl]
+            meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
+
+
+@inner
+def count_loss(meters: Meters, packet: Packet, cycle: int) -> None:
+    """Count a packet that a switch drops in a cycle."""
+    if meters.window[FIRST] <= cycle < meters.window[END]:
+        meters.part[packet.sl, _part_of(meters, cycle), LOST] += packet.flits
 
 
 @inner
 def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
     sl, born, flits, hops = int(packet.sl), int(packet.born), int(packet.flits), int(packet.hops)
-    who = int(packet.source) | int(packet.target) << 20 | int(packet.dlid) << 40 | sl << 56
+    source, target = int(packet.source), int(packet.target)
+    who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
     meters.digest[0] = (meters.digest[0] + _mixed(who, born | int(cycle) << 31)) & _MASK
     meters.digest[1] += flits * hops
-    first, end = meters.window[0], meters.window[1]
-    if first <= cycle < end:
-        total = meters.total[sl]
-        total[PACKETS] += 1
-        total[FLITS_IN] += flits
-        if born >= first:
-            latency = cycle - born
-            total[LATENCY] += latency
-            total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
-            total[HOPS_IN] += hops
-            number = (cycle - first) * meters.batch_share >> _SHARE_BITS
-            meters.batch[sl, number, 0] += 1
-            meters.batch[sl, number, 1] += latency
-            meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1
-        if meters.flow.size > 0:
-            _count_flow(meters, packet, flits, cycle - born if born >= first else -1)
+    _count(meters, sl, born, flits, hops, source, target, cycle)
     if meters.traced[0] < len(meters.trace):
         row = meters.trace[meters.traced[0]]
         row[0], row[1], row[2], row[3] = packet.source, packet.target, packet.dlid, sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
         row[8], row[9], row[10] = packet.bytes, packet.lane, packet.channel
         meters.traced[0] += 1
+
+
+@inner
+def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
+    """Count a delivery that is measured; one after the stretch is kept, in case the stretch goes on."""
+    first = meters.window[FIRST]
+    if cycle >= meters.window[END]:
+        late = meters.late[target]
+        late[AT], late[WITH_SL], late[BORN] = cycle, sl, born
+        late[OF_FLITS], late[HOPS], late[SOURCE] = flits, hops, source
+        return
+    if cycle < first:
+        return
+    total, part = meters.total[sl], meters.part[sl, _part_of(meters, cycle)]
+    total[PACKETS] += 1
+    total[FLITS_IN] += flits
+    part[RECEIVED] += flits
+    if born >= first:
+        latency = cycle - born
+        total[LATENCY] += latency
+        total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
+        total[HOPS_IN] += hops
+        part[TIMED] += 1
+        part[TIMED_LATENCY] += latency
+        meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1
+    if meters.flow.size > 0:
+        _count_flow(meters, sl, source, target, flits, cycle - born if born >= first else -1)

@@ -25,7 +25,7 @@ from vlane.golden.links import (
     start_packet,
     take_in,
 )  # fmt: skip
-from vlane.golden.meters import Meters, count_delivery, count_generation
+from vlane.golden.meters import Meters, count_delivery, count_generation, count_loss
 from vlane.golden.packets import (
     EVENTS,
     IN_USE,
@@ -63,7 +63,7 @@ __all__ = [
     "run",
     "run_cycle",
     "run_to",
-    "waiting_flits",
+    "take_waiting",
     "why_not",
 ]
 
@@ -184,9 +184,8 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
 
 
 @kernel
-def waiting_flits(net: Network, packets: Packets) -> int:
-    """Take all that was generated so far and never left the application queues; return its flits."""
-    flits = 0
+def take_waiting(net: Network, packets: Packets) -> None:
+    """Take away all that was generated so far and never left the application queues, so that it is counted."""
     for nic in range(net.staged.shape[0]):
         for number in range(net.staged.shape[1]):
             while net.sources.due[nic, number] < net.clock[NOW]:
@@ -194,10 +193,8 @@ def waiting_flits(net: Network, packets: Packets) -> int:
                 if packet == NOBODY:
                     packet = _stage(net, packets, nic, number)
                 net.staged[nic, number] = NOBODY
-                flits += packets.pool[packet].flits
                 free(packets, packet)
                 advance(net.sources, nic, number)
-    return flits
 
 
 @inner
@@ -248,6 +245,8 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
         field.target = place
         _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
         count_delivery(net.meters, field, cycle + field.flits - 1)
+    else:
+        count_loss(net.meters, field, cycle)
     free(packets, packet)
 
 
@@ -342,6 +341,10 @@ def run(net: Network, packets: Packets, end: int) -> int:
     return reason
 
 
+_AT_A_TIME = 1 << 22
+"""Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
+
+
 class Change(NamedTuple):
     """Something that is done to a network from outside.
 
@@ -372,12 +375,13 @@ def run_to(
         In order; those that were made are taken out.
     """
     pending = deque() if changes is None else changes
+    at_a_time = max(1, _AT_A_TIME // len(net.staged))
     while True:
         stop = min(end, pending[0].cycle) if pending else end
-        reason = run_on(net, packets, stop)
+        reason = run_on(net, packets, min(stop, int(net.clock[NOW]) + at_a_time))
         if reason == POOL_EMPTY:
             packets = grown(packets, 2 * len(packets.pool) + net.staged.size)
-        elif reason != DONE or stop == end:
+        elif reason != DONE or net.clock[NOW] >= stop == end:
             return reason, packets
-        else:
+        elif net.clock[NOW] >= stop:
             pending.popleft().make(net)

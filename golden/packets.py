@@ -21,6 +21,7 @@ __all__ = [
     "free",
     "new_packets",
     "new_queues",
+    "packets_in_use",
     "pop",
     "push",
     "schedule",
@@ -171,6 +172,16 @@ def grown(packets: Packets, count: int) -> Packets:
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
     return more
+
+
+def packets_in_use(packets: Packets) -> NDArray[np.int64]:
+    """Return the numbers of the packets that are not free."""
+    used, packet = np.ones(len(packets.pool), np.bool_), int(packets.regs[FREE])
+    following = packets.chain["next"].tolist()
+    while packet != NOBODY:
+        used[packet] = False
+        packet = following[packet]
+    return np.flatnonzero(used)
 
 
 def new_queues(ports: int, lanes: int) -> Queues:

@@ -12,25 +12,26 @@ from vlane.errors import InputError
 __all__ = ["PERMUTATIONS", "permutation"]
 
 
-def _bits(hosts: int) -> int:
+def _bits(hosts: int, name: str) -> int:
     if hosts & (hosts - 1):
-        raise InputError("pattern", "one for this number of hosts; bit patterns need a power of 2", hosts)
+        raise InputError(f"pattern {name}", "one for this number of hosts; it needs a power of 2", hosts)
     return hosts.bit_length() - 1
 
 
 def _complement(host: int, topology: Topology) -> int:
-    return host ^ ((1 << _bits(len(topology.hosts))) - 1)
+    return host ^ ((1 << _bits(len(topology.hosts), "complement")) - 1)
 
 
 def _reversal(host: int, topology: Topology) -> int:
-    bits = _bits(len(topology.hosts))
+    bits = _bits(len(topology.hosts), "reversal")
     return sum(((host >> bit) & 1) << (bits - 1 - bit) for bit in range(bits))
 
 
 def _transpose(host: int, topology: Topology) -> int:
-    bits = _bits(len(topology.hosts))
+    bits = _bits(len(topology.hosts), "transpose")
     if bits % 2:
-        raise InputError("pattern", "one for this number of hosts; transpose needs a power of 4", len(topology.hosts))
+        must = "one for this number of hosts; it needs a power of 4"
+        raise InputError("pattern transpose", must, len(topology.hosts))
     half = bits // 2
     return host >> half | (host & ((1 << half) - 1)) << half
 

@@ -105,7 +105,9 @@ def rr_at(bank: rr.RRState, port: int) -> rr.RRState:
 @inner
 def _walk_at(state: ListWalk, port: int) -> ListWalk:
     """Return the list of one port."""
-    return ListWalk(state.entries, state.lane[port], state.weight[port], state.named[port], state.regs[port])
+    return ListWalk(
+        state.entries, state.lane[port], state.weight[port], state.named[port], state.held[port], state.regs[port]
+    )
 
 
 @inner

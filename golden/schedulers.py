@@ -38,6 +38,7 @@ __all__ = [
     "looks_behind",
     "new_bank",
     "new_scheduler",
+    "programmed",
     "rests_after",
     "serve",
     "stepper",
@@ -148,8 +149,8 @@ def _line_rate_stepper(name: str, *, data_vls: int, vl15: bool, entries: int, **
     return state, schedule
 
 
-def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> Bank:
-    """Return one port's state at rest after a reset and those writes of its program port, without VL15."""
+def programmed(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> tuple[Bank, Step]:
+    """Return one port's state at rest after a reset and those writes of its program port, without VL15; its step."""
     state, step = stepper(name, data_vls=data_vls, **parameters)
     none = np.zeros(data_vls + 1, np.int64)
     nothing = Heads(0, 0, none, 0, none)
@@ -158,7 +159,12 @@ def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **p
     step(nothing, NO_WRITE, ready=True, swap=True)
     for _ in range(rests_after(state)):
         step(nothing, NO_WRITE, ready=True, swap=False)
-    return state
+    return state, step
+
+
+def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), **parameters: Any) -> Bank:
+    """Return the state of ``programmed``."""
+    return programmed(name, data_vls=data_vls, writes=writes, **parameters)[0]
 
 
 def new_bank(state: Bank, ports: int) -> Bank:

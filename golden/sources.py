@@ -14,12 +14,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.kernel import inner, kernel
-from vlane.golden.meters import LEVELS
 from vlane.golden.random_bits import below, draw, seeded
 
 from vlane.errors import InputError
 
-__all__ = ["NEVER", "PATH_SL", "Sources", "TrafficClass", "advance", "draw_packet", "mean_flits", "new_sources"]
+__all__ = [
+    "NEVER",
+    "PATH_SL",
+    "Sources",
+    "TrafficClass",
+    "advance",
+    "draw_packet",
+    "mean_flits",
+    "new_sources",
+    "pairs_of_class",
+]
 
 NEVER = 1 << 60
 _TABLE = 1024
@@ -106,10 +115,6 @@ class Sources(NamedTuple):
         Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
     place : array of int64, (classes, NICs, 2)
         Next row of each NIC, and the first behind its last.
-    generated : array of int64, (32 SLs, 2)
-        Packets and flits generated in the measured stretch.
-    window : array of int64, (2,)
-        First cycle of that stretch, and the first after it.
     flit_bits : int
         A flit is 2 to this power bytes.
     """
@@ -129,8 +134,6 @@ class Sources(NamedTuple):
     path_sl: NDArray[np.uint8]
     trace: NDArray[np.int64]
     place: NDArray[np.int64]
-    generated: NDArray[np.int64]
-    window: NDArray[np.int64]
     flit_bits: int
 
 
@@ -141,7 +144,6 @@ def new_sources(
     flit_bytes: int,
     seed: int,
     lids: NDArray[np.int64],
-    window: tuple[int, int],
     path_sl: NDArray[np.uint8] | None = None,
     trace: NDArray[np.int64] | None = None,
 ) -> Sources:
@@ -159,8 +161,6 @@ def new_sources(
         Of all random sequences.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has: a packet takes any of them.
-    window : (int, int)
-        First cycle in which generated packets are counted, and the first in which they are not any more.
     path_sl : array of uint8, (NICs, NICs), optional
         SL of each path; needed if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
@@ -187,8 +187,7 @@ def new_sources(
         np.zeros((count, hosts), np.int64), np.full((nics, count), NEVER, np.int64), np.zeros((nics, count), np.int64),
         np.zeros((nics, count), np.int64), np.zeros((nics, count, 1), np.uint64), np.full(nics, NEVER, np.int64),
         np.full(nics, count - 1, np.int64), lids, np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
-        np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), place, np.zeros((LEVELS, 2), np.int64), np.array(window, np.int64),
-        flit_bytes.bit_length() - 1,
+        np.ascontiguousarray(rows[:, [0, 2, 3, 4]]), place, flit_bytes.bit_length() - 1,
     )  # fmt: skip
     for number, each in enumerate(classes):
         _set_class(sources, number, each, flit_bytes)
@@ -209,6 +208,29 @@ def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
     """Return the mean flits of a class's packets."""
     sizes = np.arange(each.least_bytes, each.most_bytes + 1)
     return float((-(-sizes // flit_bytes)).mean())
+
+
+def pairs_of_class(sources: Sources, number: int, end: int) -> tuple[int, NDArray[np.bool_]]:
+    """Return a class's SL, or ``PATH_SL``, and by source and destination whether it sends before cycle ``end``."""
+    setting, nics = sources.setting[number], sources.due.shape[0]
+    sl, kind, own = int(setting[CLASS_SL]), setting[KIND], np.arange(nics)
+    pairs = np.zeros((nics, nics), np.bool_)
+    if kind == FROM_TRACE:
+        first, past = sources.place[number].T
+        rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
+        in_time = rows[:, AT] < end
+        pairs[source[in_time], rows[in_time, TO]] = True
+        return sl, pairs
+    to, has_own = sources.target[number], setting[HOT] < _CERTAIN
+    idle = (to < 0) if kind == BY_TABLE else np.zeros(nics, np.bool_)
+    if has_own and kind == BY_TABLE:
+        pairs[own[~idle], to[~idle]] = True
+    elif has_own:
+        pairs[:] = True
+        pairs[own, own] = kind == UNIFORM
+    if setting[HOT]:
+        pairs[np.ix_(~idle, sources.hot[number, : setting[HOTS]])] = True
+    return sl, pairs
 
 
 def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: int) -> None:
@@ -324,7 +346,4 @@ def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int,
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])
     flits = ((size - 1) >> sources.flit_bits) + 1
-    if sources.window[0] <= sources.due[nic, number] < sources.window[1]:
-        sources.generated[sl, 0] += 1
-        sources.generated[sl, 1] += flits
     return to, dlid, sl, size, flits

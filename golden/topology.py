@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -37,6 +36,8 @@ class Topology:
         Where each host's NIC is.
     shape : dict
         What a routing needs to know: ``k`` and ``n`` of a tree; ``size`` and ``trunks`` of a torus.
+    switch_names, host_names : tuple of str
+        What their owner calls them, as he wrote it; empty if they have numbers only.
 
     Raises
     ------
@@ -50,6 +51,8 @@ class Topology:
     cables: tuple[tuple[End, End], ...]
     hosts: tuple[End, ...]
     shape: dict[str, Any] = field(default_factory=dict)
+    switch_names: tuple[str, ...] = ()
+    host_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.ports <= MAX_SET:
@@ -75,9 +78,21 @@ class Topology:
         graph.add_edges_from((one[0], other[0]) for one, other in self.cables)
         return graph
 
+    def show_switch(self, switch: int) -> str:
+        """Return a switch as a person names it: its number, and its name if it has one."""
+        return f"switch {switch}{_in_brackets(self.switch_names, switch)}"
+
+    def show_host(self, host: int) -> str:
+        """Return a host as a person names it."""
+        return f"host {host}{_in_brackets(self.host_names, host)}"
+
     def far_ends(self) -> dict[End, End]:
         """Return the other end of every cabled port between switches."""
         return {**dict(self.cables), **{other: one for one, other in self.cables}}
+
+
+def _in_brackets(names: tuple[str, ...], number: int) -> str:
+    return f" ({names[number]})" if number < len(names) and names[number] else ""
 
 
 def tree(k: int, n: int) -> Topology:
@@ -87,7 +102,7 @@ def tree(k: int, n: int) -> Topology:
     digit ``l`` of ``w`` by ``j``.
     """
     if not 2 <= k <= MAX_SET // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
-        raise InputError("tree", f"k of 2 to {MAX_SET // 2}, n of 1 to 8, up to 65536 hosts", f"k = {k}, n = {n}")
+        raise InputError("k", f"2 to {MAX_SET // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
     row = k ** (n - 1)
     cables = []
     for level, word, up in product(range(n - 1), range(row), range(k)):
@@ -196,11 +211,12 @@ def read_edges(path: Path) -> Topology:
     if not numbers:
         raise InputError("edge list", "at least one line", "none", source=str(path))
     most = max(following.values()) + 1
+    in_order = sorted(hosts, key=lambda name: (len(name), name))
+    places = tuple(hosts[name] for name in in_order)
     try:
-        return Topology(path.stem, len(numbers), most, tuple(cables), tuple(_in_order(hosts)))
+        return Topology(
+            path.stem, len(numbers), most, tuple(cables), places,
+            switch_names=tuple(numbers), host_names=tuple(in_order),
+        )  # fmt: skip
     except InputError as error:
         raise error.at(str(path)) from None
-
-
-def _in_order(hosts: dict[str, End]) -> Iterable[End]:
-    return (hosts[name] for name in sorted(hosts, key=lambda name: (len(name), name)))

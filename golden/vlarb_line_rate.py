@@ -46,12 +46,13 @@ RULES = (
     Rule("dropped", "L8", "an offered entry left unserved"),
     Rule("waited", "L4", "a picked entry waited"),
     Rule("charged_later", "L6", "a further block was charged"),
+    Rule("emptied", "L1", "a row that had weights before a reset was written for the first time after it"),
     Rule("swapped", "A12", "the shadow table took over"),
     Rule("held", "A14", "a flow-control packet was due: data waited"),
     Rule("vl15_first", "A15", "VL15 sent ahead of a data lane with a packet and room"),
 )
 (STAYED, TAKEN, WEIGHT_ENDED, OVERSHOT, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, EXPIRED_BUT_LOW_EMPTY, LOST, DROPPED,
- WAITED, CHARGED_LATER, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
+ WAITED, CHARGED_LATER, EMPTIED, SWAPPED, HELD, VL15_FIRST) = range(len(RULES))  # fmt: skip
 
 HIGH, LOW = 0, 1
 _NO_LIST = -1
@@ -116,7 +117,7 @@ def new_state(entries: int) -> LineRateState:
 
 @kernel
 def reset(state: LineRateState) -> None:
-    """Reset everything but the lists' tables (L1)."""
+    """Reset: both banks empty (L1)."""
     for each in state.walks:
         reset_walk(each)
     state.current[:] = 0
@@ -221,7 +222,7 @@ def step(
         _exchange(state)
         rules[SWAPPED] += 1
     elif write[0] != 0:
-        _program(state, write[1], write[2], write[3], write[4])
+        rules[EMPTIED] += _program(state, write[1], write[2], write[3], write[4])
     return vl, source, granted
 
 
@@ -238,12 +239,13 @@ def _exchange(state: LineRateState) -> None:
 
 
 @inner
-def _program(state: LineRateState, select: int, index: int, vl: int, weight: int) -> None:
-    """Write one entry, or the limit, of the shadow bank; an index past the end writes nothing."""
+def _program(state: LineRateState, select: int, index: int, vl: int, weight: int) -> bool:
+    """Write one entry, or the limit, of the shadow bank; return what ``write_entry`` does."""
     if select == SELECT_LIMIT:
         state.limit[state.regs[BANK] ^ 1] = weight
     elif select in (SELECT_HIGH, SELECT_LOW):
-        write_entry(state.walks[select], index, vl, weight)
+        return write_entry(state.walks[select], index, vl, weight)
+    return False
 
 
 @kernel

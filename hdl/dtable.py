@@ -16,6 +16,7 @@ from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 from vlane.hdl.select import one_of
 
 from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES, IB_SLS, MAX_ENTRIES
+from vlane.errors import InputError, unknown_word
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["DTable"]
@@ -159,17 +160,17 @@ class DTable(Scheduler):
         check_flag("keep_on_stall", keep_on_stall)
         check_range("entries", entries, 2, MAX_ENTRIES)
         if form not in _FORMS:
-            raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
+            raise unknown_word("form", _FORMS, form)
         if form == "line_rate":
             check_range("data_vls", data_vls, 2, LINE_RATE_LANES)
             if requesters:
-                raise ValueError(f"requesters must be 0 in the line_rate form, not {requesters}")
+                raise InputError("requesters", "0 in the line_rate form", requesters)
             if keep_on_stall:
-                raise ValueError("keep_on_stall must be false in the line_rate form, not true")
+                raise InputError("keep_on_stall", "false in the line_rate form", "true")
         if form == "ib" and entries != IB_ENTRIES:
-            raise ValueError(f"entries must be {IB_ENTRIES} in the ib form, not {entries}")
+            raise InputError("entries", f"{IB_ENTRIES} in the ib form", entries)
         if form == "ib" and (requesters or data_vls) > IB_SLS:
-            raise ValueError(f"requesters must be at most {IB_SLS} in the ib form, not {requesters or data_vls}")
+            raise InputError("requesters", f"at most {IB_SLS} in the ib form", requesters or data_vls)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -13,6 +13,7 @@ from vlane.hdl.select import equals, one_of
 from vlane.hdl.sl2vl import SL2VL, SL2VLProgramSignature
 from vlane.hdl.switch import Switch
 
+from vlane.errors import InputError, unknown_word
 from vlane.fcp import MAX_FCP_PERIOD
 from vlane.vlarb import MAX_DATA_VLS
 
@@ -149,16 +150,16 @@ class IBSwitch(Switch):
             largest=largest, scheduler=scheduler, entries=entries, line_rate=line_rate, lids=lids, data_bits=data_bits,
         )  # fmt: skip
         if credit not in _CREDITS:
-            raise ValueError(f"credit must be one of {', '.join(_CREDITS)}, not {credit}")
+            raise unknown_word("credit", _CREDITS, credit)
         if credit == "fcp":
             check_range("fcp_blocks", fcp_blocks, 0, minimum)
             check_range("fcp_period", fcp_period, data_vls + 1, MAX_FCP_PERIOD)
             if maximum != minimum:
-                raise ValueError(f"maximum must be minimum, {minimum}, with credit fcp, not {maximum}")
+                raise InputError("maximum", f"minimum, {minimum}, with credit fcp", maximum)
             return
         for field, value, usual in (("fcp_blocks", fcp_blocks, 0), ("fcp_period", fcp_period, _FCP_PERIOD)):
             if value != usual:
-                raise ValueError(f"{field} must be left out with credit returns, not {value}")
+                raise InputError(field, "left out with credit returns", value)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

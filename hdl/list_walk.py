@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from vlane.hdl.list_memory import ROW_ENTRIES, ListMemory
 from vlane.hdl.select import bit_of, equals
 
-__all__ = ["ROW_ENTRIES", "ListWalk", "any_able"]
-
-ROW_ENTRIES = 8
-"""Entries that are looked at together."""
+__all__ = ["ListWalk", "any_able"]
 
 _WEIGHT_BITS = 8
 _TOGETHER = 5
-_NO_WEIGHT = 1
-"""Weight that is kept, with nobody's lane, for a data lane's entry of weight 0; an entry of no lane is kept with 0."""
 
 
 class ListWalk(wiring.Component):
@@ -101,23 +96,32 @@ class ListWalk(wiring.Component):
         )
         self.named = [Signal(data_vls, name=f"named_{row}") for row in range(self.rows)]
         self.offered = Signal()
-        self.entry = data.StructLayout({"vl": unsigned(lane_bits), "weight": unsigned(_WEIGHT_BITS)})
+        self.memory = ListMemory(data_vls=data_vls, entries=entries, lane_bits=lane_bits)
+        self.entry, self.next_row = self.memory.entry, self.memory.row
         self.waiting, self.waiting_lane = Signal(self.entry), Signal(data_vls)
         self.waiting_single, self.waiting_double, self.waiting_ample = Signal(), Signal(), Signal()
         self.advances, self.pulls = Signal(), Signal()
         self.wakes, self.beyond = Signal(self.rows), Signal(self.rows)
         self.chosen, self.fetched, self.number = Signal(), Signal(), Signal(range(max(2, self.rows)))
-        self.next_row = Signal(data.ArrayLayout(self.entry, ROW_ENTRIES))
-        self.lanes = Signal(ROW_ENTRIES)
+        self.lanes, self.current_row = Signal(ROW_ENTRIES), Signal(self.next_row.shape())
+        self.next_written, self.current_written = Signal(), Signal()
+        self.picked, self.picked_entry = Signal(), Signal(self.entry, init=self.memory.no_weight)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         chosen, fetched, lanes, next_row = self.chosen, self.fetched, self.lanes, self.next_row
-        current_row, rest = Signal.like(next_row), Signal(ROW_ENTRIES)
+        current_row, current_written, rest = self.current_row, self.current_written, Signal(ROW_ENTRIES)
         offered, waits, waiting, waiting_lane = self.offered, self.waits, self.waiting, self.waiting_lane
         advances, pulls, comes = self.advances, self.pulls, Signal()
-        self._memory(m)
+        m.submodules.memory = memory = self.memory
         m.d.comb += [
+            memory.write.eq(self.write),
+            memory.index.eq(self.index),
+            memory.vl.eq(self.vl),
+            memory.weight.eq(self.weight),
+            memory.exchange.eq(self.exchange),
+            memory.number.eq(self.number),
+            memory.fetch.eq(pulls),
             rest.eq(lanes & ~_lowest(lanes)),
             advances.eq(self.reading | ~waits),
             pulls.eq(advances & ~rest.any()),
@@ -127,14 +131,20 @@ class ListWalk(wiring.Component):
         with m.If(pulls):
             can_send = (bit_of(self.able_before, entry.vl) for entry in _each(next_row))
             m.d.sync += [
-                fetched.eq(chosen),
+                fetched.eq(chosen & (self.reading | memory.written)),
                 current_row.eq(next_row),
+                current_written.eq(self.next_written),
+                self.next_written.eq(memory.written),
                 lanes.eq(Cat(fetched & (self.reading | can) for can in can_send)),
             ]
         self._choose(m)
-        picked, entry, lane = Signal(), Signal(self.entry), Signal(self.data_vls)
+        picked, entry, lane = self.picked, self.picked_entry, Signal(self.data_vls)
         with m.If(advances):
-            m.d.sync += [picked.eq(lanes.any()), entry.eq(_by_priority(lanes, _each(current_row)))]
+            m.d.sync += picked.eq(lanes.any())
+            with m.If(current_written):
+                m.d.sync += entry.eq(_by_priority(lanes, _each(current_row)))
+            with m.Else():
+                m.d.sync += entry.eq(self.entry.const(memory.no_weight))
         m.d.comb += lane.eq(Cat(equals(entry.vl, index) for index in range(self.data_vls)))
         single, double, ample = Signal(), Signal(), Signal()
         m.d.comb += [single.eq(entry.weight == 1), double.eq(entry.weight == 2)]
@@ -175,37 +185,6 @@ class ListWalk(wiring.Component):
             m.d.sync += [chosen.eq(0), fetched.eq(0), lanes.eq(0), picked.eq(0), waits.eq(0), offered.eq(0)]
         return m
 
-    def _memory(self, m: Module) -> None:
-        """Fetch rows of the active bank; write the shadow bank."""
-        active = Signal()
-        m.d.sync += active.eq(active ^ self.exchange)
-        row_bits = len(self.number)
-        unweighted = self.entry.const({"vl": self.nobody, "weight": _NO_WEIGHT}).as_bits()
-        row = sum(unweighted << place * self.entry.size for place in range(ROW_ENTRIES))
-        m.submodules.memory = memory = Memory(
-            shape=unsigned(8 * self.entry.size), depth=2 << row_bits, init=[row] * (2 << row_bits)
-        )
-        writer, reader = memory.write_port(granularity=self.entry.size), memory.read_port()
-        writes, at, entry = Signal(), Signal(7), Signal(self.entry)
-        m.d.sync += [
-            writes.eq(self.write & ~self.exchange & (self.index < self.entries)),
-            at.eq(self.index),
-            entry.vl.eq(self.vl),
-            entry.weight.eq(self.weight),
-        ]
-        with m.If(~self.weight.any()):
-            m.d.sync += [entry.vl.eq(self.nobody), entry.weight.eq(Mux(self.vl < self.data_vls, _NO_WEIGHT, 0))]
-        with m.Elif(self.vl == self.nobody):
-            m.d.sync += entry.weight.eq(0)
-        m.d.comb += [
-            writer.addr.eq(Cat(at[3 : 3 + row_bits], ~active)),
-            writer.data.eq(Value.cast(entry).replicate(ROW_ENTRIES)),
-            writer.en.eq(Cat(writes & equals(at[:3], place) for place in range(ROW_ENTRIES))),
-            reader.addr.eq(Cat(self.number, active)),
-            reader.en.eq(self.pulls),
-            self.next_row.eq(reader.data),
-        ]
-
     def _choose(self, m: Module) -> None:
         """Choose the next row with a lane that can send, round and round; while reading every row, once."""
         wakes, beyond, after = self.wakes, self.beyond, Signal(self.rows)
@@ -230,7 +209,7 @@ class ListWalk(wiring.Component):
             m.d.sync += [
                 place.eq(place + 1),
                 self.served.eq(self.served | with_this),
-                self.bad.eq(self.bad + (~lane.any() & ~((entry.vl == self.nobody) & (entry.weight == _NO_WEIGHT)))),
+                self.bad.eq(self.bad + (~lane.any() & entry.weight[0])),
                 in_row.eq(Mux(place[:3].all(), 0, with_this)),
             ]
             with m.If(place[:3].all()):

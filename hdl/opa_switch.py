@@ -13,6 +13,7 @@ from vlane.hdl.select import equals, one_of
 from vlane.hdl.switch import Switch, check_blocks
 
 from vlane.egress import MAX_SCHEDULER_VLS
+from vlane.errors import InputError
 from vlane.sc import SC15
 
 __all__ = ["OPASwitch"]
@@ -151,7 +152,7 @@ class OPASwitch(Switch):
             vls=data_vls, blocks=central_blocks, minimum=central_minimum, maximum=central_maximum, prefix="central_"
         )
         if central_minimum < largest:
-            raise ValueError(f"central_minimum must be at least largest, {largest}, not {central_minimum}")
+            raise InputError("central_minimum", f"at least largest, {largest}", central_minimum)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

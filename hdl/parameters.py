@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from vlane.errors import InputError
+
 __all__ = ["check_flag", "check_range"]
 
 
@@ -10,7 +12,7 @@ def check_range(name: str, value: object, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, not {value!r}")
     if not least <= value <= most:
-        raise ValueError(f"{name} must be {least} to {most}, not {value}")
+        raise InputError(name, f"{least} to {most}", value)
 
 
 def check_flag(name: str, value: object) -> None:

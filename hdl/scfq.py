@@ -11,6 +11,7 @@ from vlane.hdl.parameters import check_range
 from vlane.hdl.scheduler import Scheduler, ScheduleSignature
 from vlane.hdl.select import one_of
 
+from vlane.errors import unknown_word
 from vlane.scfq import MAX_RECIPROCAL_BITS, MAX_TAG_BITS
 
 __all__ = ["SCFQ"]
@@ -114,7 +115,7 @@ class SCFQ(Scheduler):
         check_range("reciprocal_bits", reciprocal_bits, 4, MAX_RECIPROCAL_BITS)
         check_range("tag_bits", tag_bits, reciprocal_bits + _SIZE_BITS + 1, MAX_TAG_BITS)
         if units not in _UNITS:
-            raise ValueError(f"units must be one of {', '.join(_UNITS)}, not {units}")
+            raise unknown_word("units", _UNITS, units)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

@@ -15,6 +15,7 @@ from vlane.hdl.parameters import check_flag, check_range
 from vlane.hdl.select import equals, one_of
 
 from vlane.egress import MAX_REQUESTERS, MAX_SCHEDULER_VLS, ListCode
+from vlane.errors import InputError
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
@@ -105,7 +106,7 @@ class Scheduler(wiring.Component):
         check_range("data_vls", data_vls, 2, MAX_SCHEDULER_VLS + (not vl15))
         check_range("requesters", requesters, 0, MAX_REQUESTERS)
         if requesters == 1:
-            raise ValueError("requesters must be 0 or 2 to 32, not 1")
+            raise InputError("requesters", "0 or 2 to 32", "1")
 
     @staticmethod
     def check_mtu(mtu_blocks: int) -> None:

@@ -22,6 +22,7 @@ from vlane.hdl.switch_input import DropCause, SwitchInput
 from vlane.hdl.switch_output import SwitchOutput
 from vlane.hdl.vlarb import VLArb
 
+from vlane.errors import InputError, unknown_word
 from vlane.lft import MAX_ENTRIES
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -118,10 +119,10 @@ class Switch(wiring.Component):
         check_blocks(vls=data_vls, blocks=blocks, minimum=minimum, maximum=maximum)
         check_range("largest", largest, 1, min(minimum, MAX_PACKET_BLOCKS))
         if scheduler not in _SCHEDULERS:
-            raise ValueError(f"scheduler must be one of {', '.join(_SCHEDULERS)}, not {scheduler}")
+            raise unknown_word("scheduler", _SCHEDULERS, scheduler)
         check_flag("line_rate", line_rate)
         if line_rate and scheduler not in _FORMS:
-            raise ValueError(f"line_rate must be false with scheduler {scheduler}, not true")
+            raise InputError("line_rate", f"false with scheduler {scheduler}", "true")
         if scheduler == "vlarb":
             VLArb.check_parameters(data_vls=data_vls, entries=entries, vl15=False)
         if scheduler == "dtable":
@@ -131,7 +132,7 @@ class Switch(wiring.Component):
         check_range("lids", lids, 2, MAX_ENTRIES)
         check_range("data_bits", data_bits, HEADER_BITS, _MAX_DATA_BITS)
         if data_bits % HEADER_BITS:
-            raise ValueError(f"data_bits must be a multiple of {HEADER_BITS}, not {data_bits}")
+            raise InputError("data_bits", f"a multiple of {HEADER_BITS}", data_bits)
 
     def connect_ports(self, m: Module) -> None:
         """Add inputs, outputs and the forwarding table; connect what is the same whatever the kind."""

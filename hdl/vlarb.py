@@ -12,6 +12,7 @@ from vlane.hdl.vlarb_banks import VLArbBanks, vlarb_members
 from vlane.hdl.vlarb_line_rate import LineRateVLArb
 
 from vlane.egress import ListCode
+from vlane.errors import unknown_word
 from vlane.vlarb import LIMIT_UNBOUNDED, MAX_DATA_VLS, MAX_ENTRIES, VL15
 
 __all__ = ["VLArb"]
@@ -101,7 +102,7 @@ class VLArb(wiring.Component):
         check_range("entries", entries, 1, MAX_ENTRIES)
         check_flag("vl15", vl15)
         if form not in _FORMS:
-            raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
+            raise unknown_word("form", _FORMS, form)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

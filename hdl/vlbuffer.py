@@ -10,6 +10,7 @@ from vlane.hdl.parameters import check_range
 from vlane.hdl.select import equals, one_of
 
 from vlane.egress import MAX_REQUESTERS
+from vlane.errors import InputError, unknown_word
 
 __all__ = ["VLBuffer"]
 
@@ -162,9 +163,9 @@ class VLBuffer(wiring.Component):
         check_range("read_flits", read_flits, 1, _MAX_PORT_FLITS)
         check_range("data_bits", data_bits, 1, 1024)
         if form not in _FORMS:
-            raise ValueError(f"form must be one of {', '.join(_FORMS)}, not {form}")
+            raise unknown_word("form", _FORMS, form)
         if form == "static" and minimum != maximum:
-            raise ValueError(f"minimum must be maximum, {maximum}, in the static form, not {minimum}")
+            raise InputError("minimum", f"maximum, {maximum}, in the static form", minimum)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

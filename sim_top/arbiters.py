@@ -17,7 +17,7 @@ from vlane.egress import MAX_REQUESTERS, ListCode
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import VL15
 
-__all__ = ["GoldenArbiter", "HardwareArbiter"]
+__all__ = ["GoldenArbiter", "HardwareArbiter", "is_served"]
 
 _LINE_RATE = "line_rate"
 _FIELDS = ("select", "index", "requester", "weight")
@@ -81,6 +81,14 @@ class GoldenArbiter:
         )  # fmt: skip
         lane, source = self._step(seen, write, ready=ready, swap=swap)
         return int(lane), int(source)
+
+
+def is_served(name: str, parameters: Mapping[str, Any], writes: Writes, lane: int) -> bool:
+    """Return whether a data lane's packet of one block ever starts, with room for it and no other lane asking."""
+    arbiter = GoldenArbiter(name, parameters, writes)
+    ones, none = [1] * (parameters["data_vls"] + 1), [0] * (parameters["data_vls"] + 1)
+    alone = PortHeads(1 << lane, 1 << lane, ones, 0, none)
+    return any(arbiter.ready_cycle(alone) for _ in range(_CYCLES_OF_A_TURN * MAX_ENTRIES + REST_CYCLES))
 
 
 class HardwareArbiter:

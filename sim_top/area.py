@@ -20,6 +20,7 @@ from typing import Any
 
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.liberty import Liberty
+from vlane.tb.children import child_environment
 from vlane.tb.model import Port, component_ports, to_verilog
 from vlane.tb.yosys import YosysError, run_yosys, tool
 
@@ -222,7 +223,7 @@ def _placed(folder: Path, family: _Family, seed: int) -> float:
         done = subprocess.run(
             [str(tool(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
              "--timing-allow-fail", "--report", report.name],
-            cwd=folder, capture_output=True, text=True, check=False,
+            cwd=folder, env=child_environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if not report.is_file():
             raise RuntimeError(f"{family.place[0]} failed:\n{done.stderr[-2000:]}")

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
 from vlane.sim_top.area import Area
 from vlane.sim_top.blocks import Block, find_block
-from vlane.sim_top.pictures import look, write_png
+from vlane.sim_top.pictures import look, new_figure, write_png
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.files import usable_folder
 
 __all__ = ["Instance", "Measured", "check_plot", "instances_of", "ratios", "write_plot"]
@@ -99,7 +98,8 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
             ]
     for key in sweeps:
         if not any(key in instance.swept for instance in found):
-            raise InputError("--sweep", "K=V,V with K a parameter of one of the blocks", key)
+            known = dict.fromkeys(name for instance in found for name in instance.parameters)
+            raise unknown_word("--sweep", known, key)
     return found
 
 
@@ -158,7 +158,7 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
         value = None if each.area is None else each.area.lut if each.area.ge is None else each.area.ge
         if axis in at and value is not None:
             curves.setdefault(", ".join([each.instance.asked, *others]), []).append((at[axis], value))
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = new_figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for number, (label, points) in enumerate(curves.items()):
         axes.plot(*zip(*sorted(points), strict=True), label=label, linewidth=1.4, markersize=5, **look(number))
@@ -172,4 +172,4 @@ def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None
     axes.grid(visible=True, which="major", alpha=0.3)
     if curves:
         axes.legend(frameon=False, fontsize="small")
-    write_png(figure, file)
+    write_png(figure, file, option="--plot")

@@ -50,7 +50,7 @@ from vlane.tb import (
 )
 from vlane.tb.stimulus import Qualify
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.textfile import number
 
 __all__ = ["BLOCKS", "SYNTHESISED", "Block", "find_block", "refused_parameter"]
@@ -112,15 +112,17 @@ class Block:
         parameters = {**self.defaults(), **(base or {})}
         for word in given:
             name, equals, text = word.partition("=")
-            if not equals or name not in parameters:
-                raise InputError("--param", f"K=V with K one of {', '.join(parameters)}", word)
+            if name not in parameters:
+                raise unknown_word("--param", parameters, name)
+            if not equals:
+                raise InputError("--param", "K=V", word)
             parameters[name] = _value(name, text, type(parameters[name]))
         names = {word.partition("=")[0] for word in given}
         usual = self.with_form.get(parameters.get("form", ""), {})
         parameters |= {name: value for name, value in usual.items() if name not in names}
         try:
             self.component.check_parameters(**parameters)
-        except ValueError as error:
+        except InputError as error:
             raise refused_parameter(error, "--param ") from None
         return parameters
 
@@ -129,11 +131,9 @@ class Block:
         return self.component(**parameters)
 
 
-def refused_parameter(error: ValueError, prefix: str) -> InputError:
-    """Return what a component's ``check_parameters`` raised as a refusal of the field, after a prefix."""
-    field, _, rest = str(error).partition(" must be ")
-    must, _, got = rest.rpartition(", not ")
-    return InputError(f"{prefix}{field}", must, got)
+def refused_parameter(error: InputError, prefix: str) -> InputError:
+    """Return what a component's ``check_parameters`` refuses with its field after a prefix."""
+    return InputError(f"{prefix}{error.field}", error.must, error.got, meant=error.meant)
 
 
 def _value(name: str, text: str, kind: type) -> Any:
@@ -145,7 +145,7 @@ def _value(name: str, text: str, kind: type) -> Any:
         return _WORDS[text.lower()]
     value = number(text)
     if value is None:
-        raise InputError(f"--param {name}", "a whole number", text)
+        raise InputError(f"--param {name}", "a whole number of at most 19 digits", text)
     return value
 
 
@@ -330,5 +330,5 @@ def find_block(name: str) -> Block:
         If there is none.
     """
     if name not in BLOCKS:
-        raise InputError("BLOCK", f"one of {', '.join(BLOCKS)}", name)
+        raise unknown_word("BLOCK", BLOCKS, name)
     return BLOCKS[name]

@@ -17,7 +17,7 @@ from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.decision_rate import decisions_per_cycle
 from vlane.sim_top.liberty import Liberty
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 
 __all__ = ["register"]
 
@@ -56,7 +56,7 @@ def area(
     Exit status 1 if a tool fails on one, or it does not fit; the others are shown.
     """
     if target not in TARGETS:
-        raise InputError("--target", f"one of {', '.join(TARGETS)}", target)
+        raise unknown_word("--target", TARGETS, target)
     if seeds < 0:
         raise InputError("--seeds", "at least 0", seeds)
     if liberty is not None and target != "gates":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli_network import run_network
-from vlane.sim_top.cli_options import AsJson, BlockName, Params, Seed
+from vlane.sim_top.cli_options import AsJson, BlockName, Params, Seed, check_cycles
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim import FAULT_COUNT, CosimResult, Job, cosim_cocotb, cosim_native, fault, qualification_job
 from vlane.sim_top.cosim_vlarb import cosim_tables, job_of_plan
@@ -24,7 +24,7 @@ from vlane.tb.cocotb_bench import simulator_installed
 from vlane.tb.netlist import NETLISTS
 from vlane.tb.prove import Proof
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.files import usable_folder
 
 __all__ = ["register"]
@@ -93,8 +93,7 @@ def cosim(
         raise InputError("--engine", "native with --netlist", engine)
     if fabric is not None and table_file is not None:
         raise InputError("--fabric and --table", "given one at a time", "both")
-    if cycles < 1:
-        raise InputError("--cycles", "at least 1", cycles)
+    check_cycles("--cycles", cycles)
     plan = _plan(fabric, table_file, cycles, param or []) if found.name == "vlarb" and not netlist else None
     if fabric is not None and plan is None:
         raise InputError("--fabric", "given with vlarb, whose tables a capture holds", str(fabric))
@@ -106,7 +105,7 @@ def cosim(
             raise InputError(option, "a folder" if option == "--page" else "a file", str(file))
         if file is not None:
             usable_folder(file if option == "--page" else file.parent, option=option)
-    note(f"compiling {block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())} (kept for the next run)")
+    note(f"{block} with {', '.join(f'{k}={v}' for k, v in job.parameters.items())}")
     result = _run(job, plan, engine, simulator, planted, netlist)
     if waves is not None:
         shown = write_wave(job, waves)
@@ -123,9 +122,9 @@ def cosim(
 
 def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
     if engine not in {"native", "cocotb"}:
-        raise InputError("--engine", "native or cocotb", engine)
+        raise unknown_word("--engine", ("native", "cocotb"), engine)
     if simulator not in {"verilator", "icarus"}:
-        raise InputError("--simulator", "verilator or icarus", simulator)
+        raise unknown_word("--simulator", ("verilator", "icarus"), simulator)
     if not simulator_installed(simulator):
         raise InputError("--simulator", "verilator, or icarus when installed", simulator)
     if engine == "native" and simulator != "verilator":
@@ -136,7 +135,7 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
 
 def _check_netlist(netlist: str, **beside: object) -> None:
     if netlist and netlist not in NETLISTS:
-        raise InputError("--netlist", f"one of {', '.join(NETLISTS)}", netlist)
+        raise unknown_word("--netlist", NETLISTS, netlist)
     for option in (option for option, given in beside.items() if netlist and given is not None):
         raise InputError(option, "left out with --netlist", "given")
 
@@ -264,7 +263,6 @@ def prove(
     minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
-    seed: Seed = 1,  # noqa: ARG001
 ) -> None:
     """Prove the block's properties, by k-induction or to a depth, small and full size. Exit status 1 if one fails.
 
@@ -315,7 +313,7 @@ def _reach(proof: Proof) -> str:
 def mutate(
     block: BlockName,
     count: Annotated[int, typer.Option(min=1, max=4096, help="Mutants.")] = 400,
-    cycles: Annotated[int, typer.Option(min=1000, help="Cycles that each mutant must survive.")] = _FAULT_CYCLES,
+    cycles: Annotated[int, typer.Option(help="Cycles that each mutant must survive.")] = _FAULT_CYCLES,
     least: Annotated[float, typer.Option(min=0, max=100, help="Per cent of the mutants that must be killed.")] = 99.0,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
@@ -323,6 +321,7 @@ def mutate(
 ) -> None:
     """Run mutants of the block through the lockstep; list survivors. Exit status 1 below the wanted share."""
     found = find_block(block)
+    check_cycles("--cycles", cycles, least=1000)
     run = mutation_run(found, found.parameters(param or [], found.mutated), count=count, cycles=cycles, seed=seed)
     document = {
         "block": block,

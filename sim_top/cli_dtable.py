@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 from vlane.golden.dtable_plan import TablePlan, plan_table
-from vlane.sim_top.cli_options import AsJson, NoSeed
+from vlane.sim_top.cli_options import AsJson
 from vlane.sim_top.console import emit_json, screen, table
+from vlane.sim_top.verbs import App
 
 from vlane.dtable_plan import read_request
 from vlane.files import write_whole
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Deficit Tables.", no_args_is_help=True, rich_markup_mode=None)
+app = App(help="Deficit Tables.")
 
 
 @app.callback()
@@ -28,7 +29,6 @@ def plan(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Request: a TOML file with [dtable_plan].")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table there, as a table file.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
-    seed: NoSeed = 0,  # noqa: ARG001
 ) -> None:
     """Plan the entries and weights of a Deficit Table, or say which bound forbids it."""
     planned = plan_table(read_request(file))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from vlane.golden.schedulers import SCHEDULERS
-from vlane.sim_top.arbiters import GoldenArbiter, HardwareArbiter
+from vlane.sim_top.arbiters import GoldenArbiter, HardwareArbiter, is_served
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cli_options import AsJson, NoSeed, Params
-from vlane.sim_top.console import emit_json, note, screen, table
+from vlane.sim_top.cli_options import AsJson, Params
+from vlane.sim_top.console import emit_json, note, say, screen, table
 from vlane.sim_top.egress import EgressRun, run_egress
 from vlane.sim_top.schedule import Writes, read_schedule, schedule_writes
 from vlane.tb.model import compile_model
 from vlane.tb.stimulus_vlarb import writes_of
 
 from vlane.arrivals import Arrival, read_arrivals, read_credits
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.files import write_whole
 from vlane.tables import read_vlarb_table
 from vlane.vlarb import VL15
@@ -45,56 +47,60 @@ def egress(
         Path | None,
         typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited."),
     ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show every departure.")] = False,  # noqa: FBT002
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
-    seed: NoSeed = 0,  # noqa: ARG001
 ) -> None:
-    """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ."""
+    """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ.
+
+    Shares are those of the stretch in which a packet of every lane was waiting; docs/egress.md says more.
+    """
     if model not in _MODELS:
-        raise InputError("--model", f"one of {', '.join(_MODELS)}", model)
+        raise unknown_word("--model", _MODELS, model)
     if scheduler not in SCHEDULERS:
-        raise InputError("--scheduler", f"one of {', '.join(SCHEDULERS)}", scheduler)
+        raise unknown_word("--scheduler", SCHEDULERS, scheduler)
     packets = read_arrivals(arrivals)
     room = read_credits(credit_file) if credit_file else []
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
+    warnings = _unserved(scheduler, parameters, writes, packets)
+    for warning in warnings:
+        note(f"warning: {warning['where']}: {warning['message']}")
     runs: list[EgressRun] = []
     if model in ("golden", "both"):
         arbiter = GoldenArbiter(scheduler, parameters, writes)
         runs.append(run_egress(arbiter, packets, room, data_vls=parameters["data_vls"]))
     if model in ("hardware", "both"):
         shown_parameters = ", ".join(f"{k}={v}" for k, v in parameters.items())
-        note(f"compiling {scheduler} with {shown_parameters} (kept for the next run)")
+        note(f"{scheduler} with {shown_parameters}")
         with compile_model(BLOCKS[scheduler].make(parameters), scheduler) as compiled:
             hardware = HardwareArbiter(compiled, scheduler, parameters.get("form", ""), writes)
             runs.append(run_egress(hardware, packets, room, data_vls=parameters["data_vls"]))
     first, last = runs[0], runs[-1]
-    at = next(
-        (i for i, pair in enumerate(zip(first.departures, last.departures, strict=False)) if pair[0] != pair[1]),
-        None,
-    )
-    if at is None and len(first.departures) != len(last.departures):
-        at = min(len(first.departures), len(last.departures))
+    mismatch = _mismatch(first, last)
     if departures:
         _write(last, departures)
+    window = last.window
     if as_json:
         emit_json(
             {
                 "scheduler": scheduler,
                 "model": model,
                 "parameters": parameters,
-                "departures": str(departures) if departures else [d._asdict() for d in last.departures],
+                "departures": [d._asdict() for d in last.departures] if listed else departures and str(departures),
+                "window": window and {"first_cycle": window.first_cycle, "last_cycle": window.last_cycle},
                 "per_vl": [lane._asdict() for lane in last.per_vl],
-                "equal": at is None,
+                "warnings": warnings,
+                "equal": mismatch is None,
+                "mismatch": mismatch,
             }
         )
     else:
-        _print(last, show_departures=departures is None)
-    if at is not None:
-        shown = [str(run.departures[at]) if at < len(run.departures) else "nothing" for run in (first, last)]
-        screen.print(f"MISMATCH at departure {at}: golden {shown[0]}, hardware {shown[1]}", style="red", markup=False)
-    raise typer.Exit(0 if at is None else 1)
+        _print(last, listed=listed)
+        if mismatch:
+            screen.print(f"MISMATCH at {mismatch}", style="red", markup=False)
+    raise typer.Exit(1 if mismatch else 0)
 
 
 def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tuple[dict[str, Any], Writes]:
@@ -135,9 +141,32 @@ def _check_lanes(packets: list[Arrival], parameters: Mapping[str, Any], arrivals
     for packet in packets:
         if packet.vl == VL15:
             if not parameters["vl15"]:
-                raise InputError("vl", "a data lane of a port without VL15", VL15, source=str(arrivals))
+                raise InputError(
+                    "vl", "a data lane of a port without VL15", VL15, source=str(arrivals), line=packet.line
+                )
         elif packet.vl >= parameters["data_vls"]:
-            raise InputError("vl", f"0 to {parameters['data_vls'] - 1} or 15", packet.vl, source=str(arrivals))
+            must = f"0 to {parameters['data_vls'] - 1} or 15"
+            raise InputError("vl", must, packet.vl, source=str(arrivals), line=packet.line)
+
+
+def _unserved(
+    scheduler: str, parameters: Mapping[str, Any], writes: Writes, packets: list[Arrival]
+) -> list[dict[str, str]]:
+    """Return a warning for each data lane with packets that the table never serves."""
+    lanes = sorted({packet.vl for packet in packets if packet.vl != VL15})
+    return [
+        {"code": "VL_UNSERVED", "where": f"VL {vl}", "message": "has packets, and no entry of the table serves it"}
+        for vl in lanes
+        if not is_served(scheduler, parameters, writes, vl)
+    ]
+
+
+def _mismatch(golden: EgressRun, hardware: EgressRun) -> str | None:
+    """Return the first departure in which two runs differ, in words."""
+    for at, (one, other) in enumerate(zip_longest(golden.departures, hardware.departures)):
+        if one != other:
+            return f"departure {at}: golden {one or 'nothing'}, hardware {other or 'nothing'}"
+    return None
 
 
 def _write(run: EgressRun, file: Path) -> None:
@@ -145,27 +174,21 @@ def _write(run: EgressRun, file: Path) -> None:
     write_whole(file, "\n".join(lines) + "\n", option="--departures")
 
 
-def _print(run: EgressRun, *, show_departures: bool) -> None:
-    if show_departures:
-        rows = [[str(d.cycle), str(d.vl), str(d.bytes), d.list] for d in run.departures[:40]]
-        more = f", the first 40 of {len(run.departures)}" if len(run.departures) > 40 else ""
-        screen.print(table(f"departures{more}", [">cycle", ">VL", ">bytes", "list"], rows))
+def _print(run: EgressRun, *, listed: bool) -> None:
+    if listed:
+        sys.stdout.write(f"{'cycle':>12} {'VL':>3} {'bytes':>6} list\n")
+        sys.stdout.writelines(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}\n" for d in run.departures)
     lanes = [
         [
-            str(s.vl),
-            str(s.packets),
-            str(s.bytes),
-            f"{100 * s.share:.1f} %",
-            f"{s.mean_wait_cycles:.1f}",
-            str(s.max_wait_cycles),
-            str(s.left_behind),
+            str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}",
+            str(s.p50_wait_cycles), str(s.p99_wait_cycles), str(s.max_wait_cycles), str(s.left_behind),
         ]
         for s in run.per_vl
-    ]
-    screen.print(
-        table(
-            "per VL",
-            [">VL", ">packets", ">bytes", ">share", ">mean wait", ">longest wait", ">left behind"],
-            lanes,
-        )
-    )
+    ]  # fmt: skip
+    columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">left behind"]
+    screen.print(table("per VL; waits in cycles", columns, lanes))
+    if run.window:
+        first, last = run.window.first_cycle, run.window.last_cycle
+        say(f"shares: of the bytes that left in cycles {first} to {last}, while every lane had a packet waiting")
+    else:
+        say("shares: of the whole run, as never did every lane have a packet waiting when one left")

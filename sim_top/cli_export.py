@@ -12,7 +12,7 @@ from vlane.sim_top.cli_options import AsJson, BlockName, Params, Seed
 from vlane.sim_top.console import emit_json, screen
 from vlane.sim_top.export import export_block
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 from vlane.register_maps import REGISTERED, register_map
 
 __all__ = ["register"]
@@ -32,21 +32,28 @@ def export(
     bus: Annotated[
         str, typer.Option(metavar="BUS", help="axi_lite: its tables are programmed over AXI4-Lite registers.")
     ] = "",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the module, its parts, the files and the core.")
+    ] = None,
+    force: Annotated[  # noqa: FBT002
+        bool, typer.Option("--force", help="Replace files whose content differs.")
+    ] = False,
     param: Params = None,
     as_json: AsJson = False,  # noqa: FBT002
     seed: Seed = 1,
 ) -> None:
     """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python.
 
+    Nothing is overwritten: a file that is there with other content is refused, and then none is written.
     With --bus, the block stands behind registers, whose map is written as Markdown, a C header and a Python module.
     """
     found = find_block(block)
-    if testbench < 0:
-        raise InputError("--testbench", "at least 0", testbench)
     parameters = found.parameters(param or [])
     if bus:
-        _check_bus(bus, found, parameters, testbench)
-    exported = export_block(found, parameters, out, bench_cycles=testbench, seed=seed, registered=bool(bus))
+        _check_bus(bus, found, parameters)
+    exported = export_block(
+        found, parameters, out, name=name, bench_cycles=testbench, seed=seed, registered=bool(bus), force=force
+    )
     if as_json:
         emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
         return
@@ -54,10 +61,8 @@ def export(
         screen.print(str(file), markup=False)
 
 
-def _check_bus(bus: str, found: Block, parameters: Mapping[str, Any], testbench: int) -> None:
+def _check_bus(bus: str, found: Block, parameters: Mapping[str, Any]) -> None:
     if bus != "axi_lite":
-        raise InputError("--bus", "axi_lite", bus)
+        raise unknown_word("--bus", ("axi_lite",), bus)
     if found.name not in REGISTERED or not register_map(found.name, parameters).programs:
         raise InputError("--bus", "given with a block whose tables are programmed", found.name)
-    if testbench:
-        raise InputError("--testbench", "left out with --bus", testbench)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli_options import AsJson, NoSeed
-from vlane.sim_top.console import emit_json, screen, table
+from vlane.sim_top.cli_options import AsJson
+from vlane.sim_top.console import emit_json, say, screen, table
+from vlane.sim_top.verbs import App
 
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
@@ -16,7 +17,7 @@ from vlane.fabric.trace import Hop, trace_pairs
 
 __all__ = ["app"]
 
-app = typer.Typer(help="A fabric captured from its subnet manager.", no_args_is_help=True, rich_markup_mode=None)
+app = App(help="A fabric captured from its subnet manager.")
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of dumps: ibnetdiscover.txt and what goes with it.")
@@ -24,7 +25,7 @@ Folder = Annotated[
 
 
 @app.command(epilog="Example: vlane fabric show tests/data/irregular_s1")
-def show(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # noqa: ARG001, FBT002
+def show(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
     """Show a captured fabric: switches, hosts, links, lanes and tables."""
     fabric = load_fabric(folder)
     sls = trace_pairs(fabric).sls
@@ -50,7 +51,7 @@ def show(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # 
         ["hosts", str(len(fabric.of_kind(Kind.CA)))],
         ["links", str(fabric.cables)],
         ["data VLs", str(fabric.data_vls)],
-        ["SL2VL rows", f"{len(fabric.sl2vl)}, {len(set(fabric.sl2vl.values()))} different"],
+        ["SL2VL rows", f"{len(fabric.sl2vl)}, {len(fabric.sl2vl.different())} different"],
         ["host pairs by SL", ", ".join(f"SL {sl}: {sls[sl]}" for sl in sorted(sls)) or "none"],
     ]
     screen.print(table(fabric.name, ["", ">"], rows))
@@ -61,7 +62,7 @@ def show(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # 
     screen.print(table("VL arbitration tables (VL:weight, entries of weight 0 left out)",
                        ["first port", ">ports", "high", "low", ">limit"], listed))  # fmt: skip
     for line in fabric.notes:
-        screen.print(f"note: {line}", markup=False)
+        say(f"note: {line}")
 
 
 def _list(entries: tuple[Any, ...]) -> str:
@@ -69,15 +70,20 @@ def _list(entries: tuple[Any, ...]) -> str:
 
 
 @app.command(epilog="Example: vlane fabric check tests/data/torus44_2qos. Exit status 1 if the check fails.")
-def check(folder: Folder, as_json: AsJson = False, seed: NoSeed = 0) -> None:  # noqa: ARG001, FBT002
+def check(
+    folder: Folder,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings and what is not checked, too.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
     """Check a captured fabric: configured against programmed, credit loops, unreachable pairs, unserved lanes."""
     fabric = load_fabric(folder)
     report = check_fabric(fabric)
+    ok = report.spotless if strict else report.ok
     if as_json:
-        emit_json(_document(fabric, report))
+        emit_json(_document(fabric, report, ok=ok))
     else:
-        _print(fabric, report)
-    raise typer.Exit(0 if report.ok else 1)
+        _print(fabric, report, ok=ok)
+    raise typer.Exit(0 if ok else 1)
 
 
 def _link(fabric: Fabric, hop: Hop) -> dict[str, Any]:
@@ -86,27 +92,42 @@ def _link(fabric: Fabric, hop: Hop) -> dict[str, Any]:
     return {"from": node.name, "port": hop.port.number, "to": fabric.nodes[far.guid].name, "vl": hop.vl}
 
 
-def _document(fabric: Fabric, report: FabricReport) -> dict[str, Any]:
+def _document(fabric: Fabric, report: FabricReport, *, ok: bool) -> dict[str, Any]:
     return {
         "name": fabric.name,
-        "ok": report.ok,
+        "ok": ok,
         "loops": [[_link(fabric, hop) for hop in loop] for loop in report.loops],
         "unreachable": [pair._asdict() for pair in report.unreachable],
+        "unreachable_pairs": report.unreachable_pairs,
         "unserved_vls": [{"where": fabric.show(u.port), "vl": u.vl, "pairs": u.pairs} for u in report.unserved],
-        "warnings": [finding._asdict() for finding in report.warnings],
+        "warnings": [
+            {"code": f.code, "severity": f.severity, "where": f.where, "message": f.message} for f in report.warnings
+        ],
+        "not_checked": list(report.not_checked),
+        "missing": [{"what": m.what, "codes": list(m.codes), "instead": m.instead} for m in fabric.missing],
         "assumptions": list(report.assumptions),
     }
 
 
-def _print(fabric: Fabric, report: FabricReport) -> None:
-    screen.print(f"{fabric.name}: ", end="", markup=False)
-    screen.print("holds" if report.ok else "fails", end="", style="green" if report.ok else "red")
-    screen.print(
-        f"; {len(report.loops)} credit loops, {len(report.unreachable)} unreachable pairs, "
-        f"{len(report.unserved)} unserved lanes, {len(report.warnings)} warnings"
-    )
-    for finding in report.warnings:
-        screen.print(f"[yellow]{finding.code}[/yellow]", end=" ")
-        screen.print(f"{finding.where}: {finding.message}", markup=False, soft_wrap=True)
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def _print(fabric: Fabric, report: FabricReport, *, ok: bool) -> None:
+    severities = [finding.severity for finding in report.warnings]
+    say(f"{fabric.name}: ", end="")
+    if ok and report.not_checked:
+        say("holds as far as it was checked", end="", style="yellow")
+    else:
+        say("holds" if ok else "fails", end="", style="green" if ok else "red")
+    counts = [
+        ("CREDIT_LOOP", f"{len(report.loops)} credit loops"),
+        ("UNREACHABLE", f"{report.unreachable_pairs} unreachable pairs"),
+        ("VL_UNSERVED", f"{len(report.unserved)} unserved lanes"),
+    ]
+    said = [text + (" (not checked)" if code in report.not_checked else "") for code, text in counts]
+    say(f"; {', '.join(said)}, {severities.count('warning')} warnings, {severities.count('note')} notes")
+    for finding, severity in zip(report.warnings, severities, strict=True):
+        say(f"{severity} {finding.code} ", end="", style=_COLOURS[severity])
+        say(f"{finding.where}: {finding.message}")
     for line in report.assumptions:
-        screen.print(f"assumed: {line}", markup=False, soft_wrap=True)
+        say(f"assumed: {line}")

@@ -11,11 +11,14 @@ import typer
 from vlane.sim_top.console import emit_json, note, screen, table
 from vlane.sim_top.cosim_network import MixedResult, cosim_network, hardware_parameters
 from vlane.sim_top.faults import check_faults
+from vlane.sim_top.path_checks import check_world
 from vlane.sim_top.simulate import StuckError
-from vlane.sim_top.world import World, check_world, make_world
+from vlane.sim_top.verbs import CheckFailedError
+from vlane.sim_top.world import World, make_world
 
 from vlane.errors import InputError
 from vlane.study import MAX_CYCLES, read_study
+from vlane.study_refusals import refusals_of_study
 from vlane.textfile import number
 
 __all__ = ["run_network"]
@@ -31,24 +34,25 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
     """
     if study is None:
         raise InputError("STUDY", "given with network", "missing")
-    world = make_world(read_study(study), study.parent)
+    with refusals_of_study(study):
+        world = make_world(read_study(study), study.parent)
     switches = _switches(rtl, world)
     run = world.study.run
     length = run.cycles if cycles is None else cycles
     if not 1 <= length <= MAX_CYCLES:
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
-    check_world(world)
-    parameters = hardware_parameters(world)
-    timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
-    world = replace(world, study=world.study.model_copy(update={"run": timed}))
-    check_faults(world)
-    note(f"compiling a switch of {world.topology.ports} ports (kept for the next run)")
+    with refusals_of_study(study):
+        check_world(world)
+        parameters = hardware_parameters(world)
+        timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
+        world = replace(world, study=world.study.model_copy(update={"run": timed}))
+        check_faults(world)
+    note(f"switches of {world.topology.ports} ports")
     start = time.perf_counter()
     try:
         result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed)
     except StuckError as error:
-        screen.print(f"STUCK at {error}", style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(1) from None
+        raise CheckFailedError(f"STUCK at {error}") from None
     _tell(study, result, time.perf_counter() - start, as_json=as_json)
     raise typer.Exit(0 if result.agrees else 1)
 

@@ -7,11 +7,11 @@ import time
 from typing import Annotated
 
 import typer
-from vlane.sim_top.cli_options import AsJson
+from vlane.sim_top.cli_options import AsJson, Seed, check_cycles
 from vlane.sim_top.console import emit_json, note, screen
 from vlane.sim_top.soak import SWITCHES, command_of, random_point, run_point, shrunk
 
-from vlane.errors import InputError
+from vlane.errors import InputError, unknown_word
 
 __all__ = ["register"]
 
@@ -22,18 +22,18 @@ def register(app: typer.Typer) -> None:
 
 
 def soak(
-    block: Annotated[str, typer.Argument(help=f"One of: {', '.join(SWITCHES)}.")] = SWITCHES[0],
+    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"One of: {', '.join(SWITCHES)}.")] = SWITCHES[0],
     points: Annotated[int, typer.Option(help="Random instances.")] = 50,
     cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
-    seed: Annotated[int, typer.Option(help="Chooses the instances; equal seeds give equal ones.")] = 1,
+    seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run random switches against golden. Exit status 1 if one differs; told as small as it fails, with its command."""
     if block not in SWITCHES:
-        raise InputError("BLOCK", f"one of {', '.join(SWITCHES)}", block)
-    for option, value in (("--points", points), ("--cycles", cycles)):
-        if value < 1:
-            raise InputError(option, "at least 1", value)
+        raise unknown_word("BLOCK", SWITCHES, block)
+    if points < 1:
+        raise InputError("--points", "at least 1", points)
+    check_cycles("--cycles", cycles)
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
     start = time.perf_counter()
     failures: list[dict[str, str]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -10,30 +11,57 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from vlane.sim_top.streams import OutputError
 
-__all__ = ["emit_json", "note", "screen", "table"]
+from vlane.shown import encodable, harmless
+
+__all__ = ["complain", "emit_json", "note", "say", "screen", "table"]
 
 _FILE_WIDTH = 120
 
-screen = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FILE_WIDTH)
+_terminal = sys.stdout is not None and sys.stdout.isatty()
+screen = Console(highlight=False, width=None if _terminal or "COLUMNS" in os.environ else _FILE_WIDTH)
 _notes = Console(stderr=True, highlight=False)
 
 
 def emit_json(document: dict[str, Any]) -> None:
-    """Write one JSON document to stdout."""
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    """Write one JSON document to stdout; bytes of names that were no UTF-8 stand as their escapes."""
+    sys.stdout.write(json.dumps(_encodable(document), indent=2) + "\n")
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {encodable(key) if isinstance(key, str) else key: _encodable(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(held) for held in value]
+    return value
+
+
+def say(text: str, *, style: str | None = None, end: str = "\n") -> None:
+    """Write a line to stdout, of any length, whatever is in it."""
+    screen.print(Text(harmless(text), style=style or ""), end=end, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Write a line of progress to stderr."""
-    _notes.print(text, style="dim", markup=False, soft_wrap=True)
+    """Write a line of progress to stderr, if it can be written."""
+    with contextlib.suppress(OutputError):
+        _notes.print(Text(harmless(text)), style="dim", soft_wrap=True)
+
+
+def complain(line: str) -> None:
+    """Write a line to stderr, if it can be written: there is nobody else to tell, and exit statuses stay."""
+    with contextlib.suppress(OutputError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     """Return a table; columns whose name starts with ``>`` are aligned to the right."""
-    made = Table(title=Text(title), title_justify="left", title_style="bold")
+    made = Table(title=Text(harmless(title)), title_justify="left", title_style="bold")
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+        made.add_column(Text(harmless(column.lstrip(">"))), justify="right" if column.startswith(">") else "left")
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
+        made.add_row(*(Text(harmless(cell)) for cell in row))
     return made

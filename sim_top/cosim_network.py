@@ -174,8 +174,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         }  # fmt: skip
     try:
         BLOCKS[switch_block(world)].component.check_parameters(**parameters)
-    except ValueError as error:
-        raise refused_parameter(error, "switches in hardware: ") from None
+    except InputError as error:
+        raise refused_parameter(error, "hardware: ") from None
     return parameters
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim import CosimResult, Job, cosim_native
 from vlane.sim_top.plan_vlarb import FULL, SMALL, Plan
@@ -43,7 +44,8 @@ class LaneResult:
     packets : int
         That started from this list, with MTU packets.
     longest_wait_cycles : int
-        Of a head packet of the lane, with MTU packets on a link of one block per cycle.
+        Of a head packet of the lane that this list ended, with MTU packets on a link of one block per cycle; or of one
+        that nothing had ended when the traffic did, if it was longer than all that were ended.
     """
 
     vl: int
@@ -177,7 +179,7 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
                             _part(full.blocks[vl, code], full.blocks[:, code].sum()),
                             _part(full.blocks[vl, code], full.blocks.sum()),
                             int(full.packets[vl, code]),
-                            int(full.longest_wait[vl]),
+                            longest_wait(full.longest_wait[vl], code),
                         )
                     )  # fmt: skip
         shown = events[index] if index < len(events) else []
@@ -185,6 +187,16 @@ def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceE
             TableResult(use.where, list(table.high), list(table.low), table.limit_of_high_priority, lanes, shown)
         )
     return results
+
+
+def longest_wait(waits: NDArray[np.int64], code: ListCode) -> int:
+    """Return the longest wait to be told of a lane and a list, of its longest waits by list.
+
+    Those under no list had not ended with the traffic: one that is longer than all others belongs to every list that
+    has the lane, as any of them could have ended it.
+    """
+    open_ = int(waits[ListCode.NONE])
+    return open_ if open_ > waits[ListCode.HIGH :].max() else int(waits[code])
 
 
 def _part(value: Any, whole: Any) -> float:

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from vlane.sim_top.egress_summary import Departure, LaneSummary, Window, WindowFinder, summaries
+
 from vlane.arrivals import Arrival, Credit
 from vlane.egress import ListCode
 from vlane.units import blocks_of
 from vlane.vlarb import VL15
 
-__all__ = ["Arbiter", "Departure", "EgressRun", "LaneSummary", "PortHeads", "run_egress"]
+__all__ = ["Arbiter", "EgressRun", "PortHeads", "run_egress"]
 
 
 class PortHeads(NamedTuple):
@@ -63,51 +65,6 @@ class Arbiter(Protocol):
         ...
 
 
-class Departure(NamedTuple):
-    """A packet that left.
-
-    Parameters
-    ----------
-    cycle : int
-        Of its first flit.
-    vl, bytes : int
-        The packet.
-    list : str
-        ``high``, ``low``, ``vl15`` or ``none``.
-    """
-
-    cycle: int
-    vl: int
-    bytes: int
-    list: str
-
-
-class LaneSummary(NamedTuple):
-    """What a lane got.
-
-    Parameters
-    ----------
-    vl, packets, bytes : int
-        Lane, packets and bytes that left.
-    share : float
-        Of all bytes that left.
-    mean_wait_cycles : float
-        From arrival to the first flit.
-    max_wait_cycles : int
-        The longest.
-    left_behind : int
-        Packets that never left: no entry serves them, or no credit came.
-    """
-
-    vl: int
-    packets: int
-    bytes: int
-    share: float
-    mean_wait_cycles: float
-    max_wait_cycles: int
-    left_behind: int
-
-
 @dataclass(frozen=True, slots=True)
 class EgressRun:
     """A finished run.
@@ -118,10 +75,13 @@ class EgressRun:
         In order.
     per_vl : list of LaneSummary
         For every lane that arrivals named.
+    window : Window or None
+        In which the shares are counted; ``None`` if they are of the whole run.
     """
 
     departures: list[Departure]
     per_vl: list[LaneSummary]
+    window: Window | None
 
 
 def run_egress(
@@ -142,12 +102,14 @@ def run_egress(
     """
     port = _Queues(arrivals, credits_in or [], data_vls)
     departures: list[Departure] = []
+    finder = WindowFinder(departures)
     waits: dict[int, list[int]] = {}
     cycle = port.next_event(-1)
     fruitless = 0
     while cycle is not None:
         fruitless = 0 if port.advance(cycle) else fruitless
         heads = port.heads()
+        finder.look(cycle, backlogged=port.is_backlogged())
         granted = arbiter.ready_cycle(heads)
         if granted is None:
             fruitless += 1
@@ -163,7 +125,9 @@ def run_egress(
         ends = cycle + blocks_of(packet.bytes)
         arbiter.busy_cycles([port.heads_in(busy) for busy in range(cycle + 1, ends)])
         cycle = ends
-    return EgressRun(departures, _summaries(departures, waits, port))
+    window = finder.found()
+    behind = {vl: len(queue) for vl, queue in port.queues.items()}
+    return EgressRun(departures, summaries(departures, waits, behind, window), window)
 
 
 _UNLIMITED = 1 << 62
@@ -178,6 +142,7 @@ class _Queues:
         self.credits_coming = deque(credits_in)
         self.room = {credit.vl: 0 for credit in credits_in}
         self.queues: dict[int, deque[Arrival]] = {vl: deque() for vl in sorted({a.vl for a in arrivals})}
+        self._data_queues = [queue for vl, queue in self.queues.items() if vl != VL15]
 
     def next_event(self, cycle: int) -> int | None:
         """Return the next cycle after ``cycle`` in which something arrives; ``None`` if nothing does."""
@@ -216,22 +181,12 @@ class _Queues:
                     behind |= (room >= blocks[lane] + behind_blocks[lane]) << lane
         return PortHeads(request, fits, blocks, behind, behind_blocks)
 
+    def is_backlogged(self) -> bool:
+        """Return whether a packet of every data lane that arrivals name is waiting."""
+        return self._data_queues != [] and all(self._data_queues)
+
     def take(self, vl: int) -> Arrival:
         packet = self.queues[vl].popleft()
         if vl in self.room:
             self.room[vl] -= blocks_of(packet.bytes)
         return packet
-
-
-def _summaries(departures: list[Departure], waits: dict[int, list[int]], port: _Queues) -> list[LaneSummary]:
-    sent: dict[int, int] = {}
-    for departure in departures:
-        sent[departure.vl] = sent.get(departure.vl, 0) + departure.bytes
-    whole = sum(sent.values())
-    return [
-        LaneSummary(
-            vl, len(waits.get(vl, [])), sent.get(vl, 0), sent.get(vl, 0) / whole if whole else 0.0,
-            sum(waits[vl]) / len(waits[vl]) if vl in waits else 0.0, max(waits.get(vl, [0])), len(queue),
-        )
-        for vl, queue in port.queues.items()
-    ]  # fmt: skip

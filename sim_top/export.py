@@ -1,8 +1,9 @@
-"""Export of a block: Verilog, a table of its ports, a FuseSoC core, a testbench, a register map."""
+"""Export of a block: Verilog, a table of its ports, a FuseSoC core, waivers, a testbench, a register map."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,26 +16,36 @@ from amaranth.lib.wiring import FlippedSignature
 from vlane.hdl.axi_lite import BUS_PREFIX, AxiLite
 from vlane.hdl.register_port import RegisteredBlock
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.core_file import core_file
+from vlane.sim_top.file_heads import FileHead, command_line
+from vlane.sim_top.file_set import write_together
+from vlane.sim_top.module_text import module_text
 from vlane.sim_top.register_files import register_files
-from vlane.sim_top.testbench import core_file, testbench_files
-from vlane.tb.model import component_ports, to_verilog
+from vlane.sim_top.testbench import row_bytes, testbench_files
+from vlane.sim_top.verilog_names import check_module_name
+from vlane.tb import verilator
+from vlane.tb.bus_recording import record_registered
+from vlane.tb.model import Port, component_ports, row_layout
+from vlane.tb.recording import Recording, record
 
-from vlane.files import usable_folder, write_whole
+from vlane.errors import InputError
+from vlane.files import usable_folder
 from vlane.register_maps import register_map
 
 __all__ = ["Exported", "export_block"]
 
-_TRIGGER = re.compile(r"reg (\\\$auto\$verilog_backend\S+ ) *= 0;")
+_MOST_CYCLES = 1 << 20
+_MOST_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
+    """What was written, or was there already.
 
     Parameters
     ----------
     files : list of Path
-        Verilog first, then the port table, the core, and the register map or the testbench.
+        Verilog first, then the port table, the core, the waivers, and the register map and the testbench.
     ports : list of dict
         Name, direction, bits and meaning.
     """
@@ -44,78 +55,114 @@ class Exported:
 
 
 def export_block(
-    block: Block, parameters: Mapping[str, Any], folder: Path, *, bench_cycles: int = 0, seed: int = 1,
-    registered: bool = False,
+    block: Block, parameters: Mapping[str, Any], folder: Path, *, name: str | None = None, bench_cycles: int = 0,
+    seed: int = 1, registered: bool = False, force: bool = False,
 ) -> Exported:  # fmt: skip
-    """Write the Verilog, the port table and a FuseSoC core of a block; nothing is left half-written.
+    """Write the Verilog, the port table, the waivers and a FuseSoC core of a block (``docs/export.md``): all or none.
 
-    With ``bench_cycles``, also a testbench that checks so many cycles against golden. If ``registered``, the block
-    stands behind AXI4-Lite registers, as the module ``NAME_axi_lite``; their map is written too.
+    Parameters
+    ----------
+    block : Block
+        What is exported.
+    parameters : mapping
+        Of the instance, checked.
+    folder : Path
+        Where the files go.
+    name : str, optional
+        Of the module, the files and the core; without one the block's, with ``_axi_lite`` behind it if registered.
+    bench_cycles : int
+        If not 0, also a testbench that checks so many cycles against golden.
+    seed : int
+        Chooses what the testbench does.
+    registered : bool
+        The block stands behind AXI4-Lite registers; their map is written too.
+    force : bool
+        Replace files whose content differs.
 
     Raises
     ------
     InputError
-        If the folder cannot be used.
+        If the name cannot be a module's, if the testbench is too long, if the folder cannot be used, or if a file would
+        be replaced without ``force``.
     """
+    if name is not None:
+        check_module_name("--name", name)
+    options = {"--bus": "axi_lite" if registered else None, "--name": name}
+    options |= {"--testbench": str(bench_cycles), "--seed": str(seed)} if bench_cycles else {}
+    title = block.title + (", behind AXI4-Lite registers" if registered else "")
+    head = FileHead(title, parameters, command_line(block, parameters, options))
     component = block.make(parameters)
-    name, latency, meanings, maps = block.name, component.latency, _meanings(component), {}
-    if registered:
-        registers = register_map(block.name, parameters)
-        component, name = RegisteredBlock(registers, component), f"{block.name}_axi_lite"
+    latency, meanings, maps, map_name = component.latency, _meanings(component), {}, name or block.name
+    inner = component_ports(component)
+    registers = register_map(block.name, parameters) if registered else None
+    if registers is not None:
+        component = RegisteredBlock(registers, component)
         meanings |= {port: text for port, text in _members(AxiLite).items() if port.startswith(BUS_PREFIX)}
-        maps = register_files(registers)
-    text = to_verilog(component, name)
-    ports = [
-        {
-            "name": "clk",
-            "direction": "input",
-            "bits": 1,
-            "meaning": "Clock; everything happens at its rising edge.",
-        }
-    ]
-    ports += [
+        maps = register_files(registers, map_name)
+    name = name or block.name + ("_axi_lite" if registered else "")
+    ports = component_ports(component)
+    _check_length(bench_cycles, ports)
+    if os.path.lexists(folder):  # else it is made when all is there to be written
+        usable_folder(folder, option="--out")
+    table = _port_table(ports, meanings)
+    written = {
+        f"{name}.v": module_text(component, name),
+        f"{name}.md": _page(name, parameters, latency, table),
+        f"{name}.core": core_file(name, block.title, version=version("vlane"), bench=bench_cycles > 0),
+        f"{name}.vlt": verilator.waivers().read_text(),
+        **maps,
+    }
+    if bench_cycles:
+        recording = (
+            record(block.name, parameters, ports, block.qualify, cycles=bench_cycles, seed=seed)
+            if registers is None
+            else record_registered(registers, parameters, inner, ports, cycles=bench_cycles, seed=seed)
+        )
+        _check_size(recording)
+        written |= testbench_files(name, recording)
+    headed = {file: head.on(file, content) for file, content in written.items()}
+    return Exported(write_together(folder, headed, option="--out", force=force), table)
+
+
+def _check_length(cycles: int, ports: tuple[Port, ...]) -> None:
+    """Refuse a testbench whose files would be too long, before anything is computed."""
+    size = row_bytes(row_layout(ports, inputs=True), row_layout(ports, inputs=False))
+    most = min(_MOST_CYCLES, _MOST_BYTES // size)
+    if not 0 <= cycles <= most:
+        raise InputError("--testbench", f"0 to {most} cycles for an instance with these ports", cycles)
+
+
+def _check_size(recording: Recording) -> None:
+    size = row_bytes(recording.inputs, recording.outputs) * len(recording.rows)
+    if size > 2 * _MOST_BYTES:
+        raise InputError(
+            "--testbench", f"left out for an instance whose tables take {recording.first} cycles to write", "given"
+        )
+
+
+def _port_table(ports: tuple[Port, ...], meanings: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return name, direction, bits and meaning of every port, the clock first."""
+    known = {"clk": "Clock; everything happens at its rising edge.", "rst": "Reset, synchronous."}
+    return [
         {
             "name": port.name,
             "direction": "input" if port.is_input else "output",
             "bits": port.bits,
-            "meaning": "Reset, synchronous." if port.name == "rst" else meanings.get(port.name, ""),
+            "meaning": known.get(port.name) or meanings.get(port.name, ""),
         }
-        for port in component_ports(component)
+        for port in (Port("clk", 1, is_input=True), *ports)
     ]
-    heading = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-    page = [
-        f"# {name}", "", f"Parameters: {heading}. Latency: {latency} cycles.", "",
-        "| port | direction | bits | meaning |", "|---|---|---|---|",
-        *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in ports), "",
-    ]  # fmt: skip
-    usable_folder(folder, option="--out")
-    written = {
-        f"{name}.v": _started(text),
-        f"{name}.md": "\n".join(page),
-        f"{name}.core": core_file(name, block.title, version=version("vlane"), bench=bench_cycles > 0),
-        **maps,
-    }
-    if bench_cycles:
-        written |= testbench_files(block, parameters, component_ports(component), cycles=bench_cycles, seed=seed)
-    for file, content in written.items():
-        write_whole(folder / file, content, option="--out")
-    return Exported([folder / file for file in written], ports)
 
 
-def _started(verilog: str) -> str:
-    """Return Verilog whose combinational processes run when a simulation starts, whatever the simulator.
-
-    Each of them reads a signal for that purpose, which yosys leaves constant; four-state simulators do not run a
-    process, and keep its outputs unknown, until something that it reads changes. Here it falls at the start.
-    """
-    modules = verilog.split("endmodule\n")
-    for number, module in enumerate(modules):
-        declared = _TRIGGER.search(module)
-        if declared:
-            trigger = declared[1]
-            body = module.replace(declared[0], f"reg {trigger}= 1;")
-            modules[number] = f"{body}  initial {trigger}= 0;\n"
-    return "endmodule\n".join(modules)
+def _page(name: str, parameters: Mapping[str, Any], latency: int, table: list[dict[str, Any]]) -> str:
+    given = ", ".join(f"{parameter} = {value}" for parameter, value in parameters.items())
+    return "\n".join(
+        [
+            f"# {name}", "", f"Parameters: {given}. Latency: {latency} cycles.", "",
+            "| port | direction | bits | meaning |", "|---|---|---|---|",
+            *(f"| `{p['name']}` | {p['direction']} | {p['bits']} | {p['meaning']} |" for p in table), "",
+        ]
+    )  # fmt: skip
 
 
 def _meanings(component: Any) -> dict[str, str]:

@@ -14,6 +14,7 @@ from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.model import Fabric
 from vlane.tables import read_vlarb_table
+from vlane.units import mtu_blocks
 from vlane.vlarb import VLArbTable
 
 __all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_table"]
@@ -21,7 +22,7 @@ __all__ = ["Plan", "TableUse", "plan_for_fabric", "plan_for_table"]
 SMALL, FULL = "64-byte packets", "MTU packets"
 """Phases whose shares are reported."""
 
-_FULL_BLOCKS = 33  # 2048 bytes of payload and its headers
+_FULL_BLOCKS = mtu_blocks(2048)
 _PARTS = {SMALL: 20, FULL: 35, "back to back": 15, "random": 20, "few lanes": 10}
 
 
@@ -111,7 +112,7 @@ def plan_for_table(file: Path, *, cycles: int, parameters: Mapping[str, Any]) ->
 
 
 def _ports(fabric: Fabric, ports: list[Any]) -> str:
-    return fabric.show(ports[0]) + (f" and {len(ports) - 1} more ports" if len(ports) > 1 else "")
+    return fabric.show_all(ports) + (" ports" if len(ports) > 1 else "")
 
 
 def _plan(parameters: Mapping[str, Any], uses: tuple[TableUse, ...], cycles: int) -> Plan:

@@ -9,10 +9,14 @@ __all__ = ["register_files"]
 _ACCESS = {Constant: "read", Status: "read", Command: "write ones", Setting: "read, write", Window: "write"}
 
 
-def register_files(registers: RegisterMap) -> dict[str, str]:
-    """Return the files by name: a Markdown page, a C header, a Python module."""
-    name = f"{registers.name}_registers"
-    return {f"{name}.md": _page(registers), f"{name}.h": _header(registers), f"{name}.py": _module(registers)}
+def register_files(registers: RegisterMap, name: str) -> dict[str, str]:
+    """Return the files by name: a Markdown page, a C header whose names begin with ``name``, a Python module."""
+    files = f"{name}_registers"
+    return {
+        f"{files}.md": _page(registers),
+        f"{files}.h": _header(registers, name.upper()),
+        f"{files}.py": _module(registers),
+    }
 
 
 def _page(registers: RegisterMap) -> str:
@@ -71,8 +75,7 @@ def _field(name: str, part: BitField) -> list[tuple[str, str, str]]:
     return [(f"{name}_LSB", str(part.low), part.meaning), (f"{name}_BITS", str(part.bits), "")]
 
 
-def _header(registers: RegisterMap) -> str:
-    block = registers.name.upper()
+def _header(registers: RegisterMap, block: str) -> str:
     lines = [f"/* Registers of {registers.name}: byte addresses, entries of windows, fields of values. */"]
     lines += [f"#ifndef VLANE_{block}_REGISTERS_H", f"#define VLANE_{block}_REGISTERS_H", ""]
     for name, number, meaning in _constants(registers):

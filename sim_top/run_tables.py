@@ -1,4 +1,4 @@
-"""Tables of a run beyond its service levels: links and VLs, flows, every delivery."""
+"""Tables of a run beyond its service levels: links and VLs, flows, every packet that left its NIC."""
 
 from __future__ import annotations
 
@@ -18,19 +18,26 @@ from vlane.golden.meters import (
     latency_at,
 )
 from vlane.golden.network import NOW, Network
-from vlane.golden.packets import NOBODY, Packets
+from vlane.golden.packets import NOBODY, Packets, packets_in_use
 from vlane.golden.routing import ChannelRoutes
 from vlane.golden.wiring import NOWHERE
 from vlane.sim_top.world import World, show_end
 
 from vlane.lrh import channel_bits, pack_lrh, packet_words
+from vlane.shown import harmless
 
-__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles"]
+__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "under_way_table"]
 
 _DELIVERY = (
-    "source", "target", "dlid", "sl", "flits", "generated_cycle", "delivered_cycle", "switches", "bytes", "lane",
-    "channel",
+    "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
 )  # fmt: skip
+"""What the meters keep of a delivery, in their order."""
+
+_TRACE = {
+    **dict.fromkeys(("cycle", "source", "destination", "sl", "bytes"), pl.Int64),  # as ``read_packet_trace`` reads them
+    **dict.fromkeys(("flits", "dlid", "delivered_cycle", "switches"), pl.Int64),
+    "lrh": pl.UInt64,
+}
 
 
 def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
@@ -47,7 +54,19 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
         pktlen=packet_words(np.maximum(words["bytes"], 2)),
         slid=world.routes.lids[columns["source"], 0].astype(np.uint64),
     )  # fmt: skip
-    return pl.DataFrame({**{name: columns[name] for name in _DELIVERY[:9]}, "lrh": lrh})
+    return pl.DataFrame({**columns, "lrh": lrh}).select(pl.col(name).cast(kind) for name, kind in _TRACE.items())
+
+
+def under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
+    """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
+    drawn = net.staged[net.staged != NOBODY]
+    sent = np.setdiff1d(packets_in_use(packets), drawn)
+    fields = {"cycle": "born", "source": "source", "destination": "target", "sl": "sl", "bytes": "bytes",
+              "flits": "flits", "dlid": "dlid"}  # fmt: skip
+    columns = {name: packets.pool[field][sent] for name, field in fields.items()}
+    return pl.DataFrame(columns).select(
+        (pl.col(name) if name in columns else pl.lit(None)).cast(kind).alias(name) for name, kind in _TRACE.items()
+    )
 
 
 def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
@@ -65,7 +84,8 @@ def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
 def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     """Return a row for each lane of each cabled sending end.
 
-    Columns: the end that sends and the one that receives; VL; packets and flits sent, flits per cycle; packets that
+    Columns: the end that sends and the one that receives, by number and port, and the names of their switches or hosts,
+    null where there are none; VL; packets and flits sent, flits per cycle; packets that
     asked for the link, mean over all cycles; for how many cycles those that were sent did, mean over packets; cycles in
     which the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer,
     and of the far one as the sender counts them; flow-control packets sent.
@@ -74,19 +94,19 @@ def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
     lanes = links.sent.shape[1]
     fcps = links.far.fcps[ends] if isinstance(links.far, Limits) else np.zeros((len(ends), lanes), np.int64)
-    names = [show_end(world.topology, int(end), net) for end in ends]
+    sides = {"from": ends, "to": _receiving(net, wiring.cable["far"][ends])}
+    shown = {side: [show_end(world.topology, int(end), net, names=False) for end in sides[side]] for side in sides}
     sent, asked = (links.sent[name][ends].ravel() for name in ("packets", "asked"))
     mean = np.divide(asked, sent, out=np.full(len(asked), np.nan), where=sent > 0)
-    far = [_far_name(world, net, int(wiring.cable[int(end)].far)) for end in ends]
     return pl.DataFrame(
         {
-            "from": np.repeat(names, lanes),
-            "to": np.repeat(far, lanes),
+            **{side: np.repeat(shown[side], lanes) for side in sides},
+            **{f"{side}_name": _names(world, net, np.repeat(sides[side], lanes)) for side in sides},
             "vl": np.tile(np.arange(lanes), len(ends)),
             "packets": sent,
             "flits": links.sent["flits"][ends].ravel(),
-            "utilisation": (links.sent["flits"][ends] / world.study.run.cycles).ravel(),
-            "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / world.study.run.cycles,
+            "utilisation": (links.sent["flits"][ends] / int(net.clock[NOW])).ravel(),
+            "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / int(net.clock[NOW]),
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
             "waited_cycles": links.sent["waited"][ends].ravel(),
             "peak_output_blocks": links.sent["most_in_buffer"][ends].ravel(),
@@ -96,13 +116,37 @@ def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     )
 
 
-def _far_name(world: World, net: Network, port: int) -> str:
-    """Return the name of a receiving end; a switch's ports send and receive."""
-    return show_end(world.topology, port, net) if port >= 0 else f"host {-1 - port}"
+def _receiving(net: Network, far: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return receiving ends as sending ends are numbered, NICs behind switch ports."""
+    return np.where(far >= 0, far, len(net.switches.inputs.port) - 1 - far)
 
 
-def flow_table(net: Network) -> pl.DataFrame:
-    """Return a row for each source, destination and SL that had traffic in the measured stretch."""
+def _names(world: World, net: Network, ends: NDArray[np.int64]) -> pl.Series:
+    """Return the names of the ends' switches and hosts, null where there are none."""
+    bits, switches = net.switches.inputs.port_bits, world.topology.switches
+    numbers = np.where(ends >= switches << bits, ends - (switches << bits) + switches, ends >> bits)
+    return pl.concat([_switch_names(world), _host_names(world)]).gather(numbers)
+
+
+def _switch_names(world: World) -> pl.Series:
+    return _named(world.topology.switch_names, world.topology.switches)
+
+
+def _host_names(world: World) -> pl.Series:
+    return _named(world.topology.host_names, len(world.topology.hosts))
+
+
+def _named(names: tuple[str, ...], count: int) -> pl.Series:
+    """Return names that a file can hold, null for those that are missing."""
+    return pl.Series([harmless(name) or None for name in names] or [None] * count, dtype=pl.String)
+
+
+def flow_table(world: World, net: Network) -> pl.DataFrame:
+    """Return a row for each source, destination and SL that had traffic in the measured stretch.
+
+    Columns: source and destination, by number and by name, null where there is none; SL; flits generated; packets and
+    flits received; latency, mean, percentiles and longest.
+    """
     meters = net.meters
     source, target, level = np.nonzero(meters.flow.any(axis=3))
     rows = meters.flow[source, target, level]
@@ -114,6 +158,8 @@ def flow_table(net: Network) -> pl.DataFrame:
             "source": source,
             "destination": target,
             "sl": np.flatnonzero(meters.flow_level >= 0)[level],
+            "source_name": _host_names(world).gather(source),
+            "destination_name": _host_names(world).gather(target),
             "offered_flits": rows[:, FLOW_OFFERED],
             "packets": rows[:, FLOW_PACKETS],
             "flits": rows[:, FLOW_FLITS],

@@ -96,9 +96,8 @@ def _map_writes(row: SL2VLRow | None, parameters: Mapping[str, Any], source: str
         )
     owners = row.owners()
     if parameters["requesters"] <= max(owners.values(), default=0):
-        raise InputError(
-            "requesters", f"above {max(owners.values())}, an SL of sl2vl.row", parameters["requesters"], source=source
-        )
+        must = f"VLs of SLs below {parameters['requesters']}, the requesters there are, or 15"
+        raise InputError("sl2vl.row", must, f"a VL of SL {max(owners.values())}", source=source)
     if max(owners, default=0) >= parameters["data_vls"]:
         raise InputError("sl2vl.row", f"VLs below {parameters['data_vls']}, or 15", max(owners), source=source)
     nobody = parameters["requesters"]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv with everything pinned. Says what is missing, and the command that installs it, before it starts.
+# Makes .venv with everything pinned, checked by hash. Says what is missing, and the command that installs it, before it starts.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,6 +22,8 @@ command -v g++ >/dev/null || missing "a C++ compiler (g++)" "apt-get install g++
 
 echo "vlane: setting up .venv (once; about a minute)" >&2
 "$python" -m venv .venv
-PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT="$PWD/constraints.txt" \
-    .venv/bin/python -m pip install --quiet --quiet --editable '.[dev]'
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Only what the pinned hashes name is installed, and nothing is built but the checkout, by the backend that is pinned too.
+.venv/bin/python -m pip install --quiet --quiet --require-hashes --only-binary :all: --requirement requirements.txt
+.venv/bin/python -m pip install --quiet --quiet --no-deps --no-build-isolation --editable .
 touch .venv/.ready

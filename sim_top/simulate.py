@@ -1,37 +1,29 @@
-"""Runs of a study: each on its own, several at a time, kept as they finish, resumed where they stopped."""
+"""One run of a study: a load and a seed, and what is said of it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import copy
 import resource
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from vlane.golden.kernel import source_digest
-from vlane.golden.meters import BATCHES, latency_at
-from vlane.golden.network import DONE, STUCK, Network, run, run_to, waiting_flits
+from vlane.golden.meters import MADE, PARTS, RECEIVED, Meters, double_stretch, latency_at
+from vlane.golden.network import DONE, NOW, STUCK, Change, Network, run, run_to, take_waiting
 from vlane.golden.opa_switch import OPASwitches
 from vlane.golden.packets import IN_USE, NOBODY, Packets, new_packets
 from vlane.golden.switches import buffer_between, central_buffers
-from vlane.sim_top.faults import check_faults, faults_of
-from vlane.sim_top.run_tables import delivery_table, flow_table, link_table
-from vlane.sim_top.workers import Cluster, made_by_processes
-from vlane.sim_top.world import World, check_world, make_network, show_end
+from vlane.golden.wiring import NOWHERE
+from vlane.sim_top.faults import faults_of
+from vlane.sim_top.run_tables import delivery_table, flow_table, link_table, under_way_table
+from vlane.sim_top.steady import judge_backlog, latency_half_width, parts_look_apart
+from vlane.sim_top.world import World, make_network, show_end
 
-from vlane.files import usable_folder, write_whole
+__all__ = ["PerSL", "RunResult", "StuckError", "simulate", "tables_of"]
 
-__all__ = ["PerSL", "RunResult", "StuckError", "run_study", "simulate"]
-
-_STUDENT_95 = 2.093  # of 19 degrees of freedom: BATCHES - 1
-_SATURATED_SHARE = 0.02
 _TRACE_ROWS = 1 << 16
 
 
@@ -49,6 +41,13 @@ class PerSL:
         The level; packets received.
     offered, accepted : float
         Flits generated and received per cycle and host.
+    saturated : bool
+        Whether what waits between generation and delivery grows on and on. The latencies of such a level only say how
+        long the run was.
+    decided : bool
+        Whether the run was long enough to tell; if not, ``saturated`` is False.
+    backlog_growth, backlog_growth_ci95 : float
+        Trend of what waits, flits per cycle and host; half the width of its 95 % interval.
     latency_mean_cycles, latency_ci95_cycles : float
         From generation to the reception of the last flit; half the width of the 95 % confidence interval (batch
         means). ``None`` without packets, or for the interval with empty batches.
@@ -56,18 +55,29 @@ class PerSL:
         In cycles; percentiles to 3 %.
     mean_switches : float
         Switches passed.
+    precise : bool or None
+        Whether the mean latency is as sure as ``run.precision`` asks; ``None`` if it does not ask.
+    offered_parts, accepted_parts : list of float
+        The course of ``offered`` and ``accepted``: of each fortieth of the measured stretch, in order.
     """
 
     sl: int
     packets: int
     offered: float
     accepted: float
+    saturated: bool
+    decided: bool
+    backlog_growth: float
+    backlog_growth_ci95: float
     latency_mean_cycles: float | None
     latency_ci95_cycles: float | None
     latency_p50: int | None
     latency_p99: int | None
     latency_max: int | None
     mean_switches: float | None
+    precise: bool | None
+    offered_parts: list[float]
+    accepted_parts: list[float]
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,8 @@ class RunResult:
         Asked, flits per cycle and host.
     seed, cycles : int
         Of the run; all its cycles.
-    saturated : bool
-        Whether the application queues grew: more than 2 % of what was generated never left them.
+    saturated, decided : bool
+        Whether any service level is saturated; whether the run was long enough to tell of all of them.
     offered, accepted : float
         All service levels together.
     flit_hops : int
@@ -95,7 +105,9 @@ class RunResult:
     digest : str
         Of every delivery and its cycle.
     link_utilisation_mean, link_utilisation_max : float
-        Of the links between switches, in all cycles.
+        Of the links between switches, each direction a link of its own, in all cycles; 0 if there are none.
+    host_link_utilisation_mean, host_link_utilisation_max : float
+        Of the links between hosts and switches, likewise.
     per_sl : list of PerSL
         Levels that had traffic.
     """
@@ -104,6 +116,7 @@ class RunResult:
     seed: int
     cycles: int
     saturated: bool
+    decided: bool
     offered: float
     accepted: float
     flit_hops: int
@@ -113,6 +126,8 @@ class RunResult:
     digest: str
     link_utilisation_mean: float
     link_utilisation_max: float
+    host_link_utilisation_mean: float
+    host_link_utilisation_max: float
     per_sl: list[PerSL]
 
 
@@ -135,22 +150,19 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)
     start = time.thread_time()
-    end = world.study.run.cycles
-    while True:
-        reason, packets = run_to(net, packets, end, changes=changes)
-        if reason == STUCK:
-            raise StuckError(_waiting_chain(world, net, packets))
-        if reason == DONE:
-            break
-        frames.append(delivery_table(world, net.meters))
+    packets = _run_on(world, net, packets, changes, frames)
+    while not _is_enough(world, net, packets):
+        double_stretch(net.meters)
+        packets = _run_on(world, net, packets, changes, frames)
+    take_waiting(net, packets)
     seconds = time.thread_time() - start
-    result = _result(world, net, packets, load=load, seed=seed, seconds=seconds)
+    result = _result(world, net, load=load, seed=seed, seconds=seconds)
     made = {
         "links": lambda: link_table(world, net, packets),
-        "flows": lambda: flow_table(net),
-        "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters)]),
+        "flows": lambda: flow_table(world, net),
+        "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters), under_way_table(net, packets)]),
     }
-    return result, {name: made[name]() for name in _tables_of(world, trace=trace)}
+    return result, {name: made[name]() for name in tables_of(world, trace=trace)}
 
 
 def _warm_compile(net: Network, packets: Packets) -> None:
@@ -158,45 +170,94 @@ def _warm_compile(net: Network, packets: Packets) -> None:
     run(net, packets, 0)
 
 
-def _result(world: World, net: Network, packets: Packets, *, load: float, seed: int, seconds: float) -> RunResult:
-    study, hosts = world.study, len(world.topology.hosts)
-    measured = (study.run.cycles - study.run.warm_up_cycles) * hosts
-    left = waiting_flits(net, packets)
-    generated, received = net.sources.generated, net.meters.total
-    used = [sl for sl in range(len(generated)) if generated[sl, 0] or received[sl, 0]]
-    inner = net.links.sent["flits"][net.wiring.cable["far"] >= 0].sum(axis=1)[:-hosts] / study.run.cycles
+def _run_on(
+    world: World, net: Network, packets: Packets, changes: deque[Change], frames: list[pl.DataFrame]
+) -> Packets:
+    """Run to the end of the measured stretch; return the pool, and add the deliveries that found no place any more."""
+    while True:
+        reason, packets = run_to(net, packets, int(net.meters.window[1]), changes=changes)
+        if reason == STUCK:
+            raise StuckError(_waiting_chain(world, net, packets))
+        if reason == DONE:
+            return packets
+        frames.append(delivery_table(world, net.meters))
+
+
+def _is_enough(world: World, net: Network, packets: Packets) -> bool:
+    """Tell whether every level is saturated or as sure as is asked, or a stretch twice as long would be too long."""
+    asked, first, end = world.study.run, int(net.meters.window[0]), int(net.meters.window[1])
+    if asked.precision is None or 2 * end - first > asked.longest_cycles:
+        return True
+    whole = _with_waiting(net, packets)
+    return all(level.saturated or level.precise for level in _levels(world, whole))
+
+
+def _with_waiting(net: Network, packets: Packets) -> Meters:
+    """Return the counts of levels with what waits in the application queues, which stays there."""
+    meters = net.meters._replace(part=net.meters.part.copy(), flow=net.meters.flow[:0, :0].copy())
+    aside = net._replace(sources=copy.deepcopy(net.sources), staged=net.staged.copy(), meters=meters)
+    take_waiting(aside, copy.deepcopy(packets))
+    return meters
+
+
+def _result(world: World, net: Network, *, load: float, seed: int, seconds: float) -> RunResult:
+    levels = _levels(world, net.meters)
     flit_hops = int(net.meters.digest[1])
-    whole = float(generated[:, 1].sum())
+    between, to_hosts = _utilisations(world, net)
     return RunResult(
         load=load,
         seed=seed,
-        cycles=study.run.cycles,
-        saturated=bool(left > _SATURATED_SHARE * max(whole, 1.0) and left > 2 * hosts * max(world.buffers.largest)),
-        offered=whole / measured,
-        accepted=float(received[:, 1].sum()) / measured,
+        cycles=int(net.clock[NOW]),
+        saturated=any(level.saturated for level in levels),
+        decided=all(level.decided for level in levels),
+        offered=sum(level.offered for level in levels),
+        accepted=sum(level.accepted for level in levels),
         flit_hops=flit_hops,
         flit_hops_per_second=flit_hops / max(seconds, 1e-9),
         seconds=seconds,
         peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         digest=f"{int(net.meters.digest[0]):016x}",
-        link_utilisation_mean=float(inner.mean()) if len(inner) else 0.0,
-        link_utilisation_max=float(inner.max()) if len(inner) else 0.0,
-        per_sl=[_per_sl(net, sl, measured) for sl in used],
+        link_utilisation_mean=float(between.mean()) if len(between) else 0.0,
+        link_utilisation_max=float(between.max()) if len(between) else 0.0,
+        host_link_utilisation_mean=float(to_hosts.mean()),
+        host_link_utilisation_max=float(to_hosts.max()),
+        per_sl=levels,
     )
 
 
-def _per_sl(net: Network, sl: int, measured: int) -> PerSL:
-    packets, flits, latency, most, hops = (int(value) for value in net.meters.total[sl])
-    histogram, batch = net.meters.histogram[sl], net.meters.batch[sl]
-    timed = int(histogram.sum())
-    interval = None
-    if timed and batch[:, 0].min() > 0:
-        means = batch[:, 1] / batch[:, 0]
-        interval = float(_STUDENT_95 * means.std(ddof=1) / np.sqrt(BATCHES))
+def _utilisations(world: World, net: Network) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the flits per cycle of the links between switches, and of those between hosts and switches."""
+    far, of_switches = net.wiring.cable["far"], world.topology.switches << net.switches.inputs.port_bits
+    sent = net.links.sent["flits"].sum(axis=1) / int(net.clock[NOW])
+    is_cabled, is_switch = far != NOWHERE, np.arange(len(far)) < of_switches
+    is_between = is_switch & (far >= 0)
+    return sent[is_between], sent[is_cabled & ~is_between]
+
+
+def _levels(world: World, meters: Meters) -> list[PerSL]:
+    """Return what each level that had traffic got."""
+    traffic = meters.part[:, :, [MADE, RECEIVED]].any(axis=(1, 2))
+    return [_per_sl(world, meters, sl) for sl in np.flatnonzero(traffic).tolist()]
+
+
+def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
+    packets, flits, latency, most, hops = (int(value) for value in meters.total[sl])
+    histogram, part, hosts = meters.histogram[sl], meters.part[sl], len(world.topology.hosts)
+    cycles = int(meters.window[1] - meters.window[0])
+    timed, mean = int(histogram.sum()), None
+    interval, backlog = latency_half_width(part), judge_backlog(part, cycles)
+    precise, asked = None, world.study.run.precision
+    if timed:
+        mean = latency / timed
+    if asked is not None:
+        is_sure = mean is not None and interval is not None and interval <= asked * mean and parts_look_apart(part)
+        precise = is_sure and backlog.decided and not backlog.saturated
+    course = part * (PARTS / (cycles * hosts))
     return PerSL(
-        sl, packets, int(net.sources.generated[sl, 1]) / measured, flits / measured,
-        latency / timed if timed else None, interval, _percentile(histogram, 0.5), _percentile(histogram, 0.99),
-        most if timed else None, hops / timed if timed else None,
+        sl, packets, int(part[:, MADE].sum()) / (cycles * hosts), flits / (cycles * hosts), backlog.saturated,
+        backlog.decided, backlog.growth / hosts, backlog.growth_ci95 / hosts, mean, interval,
+        _percentile(histogram, 0.5), _percentile(histogram, 0.99), most if timed else None,
+        hops / timed if timed else None, precise, course[:, MADE].tolist(), course[:, RECEIVED].tolist(),
     )  # fmt: skip
 
 
@@ -237,118 +298,6 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
 
 
-def run_study(
-    world: World,
-    out: Path,
-    *,
-    jobs: int,
-    resume: bool,
-    trace: bool,
-    told: Callable[[RunResult, int, int], None],
-    cluster: Cluster | None = None,
-) -> list[RunResult]:
-    """Make all runs of a study, and keep each as it finishes; return them by load and seed.
-
-    Parameters
-    ----------
-    world : World
-        The study's; it is checked first.
-    out : Path
-        Folder for ``results.parquet``, and ``runs/`` with a file for each run.
-    jobs : int
-        Runs at a time, each in a process of its own if more than 1.
-    resume : bool
-        Whether finished runs of the same study are taken as they are.
-    trace : bool
-        Whether each run writes its deliveries.
-    told : callable
-        Called with (result, runs finished, runs in all).
-    cluster : Cluster, optional
-        Makes the runs instead of processes here.
-    """
-    check_world(world)
-    check_faults(world)
-    usable_folder(out / "runs", option="--out")
-    key = _key(world)
-    wanted = [(load, seed) for load in world.study.run.loads for seed in world.study.run.seeds]
-    done: dict[tuple[float, int], RunResult] = {}
-    for load, seed in wanted if resume else []:
-        kept = _kept(out, load, seed, key)
-        if kept and all(_table_file(out, load, seed, name).exists() for name in _tables_of(world, trace=trace)):
-            done[load, seed] = kept
-            told(kept, len(done), len(wanted))
-    missing = [each for each in wanted if each not in done]
-    make = partial(_one, world, trace)
-    for result, tables in cluster.made(make, missing) if cluster else made_by_processes(make, missing, jobs):
-        _keep(out, key, result, tables)
-        done[result.load, result.seed] = result
-        told(result, len(done), len(wanted))
-    results = [done[each] for each in wanted]
-    _write_parquet(_frame(results), out / "results.parquet")
-    return results
-
-
-def _one(world: World, trace: bool, load: float, seed: int) -> tuple[RunResult, dict[str, pl.DataFrame]]:  # noqa: FBT001 - partial
-    return simulate(world, load=load, seed=seed, trace=trace)
-
-
-def _keep(out: Path, key: str, result: RunResult, tables: dict[str, pl.DataFrame]) -> None:
-    """Write a run's files, the one that says that it is whole at the end."""
-    for name, table in tables.items():
-        _write_parquet(table, _table_file(out, result.load, result.seed, name))
-    text = json.dumps({"key": key, "result": asdict(result)}, indent=1)
-    write_whole(_run_file(out, result.load, result.seed), text + "\n", option="--out")
-
-
-def _run_file(out: Path, load: float, seed: int) -> Path:
-    return out / "runs" / f"load{load:g}-seed{seed}.json"
-
-
-def _table_file(out: Path, load: float, seed: int, name: str) -> Path:
-    return out / "runs" / f"load{load:g}-seed{seed}.{name}.parquet"
-
-
-def _tables_of(world: World, *, trace: bool) -> list[str]:
+def tables_of(world: World, *, trace: bool) -> list[str]:
     """Return the names of a run's tables."""
     return ["links", *["flows"] * world.study.measure.flows, *["trace"] * trace]
-
-
-def _key(world: World) -> str:
-    """Return what a kept run must have been made with: the study, files it names, and the model's source."""
-    study = world.study
-    digest = hashlib.sha256(source_digest().encode())
-    digest.update(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
-    named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
-    for name in filter(None, named):
-        digest.update((world.base / name).read_bytes())
-    folder = getattr(study.network, "folder", None)
-    for file in sorted((world.base / folder).rglob("*")) if folder else []:
-        if file.is_file():
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _kept(out: Path, load: float, seed: int, key: str) -> RunResult | None:
-    try:
-        document = json.loads(_run_file(out, load, seed).read_text())
-        if document["key"] != key:
-            return None
-        result = document["result"]
-        return RunResult(**{**result, "per_sl": [PerSL(**each) for each in result["per_sl"]]})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _frame(results: list[RunResult]) -> pl.DataFrame:
-    """Return a row per run and service level."""
-    rows: list[dict[str, Any]] = []
-    for result in results:
-        whole = {f"run_{name}": value for name, value in asdict(result).items() if name != "per_sl"}
-        rows += [{**whole, **asdict(each)} for each in result.per_sl]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
-    part = file.with_name(f"{file.name}.part")
-    frame.write_parquet(part)
-    part.replace(file)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from vlane.hdl.axi_lite import BUS_PREFIX
+from vlane.sim_top.verilog_names import RESERVED
+from vlane.tb.model import Field, Words, row_words
+from vlane.tb.recording import Recording
 
-from vlane.sim_top.blocks import Block
-from vlane.tb.model import Field, Port, Words, row_layout, row_words
-
-__all__ = ["core_file", "testbench_files"]
+__all__ = ["row_bytes", "testbench_files"]
 
 _WORD_BITS = 64
-_RESERVED = frozenset({"input", "output"})
-"""Words of Verilog that are names of ports here."""
+_WORD_DIGITS = 16
 
 _BENCH = """// Checks {top} against {cycles} cycles of the golden model: every output in every cycle.
+// It begins with {before} cycles of reset and preparation, in which {early}.
 // Reads {top}_inputs.hex and {top}_outputs.hex from the folder it runs in; ends with PASS, or with $fatal.
-`timescale 1ns/1ps
 module {top}_tb;
-  reg clk = 0;
+  reg clk;
   reg [{given}:0] inputs [0:{last}];
-  reg [{given}:0] row = 0;
-  reg [{wanted}:0] outputs [0:{last}];
-  reg [{wanted}:0] golden = 0;
+  reg [{given}:0] row;
+  reg [{wanted}:0] outputs [0:{wanted_last}];
+  reg [{wanted}:0] golden;
   integer cycle, failures;
 {wires}
   {top} dut (
@@ -31,12 +29,15 @@ module {top}_tb;
   initial begin
     $readmemh("{top}_inputs.hex", inputs);
     $readmemh("{top}_outputs.hex", outputs);
+    clk = 0;
     failures = 0;
     for (cycle = 0; cycle <= {last} && failures == 0; cycle = cycle + 1) begin
       row = inputs[cycle];
-      golden = outputs[cycle];
       #4;
+      if (cycle >= {shown}) begin
+        golden = outputs[cycle - {shown}];
 {checks}
+      end
       #1 clk = 1;
       #5 clk = 0;
     end
@@ -46,65 +47,53 @@ module {top}_tb;
   end
 endmodule
 """
-_CHECK = """      if ({name} !== golden[{low} +: {bits}]) begin
-        $display("cycle %0d: {name} is %h, golden has %h", cycle, {name}, golden[{low} +: {bits}]);
-        failures = failures + 1;
-      end"""
+_CHECK = """        if ({when}shown_{name} !== golden[{low} +: {bits}]) begin
+          $display("cycle %0d: {name} is %h, golden has %h", cycle - {first}, shown_{name}, golden[{low} +: {bits}]);
+          failures = failures + 1;
+        end"""
+_VALID = {"rdata": "rvalid", "rresp": "rvalid", "bresp": "bvalid"}
+"""Outputs of the bus that mean something only beside another."""
 
 
-def testbench_files(
-    block: Block, parameters: Mapping[str, Any], ports: Sequence[Port], *, cycles: int, seed: int
-) -> dict[str, str]:
-    """Return the files of a testbench by name: the bench, and what goes in and must come out, a row a cycle.
+def row_bytes(inputs: dict[str, Field], outputs: dict[str, Field]) -> int:
+    """Return the characters that a cycle takes in the files of a testbench."""
+    return _WORD_DIGITS * (row_words(inputs) + row_words(outputs)) + 2
 
-    The cycles are the beginning of the block's qualification: every kind of traffic, every table rewritten.
-    """
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
-    rows, expected = source.record(row_words(inputs), row_words(outputs))
+
+def testbench_files(top: str, recording: Recording) -> dict[str, str]:
+    """Return the files of a testbench by name: the bench, and what goes in and must come out, a row a cycle."""
+    inputs, outputs, first = recording.inputs, recording.outputs, recording.first
     connected = [f",\n    .{_named(name)}(row[{_low(field)} +: {field.bits}])" for name, field in inputs.items()]
-    connected += [f",\n    .{name}({name})" for name in outputs]
+    connected += [f",\n    .{_named(name)}(shown_{name})" for name in outputs]
+    checks = [
+        _CHECK.format(name=name, low=_low(field), bits=field.bits, first=first, when=_when(recording, name))
+        for name, field in outputs.items()
+    ]
     bench = _BENCH.format(
-        top=block.name, cycles=cycles, last=cycles - 1,
-        given=_WORD_BITS * rows.shape[1] - 1, wanted=_WORD_BITS * expected.shape[1] - 1,
-        wires="\n".join(f"  wire [{field.bits - 1}:0] {name};" for name, field in outputs.items()),
-        connected="".join(connected),
-        checks="\n".join(
-            _CHECK.format(name=name, low=_low(field), bits=field.bits) for name, field in outputs.items()
-        ),
+        top=top, cycles=len(recording.rows) - first, last=len(recording.rows) - 1, before=first, first=first,
+        shown=recording.shown, wanted_last=len(recording.expected) - 1,
+        early="only the bus is compared" if recording.early else "nothing is compared",
+        given=_WORD_BITS * row_words(inputs) - 1, wanted=_WORD_BITS * row_words(outputs) - 1,
+        wires="\n".join(f"  wire [{field.bits - 1}:0] shown_{name};" for name, field in outputs.items()),
+        connected="".join(connected), checks="\n".join(checks),
     )  # fmt: skip
     return {
-        f"{block.name}_tb.sv": bench,
-        f"{block.name}_inputs.hex": _hex(rows),
-        f"{block.name}_outputs.hex": _hex(expected),
+        f"{top}_tb.sv": bench,
+        f"{top}_inputs.hex": _hex(recording.rows),
+        f"{top}_outputs.hex": _hex(recording.expected),
     }
 
 
-def core_file(name: str, title: str, *, version: str, bench: bool) -> str:
-    """Return a FuseSoC core of the exported files of a module."""
-    lines = [
-        "CAPI=2:", f"name: vlane:qos:{name}:{version}", f"description: {title}", "filesets:", "  rtl:",
-        f"    files: [{name}.v]", "    file_type: verilogSource",
-    ]  # fmt: skip
-    if bench:
-        lines += ["  bench:", "    files:", f"      - {name}_tb.sv: {{file_type: systemVerilogSource}}"]
-        lines += [
-            f"      - {name}_{side}.hex: {{file_type: user, copyto: {name}_{side}.hex}}"
-            for side in ("inputs", "outputs")
-        ]
-    lines += ["targets:", "  default:", "    filesets: [rtl]", f"    toplevel: {name}"]
-    if bench:
-        lines += [
-            "  sim:", "    filesets: [rtl, bench]", f"    toplevel: {name}_tb",
-            "    default_tool: verilator", "    tools:",
-            "      verilator: {mode: binary, verilator_options: [--timing, -Wno-fatal]}",
-            "      icarus: {iverilog_options: [-g2012]}",
-        ]  # fmt: skip
-    return "\n".join([*lines, ""])
+def _when(recording: Recording, name: str) -> str:
+    """Return when an output is compared, as the beginning of a condition."""
+    if name not in recording.early:
+        return f"cycle >= {recording.first} && " if recording.first > recording.shown else ""
+    beside = _VALID.get(name.removeprefix(BUS_PREFIX))
+    return f"shown_{BUS_PREFIX}{beside} && " if beside else ""
 
 
 def _named(port: str) -> str:
-    return f"\\{port} " if port in _RESERVED else port
+    return f"\\{port} " if port in RESERVED else port
 
 
 def _low(field: Field) -> int:
@@ -112,4 +101,6 @@ def _low(field: Field) -> int:
 
 
 def _hex(rows: Words) -> str:
-    return "".join("".join(f"{int(word):016x}" for word in row[::-1]) + "\n" for row in rows)
+    digits = rows[:, ::-1].astype(">u8").tobytes().hex()
+    width = _WORD_DIGITS * rows.shape[1]
+    return "".join(f"{digits[at : at + width]}\n" for at in range(0, len(digits), width))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import signal
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from vcdvcd import VCDVCD
 from vlane.sim_top.cosim import Job
-from vlane.tb.model import compile_model
+from vlane.tb.model import CompiledModel, compile_model
+from vlane.tb.stimulus import Stimulus
+
+from vlane.files import write_whole
 
 __all__ = ["read_wave", "write_wave"]
 
@@ -17,13 +23,24 @@ def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
     """Run the first cycles of a job through a traced model and write every signal; return the cycles.
 
     Inputs and outputs of cycle ``n`` have settled at time ``2 n``; the clock rises at ``2 n + 1``.
+
+    Raises
+    ------
+    InputError
+        Naming ``--waves``, if the file cannot be written.
     """
     model = compile_model(job.block.make(job.parameters), job.block.name, traced=True)
     stimulus = job.make(model.inputs, model.outputs)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        done = _trace(model, stimulus, Path(folder) / "wave.vcd", cycles)
+        write_whole(file, (Path(folder) / "wave.vcd").read_bytes(), option="--waves")
+    return done
+
+
+def _trace(model: CompiledModel, stimulus: Stimulus, file: Path, cycles: int) -> int:
+    done = 0
     with model:
         model.restart(wave=file)
-        done = 0
         while done < cycles:
             rows = np.zeros((cycles - done, model.input_words), np.uint64)
             count = stimulus.fill(rows, np.zeros((cycles - done, model.output_words), np.uint64))
@@ -42,7 +59,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
     KeyError
         If the wave lacks a port.
     """
-    wave = VCDVCD(str(file))
+    wave = _reader()(str(file))
     inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
     cycles = (wave.endtime + 1) // 2
     values = {}
@@ -57,3 +74,11 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
             seen[first:last] = [int(value, 2)] * (last - first)
         values[port] = seen
     return values
+
+
+def _reader() -> Any:
+    """Return what reads a VCD; when it is imported, it has this process killed by whatever pipe breaks."""
+    before = signal.getsignal(signal.SIGPIPE)
+    found = importlib.import_module("vcdvcd").VCDVCD
+    signal.signal(signal.SIGPIPE, before)
+    return found

@@ -1,4 +1,4 @@
-"""A study's network: from its file to a network at rest, checked for circles of waiting links."""
+"""A study's network: from its file to a network at rest, ready to be checked (``sim_top/path_checks.py``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from vlane.golden import topology as topologies
 from vlane.golden.assembly import Buffers, Credits, PortSettings, assemble
 from vlane.golden.captured import Captured, from_fabric
-from vlane.golden.dependencies import find_cycle, follow_paths
 from vlane.golden.meters import new_meters
 from vlane.golden.network import Network
 from vlane.golden.patterns import PERMUTATIONS, permutation
@@ -32,7 +31,7 @@ from vlane.study import Study
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 
-__all__ = ["World", "check_world", "make_network", "make_world", "show_end"]
+__all__ = ["World", "make_network", "make_world", "show_end"]
 
 
 _MOST_FLOWS = 1 << 22
@@ -202,6 +201,9 @@ def _check_replayed(study: Study, replayed: NDArray[np.int64], topology: Topolog
         if len(replayed) and int(replayed[:, column].max()) > most:
             got = int(replayed[:, column].max())
             raise InputError(name, f"0 to {most}", got, source=study.trace.file if study.trace else "")
+    if study.trace and int(replayed[:, 0].min()) >= study.run.cycles:
+        must = f"below the run's cycles, {study.run.cycles}, in one row at least"
+        raise InputError("cycle", must, int(replayed[:, 0].min()), source=study.trace.file)
 
 
 def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
@@ -302,7 +304,6 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
 def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
     """Return the network of one run, at rest."""
     study, flit = world.study, world.study.link.flit_bytes
-    window = (study.run.warm_up_cycles, study.run.cycles)
     classes = [
         TrafficClass(
             PATH_SL if each.sl == "path" else int(each.sl), load * each.share, *each.sizes,
@@ -312,12 +313,12 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         for each in study.traffic
     ]  # fmt: skip
     sources = new_sources(
-        classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids, window=window,
+        classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids,
         path_sl=world.path_sl, trace=world.replayed if study.trace else None,
     )  # fmt: skip
     levels = _flow_levels(world) if study.measure.flows else []
     meters = new_meters(
-        first=window[0], end=window[1], trace_rows=trace_rows, flow_nics=len(world.topology.hosts) if levels else 0,
+        first=study.run.warm_up_cycles, end=study.run.cycles, nics=len(world.topology.hosts), trace_rows=trace_rows,
         flow_levels=levels,
     )  # fmt: skip
     return assemble(
@@ -345,34 +346,17 @@ def _flow_levels(world: World) -> list[int]:
     return sorted(levels)
 
 
-def check_world(world: World) -> NDArray[np.int64]:
-    """Refuse tables that lose packets or chain links into a circle; return the switches passed from NIC to NIC.
+def show_end(topology: Topology, end: int, net: Network, *, names: bool = True) -> str:
+    """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1.
 
-    Raises
-    ------
-    InputError
-        Naming a path that does not arrive, or the circle.
+    What has a name stands with it, unless ``names`` are left out: ``switch 3 (leaf-3) port 1``.
     """
-    net = make_network(world, load=world.study.run.loads[0], seed=1)
-    sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
-    path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
-    paths = follow_paths(net, sls, path_sl)
-    if paths.lost[0]:
-        first = f"from host {paths.lost[1]} to LID {paths.lost[2]}"
-        raise InputError("routes", "tables by which every path arrives", f"{paths.lost[0]} that do not, one {first}")
-    circle = find_cycle(net, paths)
-    if circle:
-        steps = [f"{show_end(world.topology, end, net)} VL {lane}" for end, lane in (*circle, circle[0])]
-        raise InputError("routes", "free of circles of links that wait for each other", " -> ".join(steps))
-    return paths.hops
-
-
-def show_end(topology: Topology, end: int, net: Network) -> str:
-    """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1."""
     bits, past = net.switches.inputs.port_bits, end - len(net.wiring.cable)
+    show_switch = topology.show_switch if names else "switch {}".format
+    show_host = topology.show_host if names else "host {}".format
     if past >= 0:
         mports = central_buffers(net.switches)
-        return f"switch {past // mports} central buffer {past % mports + 1}"
+        return f"{show_switch(past // mports)} central buffer {past % mports + 1}"
     if end >= topology.switches << bits:
-        return f"host {end - (topology.switches << bits)}"
-    return f"switch {end >> bits} port {(end & ((1 << bits) - 1)) + 1}"
+        return show_host(end - (topology.switches << bits))
+    return f"{show_switch(end >> bits)} port {(end & ((1 << bits) - 1)) + 1}"

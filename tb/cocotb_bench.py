@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-import os
+import logging
 import shutil
+import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from cocotb_tools.runner import get_runner
 from vlane.tb import verilator
+from vlane.tb.children import environment_of
+from vlane.tb.kept import locked
 from vlane.tb.model import component_ports, to_verilog
 
 from vlane.errors import InputError
+from vlane.paths import cache_dir
 
 __all__ = ["SETTING", "CocotbOutcome", "run_cocotb", "simulator_installed"]
 
 SETTING = "VLANE_BENCH"
 """Environment variable that tells a bench, as JSON, its ports and what to run."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class CocotbOutcome:
         How many ran, how many of them failed.
     seconds : float
         Wall time of the simulation, compilation apart.
-    log : Path
+    log : str
         What the simulator printed.
     messages : tuple of str
         Of the failed tests.
@@ -44,7 +51,7 @@ class CocotbOutcome:
     tests: int
     failures: int
     seconds: float
-    log: Path
+    log: str
     messages: tuple[str, ...]
 
 
@@ -58,7 +65,6 @@ def run_cocotb(
     *,
     top: str,
     bench: str,
-    where: Path,
     told: Mapping[str, Any],
     simulator: str = "verilator",
     tests: tuple[str, ...] = (),
@@ -73,8 +79,6 @@ def run_cocotb(
         Name of its module.
     bench : str
         Module with the cocotb tests.
-    where : Path
-        Folder for everything generated.
     told : mapping
         What the bench shall run, beside the ports of the component.
     simulator : str
@@ -89,11 +93,31 @@ def run_cocotb(
     """
     if not simulator_installed(simulator):
         raise InputError("simulator", "verilator, or icarus when installed", simulator)
-    where.mkdir(parents=True, exist_ok=True)
-    source = where / f"{top}.v"
     text = "`timescale 1ns/1ps\n" + to_verilog(component, top)
-    if not source.is_file() or source.read_text() != text:  # what is older than its source is made again
+    folder = _folder(top, simulator, text)
+    with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "tb_*.py"}):
+        return _run(folder, text, top, bench, {**told, "ports": [astuple(p) for p in component_ports(component)]},
+                    simulator, tests)  # fmt: skip
+
+
+def _folder(top: str, simulator: str, text: str) -> Path:
+    """Return the folder in which a device is compiled and run; its name says what it is compiled of."""
+    above = cache_dir("cocotb")
+    verilator.check_plain(above, "VLANE_CACHE")
+    verilator.check_plain(Path(sys.prefix), "the folder of Python's packages")
+    made_of = (text, verilator.toolchain(), version("cocotb"), sys.executable)
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
+    return cache_dir("cocotb", f"{top}-{simulator}-{key}")
+
+
+def _run(
+    where: Path, text: str, top: str, bench: str, told: Mapping[str, Any], simulator: str, tests: tuple[str, ...]
+) -> CocotbOutcome:
+    source, log, results = where / f"{top}.v", where / "simulation.log", where / "results.xml"
+    if not source.is_file():
+        _log.info("compiling %s for cocotb with %s: kept for the next run", top, simulator)
         source.write_text(text)
+    results.unlink(missing_ok=True)
     runner = get_runner(simulator)
     ports_only = [
         "--no-public-flat-rw",
@@ -101,29 +125,27 @@ def run_cocotb(
         "1",
     ]  # a bench sees the top module; all else may be optimised
     for_verilator = ["-O3", *ports_only, "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
-    arguments = for_verilator if simulator == "verilator" else ["-g2012"]
-    log, results = where / "simulation.log", where / "results.xml"
-    with _environment({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "tb_*.py"}):
-        runner.build(
-            sources=[source],
+    runner.build(
+        sources=[source],
+        hdl_toplevel=top,
+        build_dir=where / "build",
+        build_args=for_verilator if simulator == "verilator" else ["-g2012"],
+        always=simulator != "verilator",  # of which the version is not in the folder's name
+        log_file=where / "compile.log",
+    )
+    start = time.perf_counter()
+    with contextlib.suppress(SystemExit):
+        runner.test(
+            test_module=bench,
             hdl_toplevel=top,
             build_dir=where / "build",
-            build_args=arguments,
-            log_file=where / "compile.log",
+            test_dir=where,
+            results_xml=str(results),
+            extra_env={SETTING: json.dumps(told)},
+            log_file=log,
+            test_filter="|".join(f"{name}$" for name in tests) or None,
         )
-        start = time.perf_counter()
-        with contextlib.suppress(SystemExit):
-            runner.test(
-                test_module=bench,
-                hdl_toplevel=top,
-                build_dir=where / "build",
-                test_dir=where,
-                results_xml=str(results),
-                extra_env={SETTING: json.dumps({**told, "ports": [astuple(p) for p in component_ports(component)]})},
-                log_file=log,
-                test_filter="|".join(f"{name}$" for name in tests) or None,
-            )
-        seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     if not results.is_file():
         raise RuntimeError(f"the simulation left no results: see {log}")
     cases = ET.parse(results).getroot().findall(".//testcase")  # noqa: S314 - our own file
@@ -131,15 +153,4 @@ def run_cocotb(
     messages = tuple(
         str(failure.get("error_msg") or failure.get("message")) for failure in failed if failure is not None
     )
-    return CocotbOutcome(len(cases), len(messages), seconds, log, messages)
-
-
-@contextlib.contextmanager
-def _environment(wanted: dict[str, str]) -> Any:
-    kept = dict(os.environ)
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(kept)
+    return CocotbOutcome(len(cases), len(messages), seconds, log.read_text(), messages)

@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import gc
 import hashlib
+import logging
 import os
 import shutil
 import subprocess
@@ -25,8 +26,10 @@ from amaranth.back import rtlil, verilog
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 from vlane.tb import verilator
+from vlane.tb.children import child_environment, environment_of
+from vlane.tb.kept import kept_folder
 
-from vlane.paths import build_dir
+from vlane.paths import cache_dir
 
 __all__ = [
     "CompiledModel",
@@ -43,6 +46,8 @@ __all__ = [
 ]
 
 Words = NDArray[np.uint64]
+
+_log = logging.getLogger(__name__)
 
 _WORD_BITS = 64
 _ALL_ONES = (1 << _WORD_BITS) - 1
@@ -167,7 +172,7 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog; with ``sources``, attributes name the lines it came from."""
-    with _no_collection():
+    with _no_collection(), environment_of(child_environment()):
         text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
     return text
 
@@ -236,7 +241,7 @@ class CompiledModel:
     def restart(self, wave: Path | None = None) -> None:
         """Start over from power-on; with ``wave``, write a VCD of all that follows (a traced model only)."""
         self.close()
-        self._device = self._code.vlane_new(str(wave).encode() if wave else None)
+        self._device = self._code.vlane_new(os.fsencode(wave) if wave else None)
 
     def run(self, rows: Words, out: Words | None = None) -> Words:
         """Run one cycle per row of inputs and return the rows of outputs.
@@ -330,47 +335,39 @@ def compile_verilog(
 
     Raises
     ------
+    InputError
+        If there is no usable cache, or no compiler.
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
     wrapper = _wrapper(ports, top, traced=traced, reset_first=reset_first)
-    key = hashlib.sha256("\0".join((text, wrapper, *_FLAGS, str(traced), "v2")).encode()).hexdigest()[:20]
-    kept = build_dir("models") / f"{top}-{key}"
-    if not (kept / _LIBRARY).is_file():
-        work = kept.with_name(f"{kept.name}.{os.getpid()}")
-        work.mkdir()
+    models = cache_dir("models")
+    verilator.check_plain(models, "VLANE_CACHE")
+    made_of = (text, wrapper, *_FLAGS, str(traced), verilator.toolchain())
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
+
+    def build(work: Path) -> None:
+        waves = ", with waves" if traced else ""
+        _log.info("compiling %s (%s of Verilog%s): kept for the next run", top, _size(text), waves)
         (work / f"{top}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
-        command = [
-            str(verilator.executable()),
-            *_FLAGS,
-            "--top-module",
-            top,
-            "-Mdir",
-            "obj",
-            "-o",
-            f"../{_LIBRARY}",
-        ]
+        command = [str(verilator.executable()), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
         guard = " -DVL_USER_FATAL" if reset_first else ""
         command += ["-CFLAGS", f"-fPIC -std=c++17{guard}", "-LDFLAGS", "-shared"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
             [*command, f"{top}.v", "wrapper.cpp"],
-            cwd=work,
-            env=verilator.environment(text),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            cwd=work, env=verilator.environment(text), capture_output=True, text=True, check=False,
+        )  # fmt: skip
         if done.returncode:
-            shutil.rmtree(work)
             raise RuntimeError(f"compiling {top} failed:\n{(done.stdout + done.stderr)[-4000:]}")
         shutil.rmtree(work / "obj")
-        if kept.exists():
-            shutil.rmtree(work)
-        else:
-            work.replace(kept)
-    return CompiledModel(kept / _LIBRARY, ports)
+
+    return CompiledModel(kept_folder(models / f"{top}-{key}", _LIBRARY, build) / _LIBRARY, ports)
+
+
+def _size(text: str) -> str:
+    return f"{-(-len(text) // 1000):,} kB"
 
 
 def compile_model(component: Any, top: str, *, traced: bool = False) -> CompiledModel:

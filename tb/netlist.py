@@ -13,7 +13,7 @@ from vlane.tb.model import CompiledModel, compile_verilog, component_ports, to_v
 from vlane.tb.prove import Proof
 from vlane.tb.yosys import YosysError, run_yosys
 
-from vlane.paths import build_dir
+from vlane.paths import cache_dir
 
 __all__ = ["NETLISTS", "compile_netlist", "prove_netlist"]
 
@@ -55,7 +55,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
         f"equiv_opt -assert {told}{_SYNTHESIS[target]}\ntee -o proven.txt stat\n"
     ).format(top=top)
     start = time.perf_counter()
-    detail, verdict, folder = "", "PASS", build_dir("netlist")
+    detail, verdict, folder = "", "PASS", cache_dir("netlist")
     try:
         folder = run_yosys(
             "netlist", {"block.v": to_verilog(component, top)}, script, result="proven.txt", seconds=timeout_seconds

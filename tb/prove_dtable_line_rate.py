@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Signal, Value
 from vlane.tb.prove import free_inputs
+from vlane.tb.prove_list_memory import KeptEntry
 from vlane.tb.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
 from vlane.vlarb import VL15
@@ -16,8 +17,8 @@ __all__ = ["LineRateProperties"]
 class LineRateProperties(Elaboratable):
     """The scheduler beside its properties.
 
-    Packets stay until they are sent, those behind come true, sizes are 1 to ``mtu_blocks``: assumed. What is in the
-    memory is not followed: that an offered entry has a weight and a lane that is there is assumed.
+    Packets stay until they are sent, those behind come true, sizes are 1 to ``mtu_blocks``: assumed, and that an
+    offered entry has a weight and a lane that is there.
 
     Parameters
     ----------
@@ -26,14 +27,15 @@ class LineRateProperties(Elaboratable):
     """
 
     unfolds_memories = True
+    any_memory = True
 
     def __init__(self, scheduler: Any) -> None:
         self.scheduler = scheduler
-        self.followed = FollowedEntry(scheduler.core.walk, "walk")
+        self.followed, self.kept = FollowedEntry(scheduler.core.walk, "walk"), KeptEntry(scheduler.core.walk, "walk")
 
     def ports(self) -> list[Value]:
         """Return the free inputs."""
-        return [*free_inputs(self.scheduler), *self.followed.ports()]
+        return [*free_inputs(self.scheduler), *self.followed.ports(), *self.kept.ports()]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -41,6 +43,7 @@ class LineRateProperties(Elaboratable):
         self._grants(m)
         self._turns(m)
         self.followed.assert_turns(m)
+        m.submodules.kept = self.kept
         for lane in range(self.scheduler.data_vls):
             self._account(m, lane)
         return m

@@ -35,8 +35,8 @@ def assert_entries(m: Module, walk: Any) -> None:
 class FollowedEntry:
     """Any entry of a data lane, followed from any cycle on in which its row is awake, until it is picked.
 
-    It is given up when its lane is not able or the banks are exchanged. What a row holds when it comes out of the
-    memory is assumed.
+    It is given up when its lane is not able or the banks are exchanged. That its row was written and
+    names its lane when it comes out of the memory is assumed.
 
     Parameters
     ----------
@@ -69,6 +69,7 @@ class FollowedEntry:
         is_fetched, is_chosen = walk.fetched & (fetched_row == row), walk.chosen & (walk.number == row)
         before = (walk.lanes & ((1 << place) - 1))[:_ROW]
         m.d.comb += [
+            Assume(~(waits & is_chosen) | walk.memory.written),
             Assume(~(waits & is_fetched) | (Array(walk.next_row)[place].vl == lane)),
             is_picked.eq(is_current & ~before.any() & walk.advances),
             waits.eq(

@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
 from vlane.tb.prove import free_inputs
+from vlane.tb.prove_list_memory import KeptEntry
 from vlane.tb.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
 from vlane.egress import ListCode
@@ -24,14 +25,17 @@ class LineRateProperties(Elaboratable):
     """
 
     unfolds_memories = True
+    any_memory = True
 
     def __init__(self, arbiter: Any) -> None:
         self.arbiter = arbiter
         self.followed = [FollowedEntry(each.walk, each.name) for each in arbiter.core.lists]
+        self.kept = [KeptEntry(each.walk, each.name) for each in arbiter.core.lists]
 
     def ports(self) -> list[Value]:
         """Return the free inputs."""
-        return [*free_inputs(self.arbiter), *(port for each in self.followed for port in each.ports())]
+        chosen = [port for each in self.followed for port in each.ports()]
+        return [*free_inputs(self.arbiter), *chosen, *(port for each in self.kept for port in each.ports())]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -41,8 +45,9 @@ class LineRateProperties(Elaboratable):
         for each in core.lists:
             self._entries(m, each)
             self._budget(m, each.weight, f"weight_{each.name}")
-        for followed in self.followed:
+        for followed, kept in zip(self.followed, self.kept, strict=True):
             followed.assert_turns(m)
+            m.submodules[f"kept_{kept.name}"] = kept
         return m
 
     def _grants(self, m: Module) -> None:

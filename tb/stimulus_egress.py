@@ -17,6 +17,7 @@ from vlane.tb.surroundings import (
     COMMON_INPUTS,
     COMMON_OUTPUTS,
     INPUT_COUNT,
+    T_LEFT_OUT,
     T_NOW,
     T_TABLE,
     T_WRITE,
@@ -112,7 +113,7 @@ class EgressStimulus(Stimulus):
         if index and self.phases[index - 1].wild:
             clear(around)
         if self.phases[index].table >= 0:
-            around.regs[T_WRITE], around.regs[T_TABLE] = 0, self.phases[index].table
+            around.regs[T_WRITE], around.regs[T_TABLE], around.regs[T_LEFT_OUT] = 0, self.phases[index].table, 0
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase = self.phases[index]

@@ -14,7 +14,7 @@ from vlane.tb.packing import clear_row
 from vlane.tb.stimulus import Layout, Stimulus
 from vlane.tb.stimulus_egress import random_map, scheduled
 from vlane.tb.surroundings import ENABLE, FITS, HOLD, READY, REQUEST, RST, Surroundings, after, before, emit
-from vlane.tb.traffic import Statistics
+from vlane.tb.traffic import Phase, Statistics
 
 __all__ = ["qualified"]
 
@@ -68,10 +68,11 @@ def qualified(
     inputs: Layout,
     outputs: Layout,
     writes: Sequence[Sequence[int]] = (),
+    phases: Sequence[Phase] = (),
 ) -> Stimulus:
     """Return the stimulus that qualifies round robin: every rule, every corner.
 
-    ``writes`` replaces the random tables by one.
+    ``writes`` replaces the random tables by one; ``phases`` the kinds of traffic.
     """
     source = random.Random(f"rr {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
     data_vls, requesters = parameters["data_vls"], parameters["requesters"]
@@ -83,6 +84,7 @@ def qualified(
         parameters,
         programs,
         cycles=cycles,
+        phases=phases,
         applicable=frozenset() if writes else applicable(parameters),
         state=golden.new_state(**parameters),
         fill=_fill,

@@ -217,6 +217,7 @@ class SwitchTraffic(Stimulus):
         if index == 0:
             self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
             self._boot += lft_writes(self._lft) + self.draw_maps()
+        self._boot += [{}] * (self.phases[index].settle - len(self._boot))
         self._around = self._surroundings(tables)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:

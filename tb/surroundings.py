@@ -43,7 +43,7 @@ INPUT_COUNT = 12
 (GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS) = range(4)
 
 (P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
-(T_REQUEST, T_FITS, T_BUSY, T_WRITE, T_TABLE, T_NOW, T_CHANCE) = range(7)
+(T_REQUEST, T_FITS, T_BUSY, T_WRITE, T_TABLE, T_NOW, T_CHANCE, T_LEFT_OUT) = range(8)
 
 _BLOCK_BITS = 7
 _WORD_BITS = 64
@@ -63,8 +63,9 @@ class Surroundings(NamedTuple):
         The same as the port has them, 7 bits a lane.
     since : array of int64, (lanes,)
         Cycle from which each head is there.
-    regs : array of int64, (7,)
-        Requests, room, cycles the link is taken, the write and the table being programmed, the cycle, a draw.
+    regs : array of int64, (8,)
+        Requests, room, cycles the link is taken, the write and the table being programmed, the cycle, a draw, bits of
+        which one set leaves a write out.
     bits : array of uint64, (1,)
         The random sequence.
     """
@@ -87,7 +88,7 @@ def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
         np.ones(lanes + 1, np.int64),
         np.zeros(4, np.uint64),
         np.zeros(lanes, np.int64),
-        np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0], np.int64),
+        np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0, 0], np.int64),
         seeded(seed),
     )
     clear(around)
@@ -194,7 +195,7 @@ def before(
         _arrivals(around, chances)
         at = regs[T_WRITE]
         if 0 <= at < writes.shape[1]:
-            given[ENABLE] = 1
+            given[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
             for field in range(4):
                 given[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
         given[SWAP] = at == writes.shape[1]
@@ -237,7 +238,7 @@ def emit(
 
 @inner
 def write_of(given: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
-    """Return the write of a cycle, none in one of a reset: lists in memory are written through a register."""
+    """Return the write of a cycle; one in the cycle of a reset is lost."""
     enable = given[ENABLE] & (given[RST] == 0)
     return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
 
@@ -295,7 +296,7 @@ def after(
         stats.decisions[0] += 1
         stats.packets[vl, source] += 1
         stats.blocks[vl, source] += around.blocks[lane]
-        stats.longest_wait[vl] = max(stats.longest_wait[vl], regs[T_NOW] - around.since[lane])
+        stats.longest_wait[vl, source] = max(stats.longest_wait[vl, source], regs[T_NOW] - around.since[lane])
         regs[T_BUSY] = around.blocks[lane] - 1
         regs[T_REQUEST] &= ~(1 << lane)
     regs[T_NOW] += 1
@@ -303,8 +304,16 @@ def after(
         regs[T_WRITE] = -1 if given[SWAP] != 0 else regs[T_WRITE] + 1
     elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
         regs[T_WRITE], regs[T_TABLE] = 0, below(around.bits, tables)
+        _leave_out(around)
     if given[RST] != 0:
         regs[T_WRITE] = 0
+        _leave_out(around)
+
+
+@inner
+def _leave_out(around: Surroundings) -> None:
+    """Draw how many writes of a table are left out: none, a half, three in four or seven in eight."""
+    around.regs[T_LEFT_OUT] = (1 << ((around.regs[T_CHANCE] >> 43) & 3)) - 1
 
 
 @kernel
@@ -313,4 +322,4 @@ def count_waiting(around: Surroundings, stats: Statistics) -> None:
     for lane in range(around.lanes):
         if (around.regs[T_REQUEST] >> lane) & 1:
             vl = vl_of(around, lane)
-            stats.longest_wait[vl] = max(stats.longest_wait[vl], around.regs[T_NOW] - around.since[lane])
+            stats.longest_wait[vl, 0] = max(stats.longest_wait[vl, 0], around.regs[T_NOW] - around.since[lane])

@@ -97,8 +97,9 @@ class Statistics(NamedTuple):
     ----------
     blocks, packets : array of int64, (32 lanes, 4 lists)
         Granted, by VL and list.
-    longest_wait : array of int64, (32,)
-        Most cycles a head packet waited, with or without credit, until it started or the phase ended.
+    longest_wait : array of int64, (32 lanes, 4 lists)
+        Most cycles a head packet waited, with or without credit: until it started, by the list of its grant; under no
+        list (0) also until the phase ended.
     decisions : array of int64, (1,)
         Packets started.
     """
@@ -115,6 +116,6 @@ def new_statistics() -> Statistics:
     return Statistics(
         np.zeros(shape, np.int64),
         np.zeros(shape, np.int64),
-        np.zeros(LANES, np.int64),
+        np.zeros(shape, np.int64),
         np.zeros(1, np.int64),
     )

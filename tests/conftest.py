@@ -77,6 +77,7 @@ def call(*arguments: str | Path) -> Called:
     with (
         mock.patch.object(sys, "argv", ["vlane", *map(str, arguments)]),
         mock.patch.dict(os.environ, COLUMNS="160"),
+        mock.patch("vlane.sim_top.cli.show_progress"),  # what is compiled depends on what was called before
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         contextlib.chdir(ROOT),

@@ -55,13 +55,11 @@ def made(
     whole, least = blocks or 4 * lanes * largest, minimum or largest
     rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)
     nics = len(topology.hosts)
-    sources = new_sources(
-        classes, nics=nics, flit_bytes=flit_bytes, seed=seed, lids=routes.lids, window=(warm_up, cycles), trace=rows
-    )
+    sources = new_sources(classes, nics=nics, flit_bytes=flit_bytes, seed=seed, lids=routes.lids, trace=rows)
     return assemble(
         topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
-        new_meters(first=warm_up, end=cycles, trace_rows=0 if rows is None else len(rows) + nics + 1),
+        new_meters(first=warm_up, end=cycles, nics=nics, trace_rows=0 if rows is None else len(rows) + nics + 1),
         allocation=allocation, crossbar=crossbar, credit=Credits(credit, fcp_blocks, fcp_period),
         central=_shared(central, least, lanes, largest) if central else None,
         flight=flight, flit_bytes=flit_bytes, patience=patience,

@@ -12,8 +12,6 @@ from vlane.tb.lockstep import run_lockstep
 from vlane.tb.model import compile_model
 from vlane.tb.stimulus import Stimulus
 
-from vlane.paths import build_dir
-
 __all__ = ["assert_bench_agrees", "qualified_lockstep", "run_rows"]
 
 
@@ -61,7 +59,7 @@ def assert_bench_agrees(
     ran = 0
     for chosen in [(test,) for test in apart] or [()]:
         outcome = run_cocotb(
-            block.make(parameters), top=name, bench=f"vlane.tb.tb_{name}", where=build_dir("tests", f"cocotb-{name}"),
+            block.make(parameters), top=name, bench=f"vlane.tb.tb_{name}",
             told={"parameters": parameters, "cycles": cycles, "seed": 4}, tests=chosen,
         )  # fmt: skip
         assert outcome.failures == 0, outcome.messages

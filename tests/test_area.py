@@ -150,7 +150,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("area", "rr", "drr", "--nouns"), "--nouns", "one BLOCK", "rr drr")
     assert_refused(call("area", "rr", "--nouns", "--target", "ice40"), "--target", "ice40")
     assert_refused(call("area", "rr", "--nouns", "--sweep", "data_vls=2"), "--sweep", "--nouns")
-    assert_refused(call("area", "rr:lanes=2"), "--param", "lanes=2")
+    assert_refused(call("area", "rr:lanes=2"), "--param", "not lanes")
     assert_refused(call("area", "rr", "--sweep", "entries=2,4"), "--sweep", "entries")
     assert_refused(call("area", "rr", "--sweep", "data_vls"), "--sweep", "K=V,V", "data_vls")
     assert_refused(call("area", "rr", "--sweep", "data_vls=2", "--sweep", "data_vls=3"), "--sweep", "data_vls")

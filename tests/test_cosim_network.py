@@ -221,7 +221,7 @@ def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monke
     called = call("cosim", "network", study, "--rtl", "1", "--json")
 
     assert called.status == 1
-    assert "STUCK" in called.out if word == 4 else called.json()["bad_flits"] > 1000
+    assert "STUCK" in called.err if word == 4 else called.json()["bad_flits"] > 1000
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def test_egress_timing_is_the_documented_one(table: Path, tmp_path: Path) -> Non
     file = tmp_path / "few.csv"
     file.write_text("cycle,vl,bytes\n10,2,65\n10,2,64\n10,15,129\n40,0,64\n")
 
-    done = call("egress", "--table", table, "--arrivals", file, "--json").json()
+    done = call("egress", "--table", table, "--arrivals", file, "--list", "--json").json()
 
     assert done["departures"] == [
         {"cycle": 10, "vl": 15, "bytes": 129, "list": "vl15"},
@@ -64,7 +64,7 @@ def test_egress_leaves_behind_what_nothing_serves(table: Path, tmp_path: Path) -
     file.write_text("cycle,vl,bytes\n0,3,64\n0,0,128\n0,1,64\n")
     room.write_text("cycle,vl,blocks\n5,0,1\n")
 
-    done = call("egress", "--table", table, "--arrivals", file, "--credits", room, "--json").json()
+    done = call("egress", "--table", table, "--arrivals", file, "--credits", room, "--list", "--json").json()
 
     assert [d["vl"] for d in done["departures"]] == [1]
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 1, 1: 0, 3: 1}
@@ -100,7 +100,7 @@ def test_every_scheduler_agrees_with_its_hardware(scheduler: str, arrivals: Path
     room.write_text("cycle,vl,blocks\n0,1,300\n2000,1,20000\n")
 
     called = call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", arrivals, "--credits", room,
-                  "--model", "both", "--json")  # fmt: skip
+                  "--model", "both", "--list", "--json")  # fmt: skip
 
     done = called.json()
     assert called.status == 0, called.err
@@ -137,7 +137,7 @@ def test_an_idle_line_rate_form_grants_after_its_latency(scheduler: str, latency
     file.write_text("cycle,vl,bytes\n10,1,4224\n12,2,64\n100000,0,64\n")
 
     done = call("egress", "--scheduler", scheduler, "--table", table, "--arrivals", file, "--param", "form=line_rate",
-                "--json").json()  # fmt: skip
+                "--list", "--json").json()  # fmt: skip
 
     starts = [(departure["cycle"], departure["vl"]) for departure in done["departures"]]
     assert starts == [(10 + latency, 1), (10 + latency + 66, 2), (100_000 + latency, 0)]
@@ -168,7 +168,7 @@ def test_turns_without_a_grant_take_their_cycles(tmp_path: Path) -> None:
     table.write_text("[dtable]\nentries = [[0, 1]]\n")
     file.write_text("cycle,vl,bytes\n10,0,4224\n10,1,64\n")
 
-    done = call("egress", "--scheduler", "dtable", "--table", table, "--arrivals", file, "--json").json()
+    done = call("egress", "--scheduler", "dtable", "--table", table, "--arrivals", file, "--list", "--json").json()
 
     assert done["departures"] == [{"cycle": 10 + 65, "vl": 0, "bytes": 4224, "list": "none"}]
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 1}
@@ -180,7 +180,7 @@ def test_cycles_in_which_the_shared_tag_unit_works_are_run(tmp_path: Path) -> No
     table.write_text("[scfq]\nweight = [1, 1]\n")
     file.write_text("cycle,vl,bytes\n10,0,64\n10,1,64\n")
 
-    done = call("egress", "--scheduler", "scfq", "--table", table, "--arrivals", file, "--json").json()
+    done = call("egress", "--scheduler", "scfq", "--table", table, "--arrivals", file, "--list", "--json").json()
 
     assert [(departure["cycle"], departure["vl"]) for departure in done["departures"]] == [(11, 0), (12, 1)]
     assert {lane["vl"]: lane["left_behind"] for lane in done["per_vl"]} == {0: 0, 1: 0}

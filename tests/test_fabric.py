@@ -40,7 +40,8 @@ CASES = {
 
 
 def codes(report: FabricReport) -> set[str]:
-    return {finding.code for finding in report.warnings}
+    """Return the codes but the one that weights have in three captures, whatever else is changed in them."""
+    return {finding.code for finding in report.warnings} - {"WEIGHT_BELOW_MTU"}
 
 
 def edit(file: Path, old: str, new: str, count: int = -1) -> None:
@@ -90,11 +91,16 @@ def test_min_hop_fallback_has_a_credit_loop_that_closes() -> None:
 
 
 def test_warnings_of_good_fabrics_are_the_known_ones() -> None:
-    """No false alarm: only the torus, with limit 255 and two lanes towards adapters, has something to say."""
-    found = {name: codes(check_fabric(load_fabric(DATA / name))) for name in GOOD}
+    """No false alarm: the torus has limit 255 and two lanes towards adapters; small weights are in three."""
+    found = {name: {f.code for f in check_fabric(load_fabric(DATA / name)).warnings} for name in GOOD}
 
-    assert found.pop("torus44_2qos") == {"STARVATION", "VLARB_NARROWED"}
-    assert set().union(*found.values()) == set()
+    assert found == {
+        "torus44_2qos": {"STARVATION", "WEIGHT_BELOW_MTU", "VLARB_NARROWED"},
+        "irregular_s1": {"WEIGHT_BELOW_MTU"},
+        "two_switch": {"WEIGHT_BELOW_MTU"},
+        "torus44_lash": set(),
+        "tree43_ftree": set(),
+    }
     assert set(CODES) >= {"STARVATION", "VLARB_NARROWED", "CREDIT_LOOP"}
 
 
@@ -259,7 +265,7 @@ def test_programmed_table_that_opensm_would_not_make_is_reported(capture_copy: A
     report = check_fabric(load_fabric(folder))
 
     assert codes(report) == {"VLARB_DIFFERS"}
-    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in report.warnings[0].message
+    assert "entry 0 is VL 0 weight 5; OpenSM makes VL 0 weight 4" in report.warnings[-1].message
 
 
 def test_lane_with_traffic_and_no_entry_is_unserved(capture_copy: Any) -> None:

@@ -89,7 +89,7 @@ def test_a_packet_that_is_led_to_another_host_is_received_there(study: Path) -> 
 
     _, tables = simulate(world, load=1.0, seed=1, trace=True)
 
-    assert tables["trace"]["target"].to_list() == [2]
+    assert tables["trace"]["destination"].to_list() == [2]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from vlane.golden.meters import BATCHES, count_delivery, latency_at, new_meters
+from vlane.golden.meters import PARTS, TIMED, count_delivery, double_stretch, latency_at, new_meters
 from vlane.golden.packets import Packet
 from vlane.golden.records import new_records
 
@@ -14,7 +14,7 @@ _DELIVERIES = [((1, 2, 3, 4, 5), 100), ((2, 1, 3, 4, 6), 90), ((1, 2, 4, 3, 5), 
 
 def _digest(deliveries: list[tuple[tuple[int, ...], int]]) -> int:
     """Return the digest of packets delivered in these cycles."""
-    meters, packet = new_meters(first=0, end=1000), new_records(Packet, 1)[0]
+    meters, packet = new_meters(first=0, end=1000, nics=3), new_records(Packet, 1)[0]
     packet.flits = packet.hops = 1
     for values, cycle in deliveries:
         for name, value in zip(_FIELDS, values, strict=True):
@@ -43,7 +43,7 @@ def test_every_latency_is_in_its_bin() -> None:
     """Bins begin one after the other, and each latency is counted in the last that begins at or before it."""
     begins = [latency_at(number) for number in range(300)]
     assert all(one < other for one, other in pairwise(begins))
-    meters, packet = new_meters(first=0, end=1 << 20), new_records(Packet, 1)[0]
+    meters, packet = new_meters(first=0, end=1 << 20, nics=1), new_records(Packet, 1)[0]
     packet.flits = packet.hops = 1
     for latency in (0, 1, 31, 32, 63, 64, 65, 66, 127, 128, 1000, 4095, 4096):
         meters.histogram[:] = 0
@@ -52,14 +52,32 @@ def test_every_latency_is_in_its_bin() -> None:
         assert begins[found] <= latency < begins[found + 1]
 
 
-def test_batches_are_equal_parts_of_the_measured_stretch() -> None:
-    """A delivery of each cycle is in the batch that its cycle's share of the stretch says, at every border too."""
+def test_parts_are_equal_parts_of_the_measured_stretch() -> None:
+    """A delivery of each cycle is in the part that its cycle's share of the stretch says, at every border too."""
     packet = new_records(Packet, 1)[0]
     packet.flits = packet.hops = 1
-    for first, end in ((0, 1), (0, 7), (100, 1123), (0, BATCHES * 3), (5, (1 << 28) + 4)):
-        length, borders = end - first, [-(-number * (end - first) // BATCHES) for number in range(BATCHES + 1)]
+    for first, end in ((0, 1), (0, 7), (100, 1123), (0, PARTS * 3), (5, (1 << 28) + 4)):
+        length, borders = end - first, [-(-number * (end - first) // PARTS) for number in range(PARTS + 1)]
         cycles = {cycle for border in borders for cycle in (border - 1, border) if 0 <= cycle < length}
         for cycle in cycles:
-            meters, packet.born = new_meters(first=first, end=end), first + cycle
+            meters, packet.born = new_meters(first=first, end=end, nics=1), first + cycle
             count_delivery(meters, packet, first + cycle)
-            assert meters.batch[0, :, 0].nonzero()[0].tolist() == [cycle * BATCHES // length]
+            assert meters.part[0, :, TIMED].nonzero()[0].tolist() == [cycle * PARTS // length]
+
+
+def test_a_doubled_stretch_has_counted_what_came_after_its_old_end() -> None:
+    """A packet whose last flit comes after the end is counted once the stretch goes on, and only then; or not yet."""
+    twice, once = (new_meters(first=10, end=end, nics=2) for end in (410, 810))
+    packet = new_records(Packet, 1)[0]
+    packet.flits, packet.hops = 9, 1
+    for target, cycle in ((0, 50), (0, 405), (1, 413), (0, 409 + 500)):
+        packet.target, packet.born = target, cycle - 20
+        count_delivery(twice, packet, cycle)
+        count_delivery(once, packet, cycle)
+    assert twice.total[0, 0] == 2
+
+    double_stretch(twice)
+
+    assert once.total[0, 0] == 3
+    for one, other in zip(once, twice, strict=True):
+        assert (one == other).all()

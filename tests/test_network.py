@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from vlane.golden.assembly import PortSettings
 from vlane.golden.dependencies import find_cycle, follow_paths
+from vlane.golden.meters import TIMED, TIMED_LATENCY
 from vlane.golden.network import DONE, STUCK, run
 from vlane.golden.packets import IN_USE, NOBODY, new_packets
 from vlane.golden.room import fits, give_back, new_rooms, take
@@ -165,8 +166,8 @@ def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> No
     run_to(net, cycles)
 
     packets, _, latency, _, _ = net.meters.total[0]
-    batch = net.meters.batch[0]
-    means = batch[:, 1] / batch[:, 0]
+    batch = net.meters.part[0].reshape(20, 2, -1).sum(axis=1)
+    means = batch[:, TIMED_LATENCY] / batch[:, TIMED]
     half_width = 2.093 * means.std(ddof=1) / np.sqrt(len(means))
     wait = latency / packets - (1 + 1 + 2 * 5 + flits - 1)
     discrete = load * (flits - 1) / (2 * (1 - load))

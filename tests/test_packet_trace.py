@@ -59,13 +59,13 @@ def study(tmp_path: Path) -> Path:
     return file
 
 
-def _run(study: Path, *options: str) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
-    out = study.parent / "out"
+def _run(study: Path, *options: str, name: str = "out") -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    out = study.parent / name
     called = call("simulate", study, "--out", out, "--json", *options)
     assert called.status == 0, called.err
     (run,) = called.json()["runs"]
     names = [file.name.split(".")[-2] for file in (out / "runs").glob("*.parquet")]
-    return run, {name: pl.read_parquet(out / "runs" / f"load1-seed1.{name}.parquet") for name in names}
+    return run, {name: pl.read_parquet(out / "runs" / f"load1.0-seed1.{name}.parquet") for name in names}
 
 
 @pytest.mark.slow
@@ -74,19 +74,19 @@ def test_every_packet_of_the_file_is_delivered_and_told_by_flow_and_link(study: 
     run, tables = _run(study, "--trace")
     rows = _packets()
 
-    delivered = tables["trace"].select("generated_cycle", "source", "target", "sl", "flits").rows()
+    delivered = tables["trace"].select("cycle", "source", "destination", "sl", "flits").rows()
     assert Counter(delivered) == Counter((born, host, to, sl, -(-size // 64)) for born, host, to, sl, size in rows)
     for row in tables["trace"].sample(50, seed=1).rows(named=True):
         header = LocalRouteHeader.unpack(row["lrh"])
         assert header[:5] == (row["sl"], 0, row["sl"], 0, 2)  # a VL of its own for each SL, IBA transport
         assert (header.dlid, header.slid) == (row["dlid"], row["source"] + 1)
         assert header.pktlen == max(0, (row["bytes"] - 2) // 4)
-    flows = {row[:3]: row[3:] for row in tables["flows"].rows()}
+    flows = {row[:3]: row[5:] for row in tables["flows"].rows()}
     for (host, to, sl), (offered, packets, flits, mean, p50, p99, most) in flows.items():
         mine = tables["trace"].filter(
-            (pl.col("source") == host) & (pl.col("target") == to) & (pl.col("sl") == sl)
+            (pl.col("source") == host) & (pl.col("destination") == to) & (pl.col("sl") == sl)
         )  # fmt: skip
-        latency = mine["delivered_cycle"] - mine["generated_cycle"]
+        latency = mine["delivered_cycle"] - mine["cycle"]
         assert (offered, packets, flits) == (mine["flits"].sum(), len(mine), mine["flits"].sum())
         assert mean == pytest.approx(latency.mean())
         for share, told in ((0.5, p50), (0.99, p99)):
@@ -127,9 +127,60 @@ def test_parquet_and_csv_are_the_same_packets(study: Path) -> None:
     frame.write_parquet(study.parent / "packets.parquet")
     study.write_text(STUDY.replace("packets.csv", "packets.parquet"))
 
-    other, _ = _run(study)
+    other, _ = _run(study, name="other")
 
     assert one["digest"] == other["digest"]
+
+
+_TRAFFIC = """[run]
+loads = [0.7]
+cycles = 4000
+warm_up_cycles = 500
+
+[[traffic]]
+sl = 0
+share = 0.5
+
+[[traffic]]
+sl = 3
+share = 0.5
+bytes = [64, 512]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["[buffers]", '[switch]\nkind = "opa"\n[buffers]'], ids=["ib", "opa"])
+def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
+    """Same packets in the same cycles under a load that leaves packets on their way; the copy's trace is the same."""
+    network = STUDY[: STUDY.index("[trace]")].replace("[buffers]", network).replace("blocks = 40", "blocks = 64")
+    study.write_text(network + _TRAFFIC)
+    called = call("simulate", study, "--out", study.parent / "first", "--json", "--trace")
+    assert called.status == 0, called.err
+    (first,) = called.json()["runs"]
+    file = study.parent / "first" / "runs" / "load0.7-seed1.trace.parquet"
+    run = _TRAFFIC[: _TRAFFIC.index("[[traffic]]")].replace("loads = [0.7]\n", "")
+    study.write_text(f'{network}[trace]\nfile = "{file}"\n{run}')
+
+    again, tables = _run(study, "--trace")
+
+    written = pl.read_parquet(file)
+    assert written.columns[:5] == ["cycle", "source", "destination", "sl", "bytes"]
+    assert written["delivered_cycle"].null_count() == written["lrh"].null_count() > 10
+    assert again["digest"] == first["digest"]
+    assert tables["trace"].sort(written.columns).equals(written.sort(written.columns))
+
+
+def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
+    """Packets after the end, packets to their own host: how many."""
+    (study.parent / "packets.csv").write_text(HEADER + "1,0,1,0,64\n2,1,1,0,64\n6000,0,1,0,64\n")
+
+    called = call("simulate", study, "--out", study.parent / "out")
+
+    assert called.status == 0, called.err
+    assert "1 of 3 packets of the trace come after the run's end, cycle 6000: they are not sent" in called.err
+    assert "1 of 3 packets of the trace go to their own host: to its switch and back" in called.err
+    flows = pl.read_parquet(study.parent / "out" / "runs" / "load1.0-seed1.flows.parquet")
+    assert flows.filter(pl.col("source") == pl.col("destination"))["packets"].to_list() == [1]
 
 
 @pytest.mark.parametrize(
@@ -139,6 +190,13 @@ def test_parquet_and_csv_are_the_same_packets(study: Path) -> None:
         (HEADER + "1,0,1,0,64\n2,0,1,0,0\n", ["packets.csv:3", "bytes", "1 to", "not 0"]),
         (HEADER + "1,0,1,0,64\n2,0,1,0,1.5\n", ["packets.csv:3", "bytes", "whole number", "1.5"]),
         (HEADER + "1,0,1,0,64\n2,x,1,0,64\n", ["packets.csv:3", "source", "whole number", "x"]),
+        (HEADER, ["packets.csv", "packets", "at least one row", "none"]),
+        (HEADER + "1000000000000,0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1073741824", "1000000000000"]),
+        (HEADER + f"{10**30},0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1073741824"]),
+        (
+            HEADER + "6000,0,1,0,64\n7000,0,1,0,64\n",
+            ["packets.csv", "cycle", "below the run's cycles, 6000", "not 6000"],
+        ),
         (HEADER + "1,0,1,,64\n", ["packets.csv:2", "sl", "whole number"]),
         (HEADER + "1,0,4,0,64\n", ["packets.csv", "destination", "0 to 3", "4"]),
         (HEADER + "1,0,1,16,64\n", ["packets.csv", "sl", "0 to 15", "16"]),
@@ -163,7 +221,7 @@ def test_bad_file_of_packets_is_refused(packets: str | None, words: list[str], s
         ('[trace]\nfile = "packets.csv"\n', "", ["traffic", "given, or a trace", "missing"]),
         ("[run]", "[run]\nloads = [0.5]", ["run.loads", "left out without traffic", "given"]),
         ("[run]", "[[traffic]]\n[run]", ["run.loads", "given with traffic", "missing"]),
-        ("flows = true", 'flows = "yes"', ["measure.flows", "boolean"]),
+        ("flows = true", 'flows = "yes"', ["measure.flows", "true or false"]),
     ],
 )
 def test_bad_study_of_packets_is_refused(old: str, new: str, words: list[str], study: Path) -> None:

@@ -21,7 +21,6 @@ from vlane.tb.prove import prove
 from vlane.tb.prove_axi_lite import AxiLiteProperties
 
 from tests.conftest import assert_lint_clean, assert_refused, call
-from vlane.paths import build_dir
 from vlane.register_maps import REGISTERED, register_map
 from vlane.registers import RegisterMap, Window
 
@@ -56,10 +55,8 @@ def parameters_of(name: str) -> dict[str, Any]:
     return {**BLOCKS[name].defaults(), **GIVEN.get(name, {})}
 
 
-def bench(component: Any, top: str, name: str, told: dict[str, Any]) -> None:
-    outcome = run_cocotb(
-        component, top=top, bench=f"vlane.tb.tb_{top}", where=build_dir("tests", f"cocotb-{top}-{name}"), told=told
-    )
+def bench(component: Any, top: str, told: dict[str, Any]) -> None:
+    outcome = run_cocotb(component, top=top, bench=f"vlane.tb.tb_{top}", told=told)
     assert outcome.tests
     assert outcome.failures == 0, outcome.messages
 
@@ -68,13 +65,13 @@ def bench(component: Any, top: str, name: str, told: dict[str, Any]) -> None:
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
     component = RegisterPort(register_map(name, parameters), BLOCKS[name].make(parameters))
-    bench(component, "register_port", name, {"block": name, "parameters": parameters, "seed": 1})
+    bench(component, "register_port", {"block": name, "parameters": parameters, "seed": 1})
 
 
 def test_an_arbiter_behind_its_registers_serves_as_golden() -> None:
     parameters = {**BLOCKS["vlarb"].defaults(), "data_vls": 4}
     component = RegisteredBlock(register_map("vlarb", parameters), BLOCKS["vlarb"].make(parameters))
-    bench(component, "registered_vlarb", "vlarb", {"parameters": parameters, "seed": 1, "cycles": 500})
+    bench(component, "registered_vlarb", {"parameters": parameters, "seed": 1, "cycles": 500})
 
 
 def test_the_bus_is_proven() -> None:
@@ -161,7 +158,7 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
     given = [word for key, value in GIVEN["ib_switch"].items() for word in ("--param", f"{key}={value}")]
     called = call("export", "ib_switch", "--bus", "axi_lite", "--out", tmp_path, *given, "--json")
     assert [Path(file).name for file in called.json()["files"]] == [
-        "ib_switch_axi_lite.v", "ib_switch_axi_lite.md", "ib_switch_axi_lite.core",
+        "ib_switch_axi_lite.v", "ib_switch_axi_lite.md", "ib_switch_axi_lite.core", "ib_switch_axi_lite.vlt",
         "ib_switch_registers.md", "ib_switch_registers.h", "ib_switch_registers.py",
     ]  # fmt: skip
     assert all(port["meaning"] for port in called.json()["ports"])
@@ -197,6 +194,4 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert_refused(call("export", "rr", "--bus", "axi_lite", "--out", tmp_path), "--bus", "rr")
     assert_refused(call("export", "vlbuffer", "--bus", "axi_lite", "--out", tmp_path), "--bus", "vlbuffer")
     assert_refused(call("export", "drr", "--bus", "wishbone", "--out", tmp_path), "--bus", "wishbone")
-    both = call("export", "drr", "--bus", "axi_lite", "--testbench", "9", "--out", tmp_path)
-    assert_refused(both, "--testbench", "9")
     assert list(tmp_path.iterdir()) == []

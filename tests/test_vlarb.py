@@ -23,7 +23,6 @@ from vlane.tb.tb_vlarb import encode_plan
 from vlane.tb.traffic import Phase
 
 from vlane.errors import InputError
-from vlane.paths import build_dir
 from vlane.units import blocks_of
 from vlane.vlarb import VLArbEntry, VLArbTable
 
@@ -318,7 +317,7 @@ def test_equal_seeds_give_equal_rows() -> None:
 
     assert np.array_equal(made[0][0], made[1][0])
     assert np.array_equal(made[0][1], made[1][1])
-    assert int(inputs["heads__request"].get(made[0][0]).sum()) == 9626, "and the same on every machine"
+    assert int(inputs["heads__request"].get(made[0][0]).sum()) == 9528, "and the same on every machine"
 
 
 @pytest.mark.parametrize(
@@ -345,8 +344,23 @@ def test_cocotb_bench_agrees(simulator: str) -> None:
         Phase(900, wild=True),
     )
     outcome = run_cocotb(
-        VLArb(**DIRECTED), top="vlarb", bench="vlane.tb.tb_vlarb", where=build_dir("tests", f"cocotb-{simulator}"),
+        VLArb(**DIRECTED), top="vlarb", bench="vlane.tb.tb_vlarb",
         told=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4), simulator=simulator,
     )  # fmt: skip
 
     assert (outcome.tests, outcome.failures) == (len(SCENARIOS) + 1, 0), outcome.messages
+
+
+@pytest.mark.slow
+def test_a_wait_is_counted_under_the_list_that_ended_it() -> None:
+    """Lane 0 is in both lists, which take turns: lane 1 delays its low packets, never its high ones."""
+    table = VLArbTable(((0, 1), (1, 60)), ((0, 1),), 0)
+    phases = (Phase(2 * ENTRIES + 2, 0, idle_bits=20), Phase(30_000, most_blocks=1))
+
+    traffic = lockstep(DIRECTED, (table,), phases, seed=1)
+
+    waits, packets = traffic.statistics[1].longest_wait[0], traffic.statistics[1].packets[0]
+    assert packets[1] > 100
+    assert packets[2] > 50
+    assert waits[1] < waits[2]
+    assert waits[3] == 0

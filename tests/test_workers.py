@@ -1,13 +1,90 @@
-"""Runs of a study on a dask cluster."""
+"""Where runs are made: processes that die or fail, what is interrupted, a dask cluster."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from vlane.sim_top import cli_simulate
+from vlane.sim_top.workers import WorkerLostError, made_by_processes
 
-from tests.conftest import call
+from tests.conftest import ROOT, STUDY, call
+from tests.made_runs import dies_until, fails, twice
+
+_TASKS = [(0.5, seed) for seed in range(4)]
+
+
+@pytest.mark.parametrize("deaths", [0, 1])
+def test_the_run_of_a_killed_process_is_made_again_and_every_run_once(deaths: int, tmp_path: Path) -> None:
+    """One death is borne; the others' answers are not lost."""
+    made = list(made_by_processes(partial(dies_until, tmp_path, deaths), _TASKS, 2))
+
+    assert sorted(made) == [twice(*task) for task in _TASKS]
+    assert len(list(tmp_path.iterdir())) == deaths
+
+
+def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -> None:
+    """It is not made for ever; which run it was is said."""
+    made = []
+    with pytest.raises(WorkerLostError, match=r"^load 0\.5, seed 1$"):
+        made.extend(made_by_processes(partial(dies_until, tmp_path, 9), _TASKS, 2))
+
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_exception_that_cannot_be_sent_is_told_all_the_same() -> None:
+    """As what it said."""
+    with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
+        list(made_by_processes(fails, [(0.0, 7), (1.0, 7)], 2))
+
+
+def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 1; --resume is named."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise WorkerLostError("load 0.5, seed 1")
+
+    monkeypatch.setattr(cli_simulate, "run_study", lost)
+
+    called = call("simulate", study, "--out", tmp_path / "out")
+
+    assert called.status == 1
+    assert called.err == (
+        "vlane: two processes ended while they made the run of load 0.5, seed 1; "
+        f"0 of 4 runs are kept in {tmp_path}/out, --resume goes on from there\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("2", signal.SIGTERM)])
+def test_interrupted_is_one_line_and_the_rest_is_made_later(
+    jobs: str, number: signal.Signals, study: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C goes to all processes of the terminal: none says anything but the first; what was made is taken again."""
+    study.write_text(STUDY.replace("cycles = 3000", "cycles = 150000"))
+    words = [sys.executable, "-m", "vlane", "simulate", str(study), "--out", str(tmp_path / "out"), "--jobs", jobs]
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr is not None
+        first = running.stderr.readline()
+        os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
+        rest = running.stderr.read().splitlines()
+
+    assert first.startswith("1 of 4: load 0.2, seed ")
+    assert running.returncode == 128 + number
+    assert [line for line in rest if " of 4: " not in line] == rest[-1:]
+    assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
+    kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
+    assert kept
+    assert not list((tmp_path / "out").rglob("*.part"))
+    assert call("simulate", study, "--out", tmp_path / "out", "--resume").status == 0
+    assert kept == {file: file.stat().st_mtime_ns for file in kept}
 
 
 @pytest.mark.slow

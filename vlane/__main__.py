@@ -1,6 +1,10 @@
 """``python -m vlane``: the command line."""
 
-from vlane.sim_top.cli import main
+from vlane.isolation import leave_out_working_directory
+
+leave_out_working_directory()
+
+from vlane.sim_top.cli import main  # noqa: E402 - nothing is imported before the path is as it should be
 
 if __name__ == "__main__":
     main()

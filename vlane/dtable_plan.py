@@ -8,11 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from vlane.document import read_document
 from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
-from vlane.errors import InputError
-from vlane.textfile import toml_document
+from vlane.errors import InputError, unknown_word
+from vlane.refusal import checked
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = ["ServiceLevel", "TableRequest", "read_request"]
@@ -87,7 +88,7 @@ class TableRequest:
         if not 1 <= self.gmtu_blocks <= MAX_PACKET_BLOCKS:
             raise self.refusal("gmtu_blocks", f"1 to {MAX_PACKET_BLOCKS}", self.gmtu_blocks)
         if self.form not in _FORMS:
-            raise self.refusal("form", f"one of {', '.join(_FORMS)}", self.form)
+            raise unknown_word("dtable_plan.form", _FORMS, self.form).at(self.source)
         if self.form == "ib" and self.entries != IB_ENTRIES:
             raise self.refusal("entries", f"{IB_ENTRIES} in the ib form", self.entries)
         for name, value in (("k", self.k), ("w", self.w)):
@@ -102,24 +103,26 @@ class TableRequest:
         seen: dict[int, str] = {}
         for level in self.sls:
             if not 1 <= len(level.name) <= _NAME_LENGTH or not level.name.isprintable():
-                raise self.refusal("sl: name", f"1 to {_NAME_LENGTH} printable characters", level.name)
+                raise self.refusal("name", f"1 to {_NAME_LENGTH} printable characters", level.name, level)
             if level.name in seen.values():
-                raise self.refusal("sl: name", "given once", level.name)
-            where = f"sl {level.name}"
+                raise self.refusal("name", "given once", level.name, level)
             if not 0 <= level.sl <= most:
-                raise self.refusal(f"{where}: sl", f"0 to {most}", level.sl)
+                raise self.refusal("sl", f"0 to {most}", level.sl, level)
             if level.sl in seen:
-                raise self.refusal(f"{where}: sl", f"another than that of {seen[level.sl]}", level.sl)
+                raise self.refusal("sl", f"another than that of {seen[level.sl]}", level.sl, level)
             seen[level.sl] = level.name
             if not 2 <= level.distance <= self.entries or level.distance & (level.distance - 1):
-                raise self.refusal(f"{where}: distance", f"a power of two, 2 to {self.entries}", level.distance)
+                raise self.refusal("distance", f"a power of two, 2 to {self.entries}", level.distance, level)
             if not 1 <= level.mtu_blocks <= self.gmtu_blocks:
-                raise self.refusal(f"{where}: mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks)
+                raise self.refusal("mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks, level)
             if not 0 < level.bandwidth <= 1:
-                raise self.refusal(f"{where}: bandwidth", "above 0, at most 1", _shown(level.bandwidth))
+                raise self.refusal("bandwidth", "above 0, at most 1", _shown(level.bandwidth), level)
 
-    def refusal(self, field: str, must: str, got: object) -> InputError:
-        """Return the refusal of a field of this request."""
+    def refusal(self, field: str, must: str, got: object, level: ServiceLevel | None = None) -> InputError:
+        """Return the refusal of a field of this request, or of one of its levels."""
+        if level is not None:
+            place = next(place for place, each in enumerate(self.sls) if each is level)
+            field = f"sl.{place}.{field}" + (f" of {level.name}" if field != "name" else "")
         return InputError(f"dtable_plan.{field}", must, got, source=self.source)
 
 
@@ -134,7 +137,7 @@ def _exact(value: object) -> object:
     if isinstance(value, int):
         value = Decimal(value) if abs(value) < 10**_DIGITS else Decimal("Infinity")
     if not value.is_finite() or abs(value.adjusted()) > _DIGITS or len(value.as_tuple().digits) > _DIGITS:
-        raise ValueError(f"a number of at most {_DIGITS} digits")
+        raise InputError("", f"a number of at most {_DIGITS} digits", value)
     return Fraction(value)
 
 
@@ -174,25 +177,12 @@ def read_request(path: Path) -> TableRequest:
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
-    document = toml_document(path, "plan file", parse_float=Decimal)
-    try:
-        read = _File.model_validate(document).dtable_plan
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "content"
-        must = {"extra_forbidden": "one of the known keys", "missing": "given"}.get(first["type"], first["msg"])
-        kind = {
-            "int_type": "a whole number",
-            "is_instance_of": "a number",
-            "value_error": f"a number of at most {_DIGITS} digits",
-            "model_type": "a section",
-            "model_attributes_type": "a section",
-            "string_type": "text",
-            "list_type": "a list of sections",
-        }
-        got = {"extra_forbidden": "unknown", "missing": "missing"}.get(first["type"], first["input"])
-        raise InputError(field, kind.get(first["type"], must), got, source=str(path)) from None
+    document = read_document(path, "plan file", parse_float=Decimal)
+    read = checked(_File, document).dtable_plan
     levels = tuple(ServiceLevel(one.name, one.sl, one.distance, one.mtu_blocks, one.bandwidth) for one in read.sl)
-    return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, str(path))
+    try:
+        return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, str(path))
+    except InputError as error:
+        raise document.placed(error) from None

@@ -1,34 +1,114 @@
-"""Writing of results: a file appears whole or not at all."""
+"""Writing of results: a file appears whole or not at all (``docs/files.md``)."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import stat
+import sys
 from pathlib import Path
 
 from vlane.errors import InputError
 
 __all__ = ["usable_folder", "write_whole"]
 
+_STDOUT, _STDERR = 1, 2
+_NEW_MODE = 0o666
 
-def write_whole(file: Path, text: str, *, option: str) -> None:
+
+def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
     """Write a file; what was there stays until all of the new content is.
+
+    A regular file, or one that is not there yet, is replaced as a whole, and keeps its mode; where the name is a
+    link, the file that it leads to. A device, a pipe and what this process has as its output are written to.
+
+    Parameters
+    ----------
+    file : Path
+        Its name.
+    content : str or bytes
+        Text is written in UTF-8; what UTF-8 cannot say, as an escape.
+    option : str
+        What named the file.
 
     Raises
     ------
     InputError
-        Naming the option, if the file cannot be written.
+        Naming the option, if the file cannot be written; nothing is left behind.
     """
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
-        if not file.name or file.is_dir():
-            raise InputError(option, "a file that can be written", "a folder", source=str(file))
-        fresh = file.with_name(f".{file.name}.{os.getpid()}.part")
-        try:
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(file)
-        finally:
-            fresh.unlink(missing_ok=True)
+        found = _status(file)
+        stream = _own_stream(found)
+        if stream is not None:
+            _write_to_stream(stream, data)
+        elif found is None or stat.S_ISREG(found.st_mode):
+            _replace(Path(os.path.realpath(file)), found, data)
+        elif stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(None, "a folder")
+        else:
+            with os.fdopen(os.open(file, os.O_WRONLY), "wb", buffering=0) as opened:
+                _write_all(opened.fileno(), data)
     except OSError as error:
         raise InputError(option, "a file that can be written", error.strerror or "unusable", source=str(file)) from None
+    except ValueError as error:  # of the name: a zero byte, or half a character
+        must = "a name that a file can have"
+        raise InputError(option, must, f"one without ({error})", source=str(file)) from None
+
+
+def _status(file: Path) -> os.stat_result | None:
+    """Return what is known of a file, the one that a link leads to; ``None`` if there is none."""
+    try:
+        return file.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _own_stream(found: os.stat_result | None) -> int | None:
+    """Return the number of this process' output that a file is, as ``/dev/stdout`` is; of two, the first."""
+    for stream in (_STDOUT, _STDERR) if found else ():
+        try:
+            if os.path.samestat(os.fstat(stream), found):  # type: ignore[arg-type]
+                return stream
+        except OSError:  # closed
+            continue
+    return None
+
+
+def _write_to_stream(stream: int, data: bytes) -> None:
+    """Write where the output is by now, behind what was printed before."""
+    printed = sys.stdout if stream == _STDOUT else sys.stderr
+    below = getattr(printed, "buffer", None)
+    if below is None:  # it was closed or is no file
+        _write_all(stream, data)
+        return
+    printed.flush()
+    below.write(data)
+    below.flush()
+
+
+def _write_all(opened: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(opened, left) :]
+
+
+def _replace(file: Path, found: os.stat_result | None, data: bytes) -> None:
+    """Put a new file in place of one, or of nothing."""
+    if found and not os.access(file, os.W_OK):
+        raise PermissionError(None, "a read-only file")
+    fresh = file.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_MODE), "wb", buffering=0) as opened:
+            if found:
+                with contextlib.suppress(OSError):
+                    os.fchown(opened.fileno(), found.st_uid, found.st_gid)
+                os.fchmod(opened.fileno(), stat.S_IMODE(found.st_mode))
+            _write_all(opened.fileno(), data)
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def usable_folder(folder: Path, *, option: str) -> Path:
@@ -39,12 +119,15 @@ def usable_folder(folder: Path, *, option: str) -> Path:
     InputError
         Naming the option, if it cannot be written to.
     """
+    must = "a folder that can be written"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        usable = os.access(folder, os.W_OK)
     except OSError as error:
-        raise InputError(
-            option, "a folder that can be written", error.strerror or "unusable", source=str(folder)
-        ) from None
-    if not os.access(folder, os.W_OK):
-        raise InputError(option, "a folder that can be written", "read-only", source=str(folder))
+        raise InputError(option, must, error.strerror or "unusable", source=str(folder)) from None
+    except ValueError as error:
+        must = "a name that a folder can have"
+        raise InputError(option, must, f"one without ({error})", source=str(folder)) from None
+    if not usable:
+        raise InputError(option, must, "read-only", source=str(folder))
     return folder

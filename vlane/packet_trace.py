@@ -1,4 +1,4 @@
-"""Files of packets to be replayed through a network: CSV or Parquet."""
+"""Files of packets to be replayed through a network: CSV or Parquet; what ``--trace`` writes is one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.errors import InputError
 from vlane.sc import SC_COUNT
 from vlane.units import MAX_PACKET_BYTES
 
-__all__ = ["read_packet_trace"]
+__all__ = ["read_packet_trace", "trace_remarks"]
 
 _MOST_CYCLE = 1 << 30
 _COLUMNS = {
@@ -31,12 +31,15 @@ def read_packet_trace(path: Path) -> NDArray[np.int64]:
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing or holds anything but whole numbers in its range.
+        If the file cannot be read, a column is missing or holds anything but whole numbers in its range, or there is
+        no packet.
     """
     frame = _frame(path)
     missing = [name for name in _COLUMNS if name not in frame.columns]
     if missing:
         raise InputError("columns", f"{', '.join(_COLUMNS)}", ", ".join(frame.columns), source=str(path))
+    if not len(frame):
+        raise InputError("packets", "at least one row below the names of the columns", "none", source=str(path))
     rows = np.zeros((len(frame), len(_COLUMNS)), np.int64)
     for place, (name, (least, most)) in enumerate(_COLUMNS.items()):
         column = frame[name]
@@ -50,6 +53,16 @@ def read_packet_trace(path: Path) -> NDArray[np.int64]:
             raise InputError(name, f"a whole number, {least} to {most}", column[at], source=str(path), line=at + 2)
         rows[:, place] = whole.to_numpy()
     return rows
+
+
+def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
+    """Say in sentences what of a trace may surprise in a run of so many cycles; nothing if nothing does."""
+    late, own = int((rows[:, 0] >= cycles).sum()), int((rows[:, 1] == rows[:, 2]).sum())
+    said = {
+        f"{late} of {len(rows)} packets of the trace come after the run's end, cycle {cycles}: they are not sent": late,
+        f"{own} of {len(rows)} packets of the trace go to their own host: to its switch and back": own,
+    }
+    return [sentence for sentence, count in said.items() if count]
 
 
 def _frame(path: Path) -> pl.DataFrame:

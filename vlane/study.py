@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from vlane.document import read_document
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
+from vlane.refusal import checked
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.textfile import toml_document
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 from vlane.vlarb import MAX_DATA_VLS
 
@@ -25,10 +26,12 @@ MAX_CYCLES = 1 << 30
 _Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=MAX_SCHEDULER_VLS)]
 _Row16 = Annotated[list[Annotated[int, Field(ge=0, le=VL_DROP)]], Field(min_length=SL_COUNT, max_length=SL_COUNT)]
 _Row32 = Annotated[list[Annotated[int, Field(ge=0, lt=SC_COUNT)]], Field(min_length=SC_COUNT, max_length=SC_COUNT)]
+_Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
+_Count = Annotated[int, Field(ge=1, le=1 << 16)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class TreeNetwork(_Section):
@@ -36,7 +39,7 @@ class TreeNetwork(_Section):
 
     topology: Literal["tree"]
     k: int = Field(ge=2)
-    n: int = Field(ge=1)
+    n: int = Field(ge=1, le=8)
     routing: Literal["dmodk", "valiant", "updown"] = "dmodk"
 
 
@@ -44,9 +47,9 @@ class TorusNetwork(_Section):
     """A torus."""
 
     topology: Literal["torus"]
-    size: list[int]
-    hosts_per_switch: int = 1
-    trunks: int = 1
+    size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)]
+    hosts_per_switch: _Count = 1
+    trunks: _Count = 1
     routing: Literal["dor", "updown"] = "dor"
 
 
@@ -54,21 +57,21 @@ class IrregularNetwork(_Section):
     """A random network."""
 
     topology: Literal["irregular"]
-    switches: int
-    ports: int
-    hosts_per_switch: int
+    switches: int = Field(ge=2, le=1 << 16)
+    ports: _Count
+    hosts_per_switch: _Count
     seed: int = 1
     routing: Literal["updown"] = "updown"
-    root: int = 0
+    root: int = Field(0, ge=0)
 
 
 class DumbbellNetwork(_Section):
     """Two switches."""
 
     topology: Literal["dumbbell"]
-    left: int
-    right: int
-    trunks: int = 1
+    left: _Count
+    right: _Count
+    trunks: _Count = 1
     routing: Literal["updown"] = "updown"
 
 
@@ -76,16 +79,16 @@ class EdgesNetwork(_Section):
     """An edge list in a file beside the study."""
 
     topology: Literal["edges"]
-    file: str
+    file: _Name
     routing: Literal["updown"] = "updown"
-    root: int = 0
+    root: int = Field(0, ge=0)
 
 
 class FabricNetwork(_Section):
     """A captured fabric in a folder beside the study, with its own tables."""
 
     topology: Literal["fabric"]
-    folder: str
+    folder: _Name
 
 
 Net = Annotated[
@@ -115,7 +118,7 @@ class Link(_Section):
     credits: Literal["returns", "fcp", "sideband"] = "returns"
     fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
     fcp_period_cycles: int = Field(1024, ge=2, le=MAX_FCP_PERIOD)
-    bytes_per_second: float = Field(12.5e9, gt=0)
+    bytes_per_second: float = Field(12.5e9, ge=1, le=1e15)
 
     @property
     def cycle_ns(self) -> float:
@@ -136,7 +139,7 @@ class Scheduler(_Section):
     """Egress scheduler of every port."""
 
     name: Literal["vlarb", "dtable", "drr", "scfq", "rr"] = "rr"
-    table: str | None = None
+    table: _Name | None = None
     parameters: dict[str, int | bool | str] = {}
 
 
@@ -161,16 +164,18 @@ class Traffic(_Section):
     def _check(self) -> Traffic:
         least, most = self.sizes
         if not 1 <= least <= most <= MAX_PACKET_BYTES:
-            raise ValueError(f"bytes must be 1 to {MAX_PACKET_BYTES}, or [least, most], not {self.bytes}")
+            raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}, or [least, most]", self.bytes)
         if self.hot_share and not self.hot_hosts:
-            raise ValueError("hot_hosts must be given with hot_share, not empty")
+            raise InputError(
+                "hot_hosts", "given with hot_share", "empty" if "hot_hosts" in self.model_fields_set else "missing"
+            )
         return self
 
 
 class PacketTrace(_Section):
     """Packets that are replayed, beside the traffic or instead of it."""
 
-    file: str
+    file: _Name
 
 
 class _PortFault(_Section):
@@ -207,15 +212,38 @@ class Runs(_Section):
     """Which runs are made: every load with every seed."""
 
     loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [1.0]
-    seeds: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = [1]
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 32)]], Field(min_length=1)] = [1]
     cycles: int = Field(50_000, ge=100, le=MAX_CYCLES)
     warm_up_cycles: int = Field(10_000, ge=0)
     stuck_cycles: int = Field(100_000, ge=1000)
+    precision: float | None = Field(None, gt=0, lt=1)
+    most_cycles: int | None = Field(None, ge=100, le=MAX_CYCLES)
+
+    @property
+    def longest_cycles(self) -> int:
+        """Cycles that a run with a precision has at most; without ``most_cycles`` 64 times as many are measured."""
+        return self.most_cycles or min(MAX_CYCLES, self.cycles + 63 * (self.cycles - self.warm_up_cycles))
+
+    @field_validator("loads", "seeds")
+    @classmethod
+    def _once(cls, values: list[float]) -> list[float]:
+        first: dict[float, int] = {}
+        for place, value in enumerate(values):
+            if first.setdefault(value, place) != place:
+                raise InputError(str(place), f"other than all before it, as that at {first[value]}", value)
+        return values
 
     @model_validator(mode="after")
     def _check(self) -> Runs:
         if self.warm_up_cycles >= self.cycles:
-            raise ValueError(f"warm_up_cycles must be below cycles, {self.cycles}, not {self.warm_up_cycles}")
+            if "warm_up_cycles" in self.model_fields_set:
+                raise InputError("warm_up_cycles", f"below cycles, {self.cycles}", self.warm_up_cycles)
+            raise InputError("cycles", f"above warm_up_cycles, {self.warm_up_cycles} unless given", self.cycles)
+        if self.most_cycles is not None:
+            if self.precision is None:
+                raise InputError("most_cycles", "left out without precision", "given")
+            if self.most_cycles < self.cycles:
+                raise InputError("most_cycles", f"at least cycles, {self.cycles}", self.most_cycles)
         return self
 
 
@@ -239,15 +267,17 @@ class Study(_Section):
     def _check(self) -> Study:
         whole = sum(each.share for each in self.traffic)
         if self.traffic and not 0.999 <= whole <= 1.001:
-            raise ValueError(f"shares of the traffic must be 1 in all, not {whole:g}")
+            raise InputError("traffic", "of shares that are 1 in all", f"{whole:g}")
         if not self.traffic and self.trace is None:
-            raise ValueError("traffic must be given, or a trace, not missing")
+            raise InputError("traffic", "given, or a trace", "missing")
         has_loads = "loads" in self.run.model_fields_set
         if has_loads != bool(self.traffic):
             must = "given with traffic" if self.traffic else "left out without traffic"
-            raise ValueError(f"run.loads must be {must}, not {'given' if has_loads else 'missing'}")
+            raise InputError("run.loads", must, "given" if has_loads else "missing")
+        if not self.traffic and self.run.precision is not None:
+            raise InputError("run.precision", "left out without traffic", "given")
         if self.loss and self.link.credits == "returns":
-            raise ValueError("loss must be left out with link.credits returns, not given")
+            raise InputError("loss", "left out with link.credits returns", "given")
         if self.switch.kind == "opa":
             self._check_opa()
         else:
@@ -260,41 +290,47 @@ class Study(_Section):
         return self.switch.crossbar == "per_vl" or self.link.credits != "returns"
 
     def _check_ib(self) -> None:
+        link, switch = self.link, self.switch
+        kind = "with switch.kind ib"
         for field in ("sc_of_sl", "vl_of_sc"):
-            if getattr(self.link, field) is not None:
-                raise ValueError(f"link.{field} must be left out with switch.kind ib, not given")
-        if self.switch.central_blocks is not None:
-            raise ValueError("switch.central_blocks must be left out with switch.kind ib, not given")
-        if self.switch.crossbar == "per_vl" and self.switch.allocation != "turns":
-            raise ValueError(
-                f"switch.allocation must be turns with switch.crossbar per_vl, not {self.switch.allocation}"
-            )
+            if getattr(link, field) is not None:
+                raise InputError(f"link.{field}", f"left out {kind}", "given")
+        if switch.central_blocks is not None:
+            raise InputError("switch.central_blocks", f"left out {kind}", "given")
+        if switch.crossbar == "per_vl" and switch.allocation != "turns":
+            raise InputError("switch.allocation", "turns with switch.crossbar per_vl", switch.allocation)
         for field in ("fcp_blocks", "fcp_period_cycles"):
-            if field in self.link.model_fields_set and self.link.credits == "returns":
-                raise ValueError(f"link.{field} must be left out with link.credits returns, not given")
-        if self.link.credits != "returns" and self.run.stuck_cycles <= self.link.fcp_period_cycles:
-            must = f"more than link.fcp_period_cycles, {self.link.fcp_period_cycles}"
-            raise ValueError(f"run.stuck_cycles must be {must}, not {self.run.stuck_cycles}")
-        if self.link.data_vls is not None and self.link.data_vls > MAX_DATA_VLS:
-            raise ValueError(f"link.data_vls must be 1 to {MAX_DATA_VLS} with switch.kind ib, not {self.link.data_vls}")
+            if field in link.model_fields_set and link.credits == "returns":
+                raise InputError(f"link.{field}", "left out with link.credits returns", "given")
+        if link.credits != "returns" and self.run.stuck_cycles <= link.fcp_period_cycles:
+            if "stuck_cycles" in self.run.model_fields_set:
+                must = f"more than link.fcp_period_cycles, {link.fcp_period_cycles}"
+                raise InputError("run.stuck_cycles", must, self.run.stuck_cycles)
+            must = f"less than run.stuck_cycles, {self.run.stuck_cycles} unless given"
+            raise InputError("link.fcp_period_cycles", must, link.fcp_period_cycles)
+        if link.data_vls is not None and link.data_vls > MAX_DATA_VLS:
+            raise InputError("link.data_vls", f"1 to {MAX_DATA_VLS} {kind}", link.data_vls)
         for number, each in enumerate(self.traffic):
             if isinstance(each.sl, int) and each.sl >= SL_COUNT:
-                raise ValueError(f"traffic.{number}.sl must be 0 to 15 with switch.kind ib, not {each.sl}")
+                raise InputError(f"traffic.{number}.sl", f"0 to {SL_COUNT - 1} {kind}", each.sl)
 
     def _check_opa(self) -> None:
-        if self.switch.allocation != "turns":
-            raise ValueError(f"switch.allocation must be turns with switch.kind opa, not {self.switch.allocation}")
-        if self.switch.crossbar != "multiplexed":
-            raise ValueError(f"switch.crossbar must be multiplexed with switch.kind opa, not {self.switch.crossbar}")
+        link, switch = self.link, self.switch
+        kind = "with switch.kind opa"
+        if switch.allocation != "turns":
+            raise InputError("switch.allocation", f"turns {kind}", switch.allocation)
+        if switch.crossbar != "multiplexed":
+            raise InputError("switch.crossbar", f"multiplexed {kind}", switch.crossbar)
         for field in ("credits", "fcp_blocks", "fcp_period_cycles"):
-            if field in self.link.model_fields_set:
-                raise ValueError(f"link.{field} must be left out with switch.kind opa, not given")
-        if self.link.vl_of_sl is not None:
-            raise ValueError("link.vl_of_sl must be left out with switch.kind opa, not given")
+            if field in link.model_fields_set:
+                raise InputError(f"link.{field}", f"left out {kind}", "given")
+        if link.vl_of_sl is not None:
+            raise InputError("link.vl_of_sl", f"left out {kind}", "given")
         if self.network.topology == "fabric":
-            raise ValueError("switch.kind must be ib with a captured fabric, whose tables are InfiniBand's, not opa")
-        if self.network.routing == "dor" and (self.link.sc_of_sl or self.link.vl_of_sc):
-            raise ValueError("link.sc_of_sl and vl_of_sc must be left out with routing dor, not given")
+            raise InputError("switch.kind", "ib with a captured fabric, whose tables are InfiniBand's", "opa")
+        for field in ("sc_of_sl", "vl_of_sc") if self.network.routing == "dor" else ():
+            if getattr(link, field) is not None:
+                raise InputError(f"link.{field}", "left out with network.routing dor", "given")
 
 
 def read_study(path: Path) -> Study:
@@ -303,25 +339,6 @@ def read_study(path: Path) -> Study:
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
-    document = toml_document(path, "study file")
-    try:
-        return Study.model_validate(document)
-    except ValidationError as error:
-        raise _refusal(error.errors()[0], path) from None
-
-
-def _refusal(first: Any, path: Path) -> InputError:
-    field = ".".join(str(part) for part in first["loc"]) or "study"
-    kind, context = first["type"], first.get("ctx", {})
-    if kind == "extra_forbidden":
-        return InputError(field, "a known key", "unknown", source=str(path))
-    if kind == "missing":
-        return InputError(field, "given", "missing", source=str(path))
-    if kind == "value_error":
-        said, _, got = str(context["error"]).rpartition(", not ")
-        name, _, must = said.partition(" must be ")
-        return InputError(f"{field}: {name}", must, got, source=str(path))
-    must = first["msg"].removeprefix("Input should be ").removeprefix("Input tag ")
-    return InputError(field, must, first["input"], source=str(path))
+    return checked(Study, read_document(path, "study file"))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from vlane.document import read_document
 from vlane.drr import DRRQuanta
 from vlane.dtable import DTable, DTableEntry
 from vlane.errors import InputError
+from vlane.refusal import checked
 from vlane.scfq import SCFQWeights
 from vlane.sl2vl import SL2VLRow
-from vlane.textfile import toml_document, whole_text
 from vlane.vlarb import VLArbEntry, VLArbTable
 
 __all__ = ["Tables", "read_tables", "read_vlarb_table"]
 
-_Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
+_Entry = TypeVar("_Entry")
 
 
 class _Section(BaseModel):
@@ -27,13 +28,13 @@ class _Section(BaseModel):
 
 
 class _VLArb(_Section):
-    high: list[_Pair] = []
-    low: list[_Pair] = []
+    high: list[list[int]] = []
+    low: list[list[int]] = []
     limit_of_high_priority: int
 
 
 class _DTable(_Section):
-    entries: list[_Pair]
+    entries: list[list[int]]
 
 
 class _DRR(_Section):
@@ -94,31 +95,31 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
     Raises
     ------
     InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range.
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
-    document = _parse(path)
-    try:
-        file = _File.model_validate(document)
-    except ValidationError as error:
-        raise _refusal(error, path) from None
+    document = read_document(path, "table file")
+    file = checked(_File, document)
     if needed and getattr(file, needed) is None:
-        raise InputError(needed, "given", "missing", source=str(path))
+        raise document.placed(InputError(needed, "given", "missing"))
     try:
         return Tables(
-            vlarb=VLArbTable(
-                tuple(VLArbEntry(*pair) for pair in file.vlarb.high),
-                tuple(VLArbEntry(*pair) for pair in file.vlarb.low),
-                file.vlarb.limit_of_high_priority,
-            )
-            if file.vlarb
-            else None,
-            dtable=DTable(tuple(DTableEntry(*pair) for pair in file.dtable.entries)) if file.dtable else None,
+            vlarb=_vlarb(file.vlarb) if file.vlarb else None,
+            dtable=DTable(_pairs(file.dtable.entries, DTableEntry)) if file.dtable else None,
             drr=DRRQuanta(tuple(file.drr.quantum)) if file.drr else None,
             scfq=SCFQWeights(tuple(file.scfq.weight)) if file.scfq else None,
             sl2vl=SL2VLRow(tuple(file.sl2vl.row)) if file.sl2vl else None,
         )
     except InputError as error:
-        raise error.at(str(path)) from None
+        raise document.placed(error) from None
+
+
+def _vlarb(read: _VLArb) -> VLArbTable:
+    return VLArbTable(_pairs(read.high, VLArbEntry), _pairs(read.low, VLArbEntry), read.limit_of_high_priority)
+
+
+def _pairs(listed: list[list[int]], entry: Callable[..., _Entry]) -> tuple[_Entry, ...]:
+    """Return entries; what is no pair is left as it is, for the table to refuse by its place."""
+    return tuple(entry(*pair) if len(pair) == 2 else cast("_Entry", pair) for pair in listed)
 
 
 def read_vlarb_table(path: Path) -> VLArbTable:
@@ -127,43 +128,3 @@ def read_vlarb_table(path: Path) -> VLArbTable:
     if table is None:
         raise InputError("vlarb", "given", "missing", source=str(path))
     return table
-
-
-def _parse(path: Path) -> Any:
-    if path.suffix != ".json":
-        return toml_document(path, "table file")
-    text = whole_text(path, "table file")
-    try:
-        return json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise InputError("content", "JSON", str(error) or "nested too deep", source=str(path)) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object; a key given twice is refused, as TOML does."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key is given twice")
-    return made
-
-
-def _refusal(error: ValidationError, path: Path) -> InputError:
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"])) or "content"
-    if first["type"] == "extra_forbidden":
-        return InputError(
-            field,
-            "one of the known keys (vlarb.high, .low, .limit_of_high_priority; dtable.entries; drr.quantum; "
-            "scfq.weight; sl2vl.row)",
-            "unknown",
-            source=str(path),
-        )
-    if first["type"] == "missing":
-        return InputError(field, "given", "missing", source=str(path))
-    must = {
-        "int_type": "a whole number",
-        "list_type": "a list",
-        "model_type": "a section",
-        "model_attributes_type": "a section",
-    }.get(first["type"], "a pair [VL or SL, weight]" if first["type"] in {"too_short", "too_long"} else first["msg"])
-    return InputError(field, must, first["input"], source=str(path))

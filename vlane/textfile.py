@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
 from vlane.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["TextFile", "number", "toml_document", "whole_text"]
+__all__ = ["TextFile", "number", "whole_text"]
 
 
+_MOST_BYTES = 1 << 26
+"""Of a file that is read whole."""
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
+_PIECE = 1 << 20
+"""Bytes read at a time, and the longest line: no dump has one of a thousand."""
 
 
 class TextFile:
-    """A text file being read; it knows the line it stands on.
+    """A text file being read line by line; it knows the line it stands on.
+
+    Lines end at a line feed alone (a carriage return before it is dropped), as the tools that write them mean it:
+    other characters that Python takes for line ends may stand in a name. Bytes that are no UTF-8 are kept as
+    surrogates, which ``vlane.shown.harmless`` shows. The file is read in pieces, never held whole.
 
     Parameters
     ----------
@@ -29,24 +37,40 @@ class TextFile:
     Raises
     ------
     InputError
-        If it cannot be read, is no text, or is empty.
+        When it is read: if it cannot be, is empty, or has a line of more than a million bytes.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 0
-        try:
-            self._lines = path.read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise InputError("content", "UTF-8 text", f"byte {error.start}", source=str(path)) from None
-        except OSError as error:
-            raise InputError("file", "readable", error.strerror or "unreadable", source=str(path)) from None
-        if not any(line.strip() for line in self._lines):
-            raise InputError("content", "text", "an empty file", source=str(path))
 
     def __iter__(self) -> Iterator[str]:
-        for number_, line in enumerate(self._lines, start=1):
-            self.line = number_
-            yield line
+        self.line, blank = 0, True
+        for lines in self._pieces():
+            for line in lines:
+                self.line += 1
+                yield line
+            blank = blank and not any(map(str.strip, lines))
+        if blank:
+            raise InputError("content", "text", "an empty file", source=str(self.path))
+
+    def _pieces(self) -> Iterator[list[str]]:
+        """Yield the lines in lists of about a million bytes."""
+        try:
+            with self.path.open("rb") as file:
+                rest = b""
+                while block := file.read(_PIECE):
+                    whole, end, tail = block.rpartition(b"\n")
+                    if end:
+                        yield _lines(rest + whole)
+                        rest = b""
+                    rest += tail
+                    if len(rest) > _PIECE:
+                        self.line += 1
+                        self.refuse("line", f"at most {_PIECE} bytes", "a longer one")
+                if rest:
+                    yield _lines(rest)
+        except OSError as error:
+            raise InputError("file", "readable", error.strerror or "unreadable", source=str(self.path)) from None
 
     def refuse(self, field: str, must: str, got: object) -> NoReturn:
         """Refuse the line that was read last."""
@@ -65,6 +89,18 @@ class TextFile:
             self.refuse(field, f"{least} to {most}", text)
         return value
 
+    def numbers(self, field: str, least: int, most: int) -> Mapping[str, int]:
+        """Return what the texts of a field mean, each read by ``number`` when it is asked for the first time.
+
+        For fields of millions of lines with few different values.
+        """
+        return _Numbers(self, field, least, most)
+
+
+def _lines(piece: bytes) -> list[str]:
+    lines = piece.decode("utf-8", "surrogateescape").split("\n")
+    return [line.removesuffix("\r") for line in lines] if b"\r" in piece else lines
+
 
 def number(text: str) -> int | None:
     """Return a decimal or 0x number, or ``None`` if the text is none."""
@@ -74,32 +110,38 @@ def number(text: str) -> int | None:
     return int(text, 16 if text[:2].lower() == "0x" else 10)
 
 
+class _Numbers(dict[str, int]):
+    """The numbers of one field, each read once."""
+
+    def __init__(self, dump: TextFile, field: str, least: int, most: int) -> None:
+        super().__init__()
+        self._read = partial(dump.number, field, least=least, most=most)
+
+    def __missing__(self, text: str) -> int:
+        self[text] = value = self._read(text)
+        return value
+
+
 def whole_text(path: Path, what: str) -> str:
-    """Return all of a text file; ``what`` it is called if it cannot be read.
+    """Return all of a text file, its lines ended by line feeds; ``what`` it is called if it cannot be read.
 
     Raises
     ------
     InputError
-        If it cannot be read or is no text.
+        If it cannot be read, is no UTF-8 text, or has more than 64 MiB.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise InputError(what, "readable", error.strerror or "unreadable", source=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputError(what, "UTF-8 text", "other bytes", source=str(path)) from None
-
-
-def toml_document(path: Path, what: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Return a TOML file as a document; it raises what ``whole_text`` does.
-
-    Raises
-    ------
-    InputError
-        If it is no TOML.
-    """
-    text = whole_text(path, what)
+    except ValueError:
+        raise InputError(what, "readable", "a name that no file can have", source=str(path)) from None
+    if len(data) > _MOST_BYTES:
+        raise InputError(what, f"at most {_MOST_BYTES} bytes", "a larger file", source=str(path))
     try:
-        return tomllib.loads(text, parse_float=parse_float)
-    except (ValueError, RecursionError) as error:
-        raise InputError("content", "TOML", str(error) or "nested too deep", source=str(path)) from None
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{error.object[error.start]:02x}"
+        raise InputError(what, "UTF-8 text", got, source=str(path), line=line) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlane.errors import InputError
 
-__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "blocks_of"]
+__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "blocks_of", "mtu_blocks"]
 
 BLOCK_BYTES = 64
 """Bytes of one credit block, and of one unit of an arbitration weight."""
@@ -16,6 +16,8 @@ MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
 """Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
 
 _VCRC_BYTES = 2
+_HEADER_BYTES = 8 + 12 + 4 + _VCRC_BYTES
+"""LRH, BTH, ICRC and VCRC: what every packet with payload has (IBA 5.2)."""
 
 
 def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
@@ -44,3 +46,14 @@ def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
         raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}", packet_bytes)
     counted = packet_bytes if count_vcrc else max(1, packet_bytes - _VCRC_BYTES)
     return -(-counted // BLOCK_BYTES)
+
+
+def mtu_blocks(mtu: int) -> int:
+    """Return the blocks of a packet with as many bytes of payload as an MTU allows, and no header but the usual ones.
+
+    Examples
+    --------
+    >>> mtu_blocks(2048), mtu_blocks(4096)
+    (33, 65)
+    """
+    return blocks_of(mtu + _HEADER_BYTES)

@@ -10,12 +10,16 @@ from vlane.errors import InputError
 from vlane.fabric.ibnetdiscover import read_ibnetdiscover
 from vlane.fabric.lfts import read_lfts
 from vlane.fabric.lids import LidBook
+from vlane.fabric.missing import Missing
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.opensm_conf import read_opensm_conf
 from vlane.fabric.path_sls import read_path_csv, read_saquery
+from vlane.fabric.path_table import PathSLs
 from vlane.fabric.portinfo import read_portinfo
 from vlane.fabric.sl2vl import read_opensm_sl2vl, read_smpquery_sl2vl
+from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.fabric.vlarb_dump import read_smpquery_vlarb
+from vlane.textfile import TextFile
 
 __all__ = ["load_fabric"]
 
@@ -23,6 +27,11 @@ T = TypeVar("T")
 
 _TOPOLOGY = "ibnetdiscover.txt"
 _LFTS = ("opensm-lfts.dump", "dump_fts.txt", "ibroute.txt")
+_PATHS = ("CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED")
+_LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENTRIES_DROPPED")
+_ROWS = ("SL2VL_MASKED", "SL2VL_DIFFERS")
+_LANES = ("MAX_VLS_IGNORED", "MAX_OP_VLS_EXCEEDED", "OPER_VLS_EXCEEDED")
+_OPTIONS = ("LIMIT_REPLACED", "ENTRY_MALFORMED", "SL2VL_SHORT", "QOS_OFF", "ROUTING_FALLBACK")
 
 
 def load_fabric(folder: Path) -> Fabric:
@@ -35,103 +44,125 @@ def load_fabric(folder: Path) -> Fabric:
     InputError
         If the folder holds no fabric, or a file of it cannot be used.
     """
+    _check_folder(folder)
+    fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
+    lids = LidBook(fabric.nodes, folder / _TOPOLOGY)
+    files = _Files(fabric, folder)
+    if fabric.of_kind(Kind.SWITCH):
+        fabric.lfts = files.first(dict.fromkeys(_LFTS, read_lfts), _PATHS, "no pair can be traced") or {}
+    _check_switches(fabric, folder)
+    fabric.sl2vl = (
+        files.first(
+            {
+                "opensm-sl2vl.dump": lambda path: read_opensm_sl2vl(path, lids),
+                "smpquery-sl2vl.txt": lambda path: read_smpquery_sl2vl(path, lids),
+            },
+            (*_PATHS, *_ROWS),
+            "VL = SL modulo the data lanes",
+        )
+        or SL2VLTables()
+    )
+    read_back = folder / "smpquery-sl2vl.txt"
+    if (folder / "opensm-sl2vl.dump").exists() and read_back.exists():
+        _compare(fabric, read_smpquery_sl2vl(read_back, lids))
+    fabric.vlarb = (
+        files.first(
+            {"smpquery-vlarb.txt": lambda path: read_smpquery_vlarb(path, lids)},
+            ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LISTS, "OPER_VLS_EXCEEDED"),
+            "arbitration is not checked",
+        )
+        or {}
+    )
+    fabric.path_sls = (
+        files.first({"path-sl.csv": read_path_csv, "saquery-path.txt": read_saquery}, _PATHS, "every pair takes SL 0")
+        or PathSLs()
+    )
+    fabric.conf = files.first(
+        {"opensm.conf": read_opensm_conf},
+        ("STARVATION", *_LISTS, *_ROWS, *_LANES, *_OPTIONS),
+        "limits are 0, nothing configured to compare",
+    )
+    fabric.port_infos = (
+        files.first(
+            {"smpquery-portinfo.txt": lambda path: read_portinfo(path, lids)},
+            ("WEIGHT_BELOW_MTU", *_LANES),
+            "{data_vls} data lanes, by the tables; no MTU is known",
+        )
+        or {}
+    )
+    _note_bare_ports(fabric)
+    return fabric
+
+
+class _Files:
+    """The files of a folder; what is not there is noted."""
+
+    def __init__(self, fabric: Fabric, folder: Path) -> None:
+        self.fabric, self.folder = fabric, folder
+
+    def first(self, readers: dict[str, Callable[[Path], T]], codes: tuple[str, ...], instead: str) -> T | None:
+        """Read the first file that is there; else note what cannot be checked, and what is assumed."""
+        for name, read in readers.items():
+            if (self.folder / name).exists():
+                return read(self.folder / name)
+        what = f"no {' or '.join(readers)}"
+        assumed = instead.format(data_vls=self.fabric.data_vls) if "{" in instead else instead
+        self.fabric.missing.append(Missing(what, codes, assumed))
+        self.fabric.notes.append(f"{what}: {assumed}")
+        return None
+
+
+def _check_folder(folder: Path) -> None:
     try:
         is_folder, has_topology = folder.is_dir(), (folder / _TOPOLOGY).is_file()
-    except OSError as error:
-        raise InputError("fabric", "a readable folder", error.strerror or "unreadable", source=str(folder)) from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or "unreadable"
+        raise InputError("fabric", "a readable folder", said, source=str(folder)) from None
     if not is_folder:
         raise InputError(
             "fabric", "a folder", "no such folder" if not folder.exists() else "a file", source=str(folder)
         )
     if not has_topology:
         raise InputError("fabric", f"a folder with {_TOPOLOGY}", "without it", source=str(folder))
-    fabric = Fabric(folder.resolve().name, read_ibnetdiscover(folder / _TOPOLOGY))
-    lids = LidBook(fabric.nodes, folder / _TOPOLOGY)
-    fabric.lfts = _first(fabric, folder, [(name, read_lfts) for name in _LFTS], "no pair can be traced") or {}
-    _check_switches(fabric, folder)
-
-    fabric.sl2vl = (
-        _first(
-            fabric,
-            folder,
-            [
-                ("opensm-sl2vl.dump", lambda path: read_opensm_sl2vl(path, lids)),
-                ("smpquery-sl2vl.txt", lambda path: read_smpquery_sl2vl(path, lids)),
-            ],
-            "VL = SL modulo the data lanes",
-        )
-        or {}
-    )
-    read_back = folder / "smpquery-sl2vl.txt"
-    if (folder / "opensm-sl2vl.dump").is_file() and read_back.is_file():
-        _compare(fabric, read_smpquery_sl2vl(read_back, lids))
-    fabric.vlarb = (
-        _first(
-            fabric,
-            folder,
-            [("smpquery-vlarb.txt", lambda path: read_smpquery_vlarb(path, lids))],
-            "arbitration is not checked",
-        )
-        or {}
-    )
-    cabled = {Port(node.guid, number) for node in fabric.nodes.values() for number in node.links}
-    bare = cabled - set(fabric.vlarb)
-    if fabric.vlarb and bare:
-        fabric.notes.append(f"{len(bare)} cabled ports have no arbitration table: theirs is not checked")
-    fabric.path_sls = (
-        _first(
-            fabric,
-            folder,
-            [("path-sl.csv", read_path_csv), ("saquery-path.txt", read_saquery)],
-            "every pair takes SL 0",
-        )
-        or {}
-    )
-    fabric.conf = _first(
-        fabric, folder, [("opensm.conf", read_opensm_conf)], "limits are 0, nothing configured to compare"
-    )
-    fabric.oper_vls = (
-        _first(
-            fabric,
-            folder,
-            [("smpquery-portinfo.txt", lambda path: read_portinfo(path, lids))],
-            f"{fabric.data_vls} data lanes, by the tables",
-        )
-        or {}
-    )
-    if fabric.oper_vls and cabled - set(fabric.oper_vls):
-        told = len(cabled & set(fabric.oper_vls))
-        fabric.notes.append(
-            f"OperVLs is known of {told} of {len(cabled)} ports: {fabric.data_vls} is taken for the others"
-        )
-    return fabric
 
 
 def _check_switches(fabric: Fabric, folder: Path) -> None:
     """Refuse forwarding tables of other switches than the fabric's; a file that was cut off lacks some."""
     if not fabric.lfts:
         return
-    name = next(name for name in _LFTS if (folder / name).is_file())
+    name = next(name for name in _LFTS if (folder / name).exists())
     switches = {node.guid for node in fabric.of_kind(Kind.SWITCH)}
     for guid in sorted(switches ^ set(fabric.lfts)):
         must = "one of every switch" if guid in switches else f"of switches in {_TOPOLOGY}"
         got = f"none of {fabric.nodes[guid].name}" if guid in switches else f"one of {guid:#x}"
-        lines = len((folder / name).read_text(encoding="utf-8").splitlines())
+        lines = sum(1 for _ in TextFile(folder / name))
         raise InputError("forwarding tables", must, got, source=str(folder / name), line=lines)
 
 
-def _first(fabric: Fabric, folder: Path, readers: list[tuple[str, Callable[[Path], T]]], instead: str) -> T | None:
-    """Read the first file that is there; note it if none is."""
-    for name, read in readers:
-        if (folder / name).exists():
-            return read(folder / name)
-    fabric.notes.append(f"no {' or '.join(name for name, _ in readers)}: {instead}")
-    return None
+def _note_bare_ports(fabric: Fabric) -> None:
+    """Note the cabled ports that files which are there do not speak of."""
+    cabled = {Port(node.guid, number) for node in fabric.nodes.values() for number in node.links}
+    bare = len(cabled) - sum(port in cabled for port in fabric.vlarb)
+    if fabric.vlarb and bare:
+        what = f"{bare} cabled ports have no arbitration table"
+        codes = ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LISTS, "OPER_VLS_EXCEEDED")
+        fabric.missing.append(Missing(f"smpquery-vlarb.txt: {what}", codes, "theirs is not checked"))
+        fabric.notes.append(f"{what}: theirs is not checked")
+    told = sum(port in cabled for port in fabric.port_infos)
+    if fabric.port_infos and told < len(cabled):
+        fabric.notes.append(
+            f"OperVLs is known of {told} of {len(cabled)} ports: {fabric.data_vls} is taken for the others"
+        )
+        if fabric.vlarb and fabric.mtu:
+            fabric.notes.append(f"the MTU of ports without PortInfo is taken as {fabric.mtu}, the largest known")
+    if fabric.port_infos and not fabric.mtu:
+        what = "smpquery-portinfo.txt: no NeighborMTU"
+        fabric.missing.append(Missing(what, ("WEIGHT_BELOW_MTU",), "no MTU is known"))
 
 
-def _compare(fabric: Fabric, read_back: dict[tuple[int, int, int], tuple[int, ...]]) -> None:
+def _compare(fabric: Fabric, read_back: SL2VLTables) -> None:
     """Let the rows that the ports returned hold, and note a dump that says otherwise."""
-    differ = [key for key, row in read_back.items() if fabric.sl2vl.get(key, row) != row]
+    differ = fabric.sl2vl.differing(read_back)
     if differ:
         node = fabric.nodes[differ[0][0]]
         fabric.notes.append(

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import networkx as nx
+import numpy as np
 
 from vlane.fabric.configured import compare_configured
-from vlane.fabric.finding import Finding
+from vlane.fabric.finding import ERRORS, Finding
+from vlane.fabric.loops import credit_loops
+from vlane.fabric.lost import Unreachable
+from vlane.fabric.missing import missing_findings, unchecked_codes
 from vlane.fabric.model import Fabric, Port
-from vlane.fabric.trace import Hop, Trace, Unreachable, trace_pairs
+from vlane.fabric.trace import Hop, Trace, trace_pairs
+from vlane.fabric.weights import weight_findings
 from vlane.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
 __all__ = ["FabricReport", "Unserved", "check_fabric"]
@@ -43,11 +47,15 @@ class FabricReport:
     loops : tuple of tuple of Hop
         Credit loops: each link waits for the next one, the last for the first.
     unreachable : tuple of Unreachable
-        Pairs of adapters whose packets do not arrive.
+        Pairs of adapters whose packets do not arrive; of very many, not all.
+    unreachable_pairs : int
+        How many there are.
     unserved : tuple of Unserved
         Lanes with traffic that no entry serves.
     warnings : tuple of Finding
-        Everything else that may surprise; they do not make the check fail.
+        Every finding, those included that make the check fail.
+    not_checked : tuple of str
+        Codes of findings that a missing file does not let be made, or lets rest on an assumption.
     assumptions : tuple of str
         What was taken for granted because nothing said it.
     path_sls : dict of int to int
@@ -56,15 +64,22 @@ class FabricReport:
 
     loops: tuple[tuple[Hop, ...], ...]
     unreachable: tuple[Unreachable, ...]
+    unreachable_pairs: int
     unserved: tuple[Unserved, ...]
     warnings: tuple[Finding, ...]
+    not_checked: tuple[str, ...]
     assumptions: tuple[str, ...]
     path_sls: dict[int, int]
 
     @property
     def ok(self) -> bool:
-        """No loop, every pair arrives, every used lane is served."""
-        return not (self.loops or self.unreachable or self.unserved)
+        """No loop, every pair arrives, every used lane is served, as far as the captured files say."""
+        return not any(finding.code in ERRORS for finding in self.warnings)
+
+    @property
+    def spotless(self) -> bool:
+        """Nothing to warn of either, and nothing left unchecked."""
+        return all(finding.severity == "note" for finding in self.warnings)
 
 
 def check_fabric(fabric: Fabric) -> FabricReport:
@@ -75,36 +90,27 @@ def check_fabric(fabric: Fabric) -> FabricReport:
     assumptions = list(fabric.notes)
     if trace.assumed:
         assumptions.append(f"{trace.assumed} pairs have no path record: SL 0 is assumed")
-    if trace.bare and fabric.sl2vl:
+    if trace.bare:
         assumptions.append(f"{len(trace.bare)} SL2VL rows in use are missing: VL = SL modulo the data lanes is assumed")
     warnings = [
         *(_loop_finding(fabric, loop) for loop in loops),
         *_unreachable_findings(trace),
-        *(
-            Finding(
-                "VL_UNSERVED",
-                fabric.show(u.port),
-                f"VL {u.vl} carries {u.pairs} pairs but no entry with a weight serves it",
-            )
-            for u in unserved
-        ),
+        *_unserved_findings(fabric, unserved),
+        *missing_findings(fabric.missing),
         *_starvation(fabric),
+        *weight_findings(fabric),
         *compare_configured(fabric),
     ]
-    return FabricReport(loops, tuple(trace.unreachable), unserved, tuple(warnings), tuple(assumptions), trace.sls)
-
-
-def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
-    """Return one loop of each set of links that wait for each other."""
-    graph: nx.DiGraph[Hop] = nx.DiGraph()
-    graph.add_edges_from((held, wanted) for held, all_wanted in trace.waits.items() for wanted in all_wanted)
-    loops = []
-    for knot in nx.strongly_connected_components(graph):
-        if len(knot) > 1 or any(graph.has_edge(hop, hop) for hop in knot):
-            inside = graph.subgraph(sorted(knot))
-            edges = nx.find_cycle(inside, min(knot))
-            loops.append(tuple(edge[0] for edge in edges))
-    return tuple(sorted(loops))
+    return FabricReport(
+        loops,
+        tuple(trace.lost.named()),
+        trace.lost.count,
+        unserved,
+        tuple(warnings),
+        unchecked_codes(fabric.missing),
+        tuple(assumptions),
+        trace.sls,
+    )
 
 
 def _loop_finding(fabric: Fabric, loop: tuple[Hop, ...]) -> Finding:
@@ -117,27 +123,42 @@ def _loop_finding(fabric: Fabric, loop: tuple[Hop, ...]) -> Finding:
 
 
 def _unreachable_findings(trace: Trace) -> list[Finding]:
-    by_reason: dict[str, list[Unreachable]] = {}
-    for pair in trace.unreachable:
-        by_reason.setdefault(pair.reason, []).append(pair)
     return [
-        Finding(
-            "UNREACHABLE",
-            f"LID {pairs[0].slid} to {pairs[0].dlid}",
-            f"{len(pairs)} pairs do not arrive: {reason}",
-        )
-        for reason, pairs in by_reason.items()
+        Finding("UNREACHABLE", f"LID {slid} to {dlid}", f"{pairs} pairs do not arrive: {reason}")
+        for reason, pairs, (slid, dlid) in trace.lost.by_reason()
     ]
 
 
 def _unserved(fabric: Fabric, trace: Trace) -> tuple[Unserved, ...]:
     found = []
-    for hop, pairs in sorted(trace.traffic.items()):
-        vls = fabric.data_vls_of(hop.port)
-        arbitrated = vls > 1 and hop.port in fabric.vlarb
-        if hop.vl >= vls or (arbitrated and hop.vl not in fabric.table_of(hop.port).served_vls(vls)):
-            found.append(Unserved(hop.port, hop.vl, pairs))
+    served: dict[tuple[int, int], frozenset[int]] = {}
+    for number in np.flatnonzero(trace.traffic).tolist():
+        port, vl = trace.hop(number)
+        vls = fabric.data_vls_of(port)
+        unserved = vl >= vls
+        if vls > 1 and port in fabric.vlarb and not unserved:
+            table = fabric.table_of(port)
+            if (id(table), vls) not in served:
+                served[id(table), vls] = table.served_vls(vls)
+            unserved = vl not in served[id(table), vls]
+        if unserved:
+            found.append(Unserved(port, vl, int(trace.traffic[number])))
     return tuple(found)
+
+
+def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[Finding]:
+    by_lane: dict[int, list[Unserved]] = {}
+    for each in unserved:
+        by_lane.setdefault(each.vl, []).append(each)
+    return [
+        Finding(
+            "VL_UNSERVED",
+            fabric.show_all([each.port for each in same]),
+            f"VL {vl} carries {max(each.pairs for each in same)} pairs"
+            f"{' and fewer' if len(same) > 1 else ''} but no entry with a weight serves it",
+        )
+        for vl, same in by_lane.items()
+    ]
 
 
 def _starvation(fabric: Fabric) -> list[Finding]:
@@ -155,14 +176,9 @@ def _starvation(fabric: Fabric) -> list[Finding]:
             findings.append(
                 Finding(
                     "STARVATION",
-                    port_names(fabric, ports),
+                    fabric.show_all(ports),
                     f"LimitOfHighPriority 255 is unbounded: {behind} may starve behind VL "
                     f"{', '.join(map(str, sorted(high)))} of the high list",
                 )
             )
     return findings
-
-
-def port_names(fabric: Fabric, ports: list[Port]) -> str:
-    """Return the first port and how many more there are."""
-    return fabric.show(ports[0]) + (f" and {len(ports) - 1} more" if len(ports) > 1 else "")

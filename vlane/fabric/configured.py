@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from vlane.fabric.finding import Finding
-from vlane.fabric.model import DROP_VL, Fabric, Kind, Port, ProgrammedVLArb
+from vlane.fabric.model import Fabric, Kind, Port, ProgrammedVLArb
 from vlane.fabric.opensm_conf import Configured, OpenSMConf, Option
+from vlane.fabric.sl2vl_tables import SL2VLRow
+from vlane.sl2vl import VL_DROP
 from vlane.textfile import number
 
 __all__ = ["compare_configured"]
 
 _Groups = dict[tuple[bool, int, ProgrammedVLArb], list[Port]]
 _MASKS = (15, 8, 4, 2, 1)
+_MOST_LANES = 16
 _ENGINE_WITH_OWN_TABLES = "torus-2QoS"
 _ENGINES_WITH_ROOTS = ("updn", "dnup")
 
@@ -28,8 +33,8 @@ def compare_configured(fabric: Fabric) -> list[Finding]:
             findings.append(Finding("QOS_OFF", conf.file, "qos is not TRUE, so the qos_ options have no effect"))
         return findings
     for kind in (Kind.SWITCH, Kind.CA, Kind.ROUTER):
-        ports = sorted(port for port in fabric.vlarb if fabric.nodes[port.guid].kind is kind)
-        if ports:
+        if fabric.of_kind(kind):
+            ports = sorted(port for port in fabric.vlarb if fabric.nodes[port.guid].kind is kind)
             findings += _compare_kind(fabric, conf, kind, ports)
     return list(dict.fromkeys(findings))
 
@@ -41,15 +46,12 @@ def _where(conf: OpenSMConf, option: Option, kind: Kind) -> str:
 
 def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port]) -> Iterator[Finding]:
     configured = conf.configured(kind)
-    groups: _Groups = {}
-    for port in ports:
-        key = (_narrowed(fabric, conf, port), fabric.data_vls_of(port), fabric.vlarb[port])
-        groups.setdefault(key, []).append(port)
+    groups = _grouped(fabric, conf, ports)
     for option in configured.refused_limits():
         yield Finding(
             "LIMIT_REPLACED",
             _where(conf, option, kind),
-            f"limit {option.value} is not 0 to 255: OpenSM programs {configured.limit()}",
+            f"limit {_short(option.value)} is not 0 to 255: OpenSM programs {configured.limit()}",
         )
     yield from _lanes(fabric, conf, configured, kind, ports)
     for option in (configured.high, configured.low):
@@ -64,12 +66,24 @@ def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port
     yield from _compare_sl2vl(fabric, conf, configured, kind)
 
 
-def _narrowed(fabric: Fabric, conf: OpenSMConf, port: Port) -> bool:
-    """Tell whether torus-2QoS cuts the lists of a port: a switch's, towards an adapter."""
+def _grouped(fabric: Fabric, conf: OpenSMConf, ports: list[Port]) -> _Groups:
+    """Return the ports that can be compared as one."""
+    own_tables = _own_tables(conf)
+    same: dict[tuple[bool, int, int], list[Port]] = {}
+    for port in ports:  # lists are long to hash, few, and stay
+        key = (own_tables and _towards_adapter(fabric, port), fabric.data_vls_of(port), id(fabric.vlarb[port]))
+        same.setdefault(key, []).append(port)
+    groups: _Groups = {}
+    for (narrowed, vls, _), alike in same.items():
+        groups.setdefault((narrowed, vls, fabric.vlarb[alike[0]]), []).extend(alike)
+    return groups
+
+
+def _towards_adapter(fabric: Fabric, port: Port) -> bool:
+    """Tell whether a port is a switch's, towards an adapter: torus-2QoS cuts its lists."""
     node = fabric.nodes[port.guid]
     far = node.links.get(port.number)
-    towards_adapter = far is not None and fabric.nodes[far.guid].kind is not Kind.SWITCH
-    return node.kind is Kind.SWITCH and towards_adapter and _own_tables(conf)
+    return node.kind is Kind.SWITCH and far is not None and fabric.nodes[far.guid].kind is not Kind.SWITCH
 
 
 def _own_tables(conf: OpenSMConf) -> bool:
@@ -107,16 +121,15 @@ def _lanes(
     fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind, ports: list[Port]
 ) -> Iterator[Finding]:
     """Compare the lanes that were asked for with those that ports run, where PortInfo says it."""
-    captured = [port for port in ports if port in fabric.oper_vls]
-    if not captured:
+    port = next((port for port in ports if port in fabric.port_infos), None)
+    if port is None:
         return
-    port = captured[0]
-    running = fabric.oper_vls[port]
+    running = fabric.port_infos[port].vls
     if configured.max_vls.line and number(configured.max_vls.value) != running:
         yield Finding(
             "MAX_VLS_IGNORED",
             _where(conf, configured.max_vls, kind),
-            f"{configured.max_vls.value} has no effect: {fabric.show(port)} runs {running} data lanes; "
+            f"{_short(configured.max_vls.value)} has no effect: {fabric.show(port)} runs {running} data lanes; "
             "max_op_vls limits them",
         )
     option = conf.get("max_op_vls")
@@ -124,7 +137,7 @@ def _lanes(
         yield Finding(
             "MAX_OP_VLS_EXCEEDED",
             _where(conf, option, kind),
-            f"{option.value} allows {conf.max_op_vls} data lanes, {fabric.show(port)} runs {running}",
+            f"{_short(option.value)} allows {conf.max_op_vls} data lanes, {fabric.show(port)} runs {running}",
         )
 
 
@@ -135,7 +148,7 @@ def _malformed(conf: OpenSMConf, configured: Configured, option: Option, kind: K
         yield Finding(
             "ENTRY_MALFORMED",
             _where(conf, option, kind),
-            f"{parts[0]!r} is not VL:weight: OpenSM reads the list as {read}",
+            f"{_short(parts[0])!r} is not VL:weight: OpenSM reads the list as {_short(read, 200)}",
         )
 
 
@@ -191,6 +204,11 @@ def _more(ports: list[Port]) -> str:
     return f" and {len(ports) - 1} more:" if len(ports) > 1 else ":"
 
 
+def _short(text: str, most: int = 60) -> str:
+    """Cut what may have any length."""
+    return text if len(text) <= most else text[:most] + "..."
+
+
 def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
@@ -217,31 +235,47 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
     if option.value.count(",") > 15:
         given = option.value.count(",") + 1
         yield Finding("ENTRIES_DROPPED", where, f"{given} lanes given, there are 16 SLs: {given - 16} were dropped")
-    rows: dict[tuple[int, tuple[int, ...]], list[tuple[int, int, int]]] = {}
-    for (guid, source, to), row in sorted(fabric.sl2vl.items()):
-        node = fabric.nodes[guid]
-        if node.kind is kind and to and to in node.links:
-            rows.setdefault((fabric.data_vls_of(Port(guid, to)), row), []).append((guid, source, to))
-    for (lanes, row), keys in rows.items():
-        guid, source, to = keys[0]
+    made = {configured.programmed_row(vls) for vls in _MASKS}
+    written = configured.lanes()
+    for (lanes, row), ((guid, source, to), count) in _distinct_rows(fabric, kind).items():
         port = Port(guid, to)
-        at = f"{fabric.show(port)} from port {source}" + (f" and {len(keys) - 1} more rows" if len(keys) > 1 else "")
-        vls = next((v for v in _MASKS if configured.programmed_row(v) == row), None)
-        if vls is None:
+        at = f"{fabric.show(port)} from port {source}" + (f" and {count - 1} more rows" if count > 1 else "")
+        if row not in made:
             yield Finding("SL2VL_DIFFERS", where, f"{at}: {_spell(row)} is not what OpenSM makes of this option")
             continue
-        cut = [sl for sl, vl in enumerate(configured.lanes()) if vl != row[sl]]
+        cut = [sl for sl, vl in enumerate(written) if vl != row[sl]]
         if cut and option.line:
-            said = ", ".join(f"SL {sl} to VL {row[sl]} not {configured.lanes()[sl]}" for sl in cut[:4])
+            said = ", ".join(f"SL {sl} to VL {row[sl]} not {written[sl]}" for sl in cut[:4])
             yield Finding(
                 "SL2VL_MASKED", where, f"{at}: {said}" + (f" and {len(cut) - 4} more" if len(cut) > 4 else "")
             )
-        if any(vl >= lanes for vl in row if vl != DROP_VL):
+        if any(vl >= lanes for vl in row if vl != VL_DROP):
             yield Finding(
                 "OPER_VLS_EXCEEDED",
                 where,
                 f"{at} names lanes beyond VL {lanes - 1}: another heavy sweep would program others",
             )
+
+
+def _distinct_rows(fabric: Fabric, kind: Kind) -> dict[tuple[int, SL2VLRow], tuple[tuple[int, int, int], int]]:
+    """Return every row of cabled outputs by the lanes that the port runs: its first place, and how many have it."""
+    found: dict[tuple[int, SL2VLRow], tuple[tuple[int, int, int], int]] = {}
+    for node in fabric.of_kind(kind):
+        table = fabric.sl2vl.table(node.guid)
+        outputs = sorted(node.links)
+        if table is None:
+            continue
+        lanes = np.array([fabric.data_vls_of(Port(node.guid, to)) for to in outputs], np.int64)
+        numbers = table[:, outputs].astype(np.int64)
+        keys, first, counts = np.unique(numbers * _MOST_LANES + lanes, return_index=True, return_counts=True)
+        for at in np.argsort(first).tolist():
+            number, vls = divmod(int(keys[at]), _MOST_LANES)
+            if number < 0:
+                continue
+            source, to = divmod(int(first[at]), len(outputs))
+            place, before = found.get((vls, fabric.sl2vl.rows[number]), ((node.guid, source, outputs[to]), 0))
+            found[vls, fabric.sl2vl.rows[number]] = place, before + int(counts[at])
+    return found
 
 
 def _spell(row: tuple[int, ...]) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["CODES", "Finding"]
+__all__ = ["CODES", "ERRORS", "NOTES", "Finding"]
 
 CODES = {
     "CREDIT_LOOP": "links wait for each other's buffers: the fabric can deadlock",
     "UNREACHABLE": "packets of a pair of adapters do not arrive",
     "VL_UNSERVED": "packets take a lane that no arbitration entry with a weight names: they are stuck",
+    "NOT_CHECKED": "a file is missing: the findings that need it are not made, or rest on an assumption",
     "STARVATION": "LimitOfHighPriority 255: the low list may never be served",
+    "WEIGHT_BELOW_MTU": "weights rounded up to whole packets give other shares than the weights say",
     "VL_MASKED": "a configured lane does not exist: OpenSM cut it to another one",
     "WEIGHT_WRAPPED": "a weight outside 0 to 255: OpenSM programmed it modulo 256",
     "ENTRIES_DROPPED": "more entries than the port holds: OpenSM dropped the rest without a word",
@@ -29,16 +31,22 @@ CODES = {
 }
 """Every code a finding can have; they are stable."""
 
+ERRORS = frozenset({"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"})
+"""Codes that make the check fail."""
+
+NOTES = frozenset({"VLARB_NARROWED"})
+"""Codes of what is as the subnet manager means it, and good to know."""
+
 
 class Finding(NamedTuple):
-    """A warning.
+    """One thing a check found.
 
     Parameters
     ----------
     code : str
         One of ``CODES``.
     where : str
-        The port, pair or option.
+        The port, pair, option or file.
     message : str
         What it is.
     """
@@ -46,3 +54,8 @@ class Finding(NamedTuple):
     code: str
     where: str
     message: str
+
+    @property
+    def severity(self) -> str:
+        """``error`` makes the check fail, ``warning`` a strict check, ``note`` none."""
+        return "error" if self.code in ERRORS else "note" if self.code in NOTES else "warning"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
 from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
@@ -13,15 +14,19 @@ if TYPE_CHECKING:
 
 __all__ = ["read_lfts"]
 
-_HEAD = re.compile(r"Unicast lids \[.*\] of switch .*guid 0x([0-9a-fA-F]{1,16})")
-_ROW = re.compile(r"0x([0-9a-fA-F]{1,4})\s+([0-9]{1,3})\s*(?:[#:].*)?$")
+# Between "switch" and "guid" stand a LID or a directed route, in which there is no g; a name comes after the GUID.
+_HEAD = re.compile(r"Unicast lids \[[^\]]*\] of switch [^g]*guid 0x([0-9a-fA-F]{1,16})")
+_ROW = re.compile(r"\s*0x([0-9a-fA-F]{1,4})\s+([0-9]{1,3})\s*(?:[#:].*)?$")
 _TAIL = re.compile(r"([0-9]{1,9}) (valid )?lids dumped")
 _COLUMNS = ("Lid  Out", "Port     Info")
-_NO_PORT = 255
+_LIDS = 1 << 16
+_EMPTY = bytes([UNASSIGNED])
 
 
-def read_lfts(path: Path) -> dict[int, dict[int, int]]:
-    """Return the output port by LID of each switch, by GUID; port 255 (unreachable) is left out.
+def read_lfts(path: Path) -> dict[int, bytes]:
+    """Return the forwarding table of each switch, by GUID: the output port by LID, 255 where it leads nowhere.
+
+    A table ends with its last LID that leads somewhere, so that equal tables are equal whichever tool printed them.
 
     Raises
     ------
@@ -30,30 +35,36 @@ def read_lfts(path: Path) -> dict[int, dict[int, int]]:
         was cut off.
     """
     dump = TextFile(path)
-    tables: dict[int, dict[int, int]] = {}
-    table: dict[int, int] | None = None
-    rows = 0
+    tables: dict[int, bytes] = {}
+    table, guid, rows = bytearray(), -1, 0
+    row_of = _ROW.match
     for line in dump:
+        found = row_of(line)
+        if found is not None and guid >= 0:
+            lid, port = found.groups()
+            out = int(port)
+            if out != UNASSIGNED:
+                if out > UNASSIGNED:
+                    dump.refuse("port", f"0 to {UNASSIGNED}", port)
+                table[int(lid, 16)] = out
+            rows += 1
+            continue
         text = line.strip()
         if not text or text.startswith(("$", *_COLUMNS)):
             continue
         if found := _HEAD.match(text):
-            if table is not None:
+            if guid >= 0:
                 dump.refuse("table", "closed by a count of its lids", text)
-            table, rows = tables.setdefault(int(found.group(1), 16), {}), 0
-        elif (found := _ROW.match(text)) and table is not None:
-            rows += 1
-            port = dump.number("port", found.group(2), 0, _NO_PORT)
-            if port != _NO_PORT:
-                table[int(found.group(1), 16)] = port
-        elif (found := _TAIL.match(text)) and table is not None:
+            guid, rows = int(found.group(1), 16), 0
+            table = bytearray(tables.get(guid, b"").ljust(_LIDS, _EMPTY))
+        elif (found := _TAIL.match(text)) and guid >= 0:
             count, exact = int(found.group(1)), found.group(2)  # OpenSM counts unreachable LIDs too
             if rows > count or (exact and rows != count):
                 dump.refuse("count of lids", f"the rows above it, {rows}", count)
-            table = None
+            tables[guid], guid = bytes(table.rstrip(_EMPTY)), -1
         else:
             dump.refuse("line", "a row or a heading of a forwarding table", text)
-    if table is not None:
+    if guid >= 0:
         dump.refuse("last table", "closed by a count of its lids", "cut off")
     if not tables:
         raise InputError("content", "forwarding tables", "none", source=str(path))

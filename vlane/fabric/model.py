@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from vlane.fabric.path_table import PathSLs
+from vlane.fabric.sl2vl_tables import SL2VLTables
+from vlane.sl2vl import VL_DROP
 from vlane.vlarb import VLArbEntry, VLArbTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from vlane.fabric.missing import Missing
     from vlane.fabric.opensm_conf import OpenSMConf
+    from vlane.fabric.portinfo import PortInfo
 
-__all__ = ["Fabric", "Kind", "Node", "Port", "ProgrammedVLArb", "SL2VLRow"]
-
-SL2VLRow = tuple[int, ...]
-"""Sixteen lanes, indexed by SL; 15 drops."""
-
-DROP_VL = 15
+__all__ = ["Fabric", "Kind", "Node", "Port", "ProgrammedVLArb"]
 
 
 class Kind(Enum):
@@ -98,9 +99,9 @@ class ProgrammedVLArb(NamedTuple):
     low_cap: int
 
 
-@dataclass(slots=True)
+@dataclass
 class Fabric:
-    """Everything that was captured.
+    """Everything that was captured; nothing of it changes once it is used.
 
     Parameters
     ----------
@@ -108,31 +109,34 @@ class Fabric:
         Of the folder.
     nodes : dict of int to Node
         By GUID.
-    lfts : dict of int to dict of int to int
-        Output port by DLID, of each switch.
-    sl2vl : dict of (int, int, int) to SL2VLRow
+    lfts : dict of int to bytes
+        Output port by DLID, of each switch; 255, and what is past the end, leads nowhere.
+    sl2vl : SL2VLTables
         By (GUID, input, output) of a switch; (GUID, 0, port) of an adapter.
     vlarb : dict of Port to ProgrammedVLArb
-        By port.
-    path_sls : dict of (int, int) to int
+        By port; equal ones are one.
+    path_sls : PathSLs
         SL by (SLID, DLID).
     conf : OpenSMConf or None
         What the subnet manager was told.
-    oper_vls : dict of Port to int
-        Operational data lanes of ports whose PortInfo was captured.
+    port_infos : dict of Port to PortInfo
+        Of ports whose PortInfo was captured.
     notes : list of str
-        Files that are missing and what was assumed instead.
+        What was assumed because nothing says it.
+    missing : list of Missing
+        What cannot be checked because a file lacks it or is not there.
     """
 
     name: str
     nodes: dict[int, Node]
-    lfts: dict[int, dict[int, int]] = field(default_factory=dict)
-    sl2vl: dict[tuple[int, int, int], SL2VLRow] = field(default_factory=dict)
+    lfts: dict[int, bytes] = field(default_factory=dict)
+    sl2vl: SL2VLTables = field(default_factory=SL2VLTables)
     vlarb: dict[Port, ProgrammedVLArb] = field(default_factory=dict)
-    path_sls: dict[tuple[int, int], int] = field(default_factory=dict)
+    path_sls: PathSLs = field(default_factory=PathSLs)
     conf: OpenSMConf | None = None
-    oper_vls: dict[Port, int] = field(default_factory=dict)
+    port_infos: dict[Port, PortInfo] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
 
     def of_kind(self, kind: Kind) -> list[Node]:
         """Return the nodes of a kind, by GUID."""
@@ -143,39 +147,71 @@ class Fabric:
         """Cables between two ports of the fabric."""
         return sum(len(node.links) for node in self.nodes.values()) // 2
 
-    @property
+    @cached_property
     def data_vls(self) -> int:
         """Operational data lanes: from PortInfo, else as many as the tables name."""
-        if self.oper_vls:
-            return max(self.oper_vls.values())
-        named = [e.vl for table in self.vlarb.values() for e in table.high + table.low if e.weight]
-        named += [vl for row in self.sl2vl.values() for vl in row if vl != DROP_VL]
+        if self.port_infos:
+            return max(info.vls for info in self.port_infos.values())
+        tables = {id(table): table for table in self.vlarb.values()}.values()
+        named = {e.vl for table in tables for e in table.high + table.low if e.weight}
+        named |= {vl for row in self.sl2vl.different() for vl in row if vl != VL_DROP}
         return next(count for count in (1, 2, 4, 8, 15) if count > max(named, default=0) or count == 15)
 
     def data_vls_of(self, port: Port) -> int:
         """Return the operational data lanes of one port."""
-        return self.oper_vls.get(port, self.data_vls)
+        info = self.port_infos.get(port)
+        return self.data_vls if info is None else info.vls
+
+    @cached_property
+    def mtu(self) -> int:
+        """Largest MTU that PortInfo names, in bytes, which is taken of ports that it does not; 0 without any."""
+        return max((info.mtu for info in self.port_infos.values()), default=0)
+
+    def mtu_of(self, port: Port) -> int:
+        """Return the MTU of one port, in bytes; 0 if it is not known of any."""
+        info = self.port_infos.get(port)
+        return info.mtu if info is not None and info.mtu else self.mtu
+
+    @cached_property
+    def _limits(self) -> dict[Kind, int]:
+        conf = self.conf
+        return {kind: 0 if conf is None or not conf.qos else conf.limit(kind) for kind in Kind}
 
     def limit_of(self, port: Port) -> int:
         """Return LimitOfHighPriority as configured for the port's type; 0, OpenSM's default, without a file or QoS."""
-        return 0 if self.conf is None or not self.conf.qos else self.conf.limit(self.nodes[port.guid].kind)
+        return self._limits[self.nodes[port.guid].kind]
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], VLArbTable]:
+        return {}
 
     def table_of(self, port: Port) -> VLArbTable:
         """Return the port's arbitration table with its limit."""
-        lists = self.vlarb[port]
-        return VLArbTable(lists.high, lists.low, self.limit_of(port))
+        lists, limit = self.vlarb[port], self.limit_of(port)
+        made = self._made.get((id(lists), limit))  # lists are long to hash, few, and stay
+        if made is None:
+            made = self._made[id(lists), limit] = VLArbTable(lists.high, lists.low, limit)
+        return made
 
     def distinct_tables(self) -> dict[VLArbTable, list[Port]]:
         """Return every different table with the ports that have it, in the order of the first."""
-        tables: dict[VLArbTable, list[Port]] = {}
+        same: dict[int, tuple[VLArbTable, list[Port]]] = {}
         for port in sorted(self.vlarb):
-            tables.setdefault(self.table_of(port), []).append(port)
-        return tables
+            table = self.table_of(port)
+            same.setdefault(id(table), (table, []))[1].append(port)
+        tables: dict[VLArbTable, list[Port]] = {}
+        for table, ports in same.values():
+            tables.setdefault(table, []).extend(ports)
+        return {table: sorted(ports) for table, ports in tables.items()}
 
     def show(self, port: Port) -> str:
         """Return a port as a person names it."""
         node = self.nodes[port.guid]
         return f"{node.name or hex(node.guid)} port {port.number}"
+
+    def show_all(self, ports: list[Port]) -> str:
+        """Return the first of some ports and how many more there are."""
+        return self.show(ports[0]) + (f" and {len(ports) - 1} more" if len(ports) > 1 else "")
 
     def port_of_lid(self) -> dict[int, Port]:
         """Return the port that owns each LID, LMC copies included."""

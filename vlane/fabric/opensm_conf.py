@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from vlane.errors import InputError
-from vlane.fabric.model import Kind, SL2VLRow
+from vlane.fabric.model import Kind
+from vlane.fabric.sl2vl_tables import SL2VLRow
 from vlane.textfile import TextFile
 from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry
 
@@ -28,7 +30,7 @@ _DEFAULTS = {
     "vlarb_low": ",".join(f"{vl}:{0 if vl == 0 else 4}" for vl in range(15)),
     "sl2vl": ",".join(map(str, (*range(15), 7))),
 }
-_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]{1,64}|0[0-7]{0,64}|[1-9][0-9]{0,64})")
+_NUMBER = re.compile(r"\s*+([+-]?)(0[xX][0-9a-fA-F]{1,64}|0[0-7]{0,64}|[1-9][0-9]{0,64})")
 _PAIR = re.compile(r"\s*[0-9]{1,9}\s*:\s*-?[0-9]{1,9}\s*$")
 _ULONG = 1 << 64
 _OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
@@ -88,13 +90,8 @@ class Configured:
 
     def pairs(self, option: Option) -> list[Pair]:
         """Return the entries of a list as OpenSM reads them, at most 64."""
-        pairs: list[Pair] = []
-        text = option.value
-        while text and len(pairs) < MAX_ENTRIES:
-            vl, text = _strtoul(text)
-            weight, text = _strtoul(text)
-            pairs.append(Pair(vl, weight))
-        return pairs
+        numbers = (*_walked(option.value, 2 * MAX_ENTRIES), 0)
+        return [Pair(vl, weight) for vl, weight in zip(numbers[:-1:2], numbers[1::2], strict=True)]
 
     def programmed_list(self, option: Option, *, cap: int, vls: int) -> tuple[VLArbEntry, ...]:
         """Return the list that a port of that capacity and that many lanes gets, filled up with (0, 0)."""
@@ -103,11 +100,8 @@ class Configured:
 
     def lanes(self) -> list[int]:
         """Return the lanes of the sl2vl option as they are written: 16, missing ones 0."""
-        lanes, text = [], self.sl2vl.value
-        for _ in range(_SLS):
-            vl, text = _strtoul(text)
-            lanes.append(vl)
-        return lanes
+        numbers = _walked(self.sl2vl.value, _SLS)
+        return [*numbers, *[0] * (_SLS - len(numbers))]
 
     def programmed_row(self, vls: int) -> SL2VLRow:
         """Return the SL2VL row that a port with that many lanes gets; 15 stays 15."""
@@ -207,16 +201,24 @@ def _limit(option: Option) -> int | None:
     found = _NUMBER.fullmatch(option.value)
     if found is None or found.group(1) == "-":
         return None
-    value, _ = _strtoul(option.value)
+    value = _walked(option.value, 1)[0]
     return value if value <= LIMIT_UNBOUNDED else None
 
 
-def _strtoul(text: str) -> tuple[int, str]:
-    """C's strtoul with base 0, and the text after it less one character: how OpenSM walks a list."""
-    found = _NUMBER.match(text)
-    if found is None:
-        return 0, text[1:]
-    digits = found.group(2)
-    base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") and len(digits) > 1 else 10
-    value = int(digits, base)
-    return (-value % _ULONG if found.group(1) == "-" else value), text[found.end() + 1 :]
+@lru_cache(maxsize=32)
+def _walked(text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers that OpenSM reads of a list: C's strtoul with base 0, one character skipped after each."""
+    numbers: list[int] = []
+    at = 0
+    while at < len(text) and len(numbers) < most:
+        found = _NUMBER.match(text, at)
+        if found is None:
+            numbers.append(0)
+            at += 1
+            continue
+        digits = found.group(2)
+        base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") and len(digits) > 1 else 10
+        value = int(digits, base)
+        numbers.append(-value % _ULONG if found.group(1) == "-" else value)
+        at = found.end() + 1
+    return tuple(numbers)

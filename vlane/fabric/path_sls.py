@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from vlane.fabric.path_table import PathSLs
 from vlane.textfile import TextFile
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _MAX_LID = 0xBFFF
 _FIELD = re.compile(r"([a-z_0-9]+)\.{2,}(.*)$")
 
 
-def read_path_csv(path: Path) -> dict[tuple[int, int], int]:
+def read_path_csv(path: Path) -> PathSLs:
     """Return the SL by (SLID, DLID) of a CSV whose header names slid, dlid and sl; further columns are left.
 
     Raises
@@ -26,30 +27,32 @@ def read_path_csv(path: Path) -> dict[tuple[int, int], int]:
         For another header, a short row, a value out of range.
     """
     dump = TextFile(path)
-    sls: dict[tuple[int, int], int] = {}
+    sls = PathSLs()
     header: list[str] = []
+    slid = dlid = sl = 0
+    slids, dlids, levels = (
+        dump.numbers(name, least, most)
+        for name, least, most in (("slid", 1, _MAX_LID), ("dlid", 1, _MAX_LID), ("sl", 0, 15))
+    )
     for line in dump:
-        if not line.strip():
+        if not line or line.isspace():
             continue
-        cells = [cell.strip() for cell in line.split(",")]
+        cells = line.split(",")
         if not header:
-            header = cells
+            header = [cell.strip() for cell in cells]
             if len(set(header)) != len(header):
                 dump.refuse("header", "a CSV row of different names", line)
             if missing := [name for name in _COLUMNS if name not in header]:
                 dump.refuse("header", f"a CSV row with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
+            slid, dlid, sl = (header.index(name) for name in _COLUMNS)
             continue
         if len(cells) != len(header):
             dump.refuse("row", f"{len(header)} columns", f"{len(cells)} columns")
-        slid, dlid, sl = (
-            dump.number(name, cells[header.index(name)], least, most)
-            for name, least, most in (("slid", 1, _MAX_LID), ("dlid", 1, _MAX_LID), ("sl", 0, 15))
-        )
-        sls[slid, dlid] = sl
+        sls.put(slids[cells[slid]], dlids[cells[dlid]], levels[cells[sl]])
     return sls
 
 
-def read_saquery(path: Path) -> dict[tuple[int, int], int]:
+def read_saquery(path: Path) -> PathSLs:
     """Return the SL by (SLID, DLID) of path records as ``saquery -p`` prints them.
 
     Raises
@@ -58,7 +61,7 @@ def read_saquery(path: Path) -> dict[tuple[int, int], int]:
         For a line of no known form, a value out of range, a record that was cut off.
     """
     dump = TextFile(path)
-    sls: dict[tuple[int, int], int] = {}
+    sls = PathSLs()
     record: dict[str, int] | None = None
     for line in dump:
         text = line.strip()
@@ -77,9 +80,9 @@ def read_saquery(path: Path) -> dict[tuple[int, int], int]:
     return sls
 
 
-def _store(dump: TextFile, sls: dict[tuple[int, int], int], record: dict[str, int] | None) -> None:
+def _store(dump: TextFile, sls: PathSLs, record: dict[str, int] | None) -> None:
     if record is None:
         return
     if missing := [name for name in _COLUMNS if name not in record]:
         dump.refuse("path record above", f"complete, with {', '.join(_COLUMNS)}", f"without {', '.join(missing)}")
-    sls[record["slid"], record["dlid"]] = record["sl"]
+    sls.put(record["slid"], record["dlid"], record["sl"])

@@ -1,9 +1,9 @@
-"""Reader of ``smpquery portinfo``: operational lanes."""
+"""Reader of ``smpquery portinfo``: operational lanes and MTU."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vlane.fabric.lids import LidBook
 from vlane.fabric.model import Port
@@ -12,14 +12,33 @@ from vlane.textfile import TextFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_portinfo"]
+__all__ = ["PortInfo", "read_portinfo"]
 
 _HEAD = re.compile(r"# Port info: Lid ([0-9]{1,9}) port ([0-9]{1,9})")
 _OPER = re.compile(r"OperVLs:\.*VL0(?:-([0-9]{1,9}))?$")
 
 
-def read_portinfo(path: Path, lids: LidBook) -> dict[Port, int]:
-    """Return the operational data lanes of each port that was asked.
+_MTU = re.compile(r"NeighborMTU:\.*(256|512|1024|2048|4096)$")
+_READ = ("# Port info:", "OperVLs:", "NeighborMTU:")
+
+
+class PortInfo(NamedTuple):
+    """What a port says of itself.
+
+    Parameters
+    ----------
+    vls : int
+        Operational data lanes.
+    mtu : int
+        Largest payload of a packet, in bytes, that the port and its neighbour take; 0 if it does not say.
+    """
+
+    vls: int
+    mtu: int
+
+
+def read_portinfo(path: Path, lids: LidBook) -> dict[Port, PortInfo]:
+    """Return lanes and MTU of each port that was asked.
 
     Parameters
     ----------
@@ -35,9 +54,12 @@ def read_portinfo(path: Path, lids: LidBook) -> dict[Port, int]:
     """
     dump = TextFile(path)
     lanes: dict[Port, int] = {}
+    mtus: dict[Port, int] = {}
     port: Port | None = None
     for line in dump:
         text = line.strip()
+        if not text.startswith(_READ):
+            continue
         if found := _HEAD.match(text):
             port = lids.port(dump, found.group(1), found.group(2))
         elif text.startswith("OperVLs:"):
@@ -45,6 +67,8 @@ def read_portinfo(path: Path, lids: LidBook) -> dict[Port, int]:
             if found is None or port is None:
                 dump.refuse("OperVLs", "VL0 or VL0-n, under a port's heading", text)
             lanes[port] = dump.number("OperVLs", found.group(1) or "0", 0, 14) + 1
+        elif port is not None and (found := _MTU.match(text)):
+            mtus[port] = int(found.group(1))
     if not lanes:
         dump.refuse("content", "PortInfo with OperVLs", "none")
-    return lanes
+    return {port: PortInfo(vls, mtus.get(port, 0)) for port, vls in lanes.items()}

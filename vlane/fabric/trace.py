@@ -1,14 +1,31 @@
-"""Where packets go: every pair of adapters along the forwarding tables, with the lane of every link."""
+"""Where packets go: every pair of adapters along the forwarding tables, with the lane of every link.
+
+Pairs to some destinations are followed at once, hop by hop, as arrays. Packets to one destination leave a switch by one
+port, wherever they came from: from there on those of a service level and lane are one, with a count of their pairs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
-from vlane.fabric.model import DROP_VL, Fabric, Kind, Port
+import numpy as np
+
+from vlane.fabric.lost import Lost, Unreachable, Why
+from vlane.fabric.model import Fabric, Port
+from vlane.fabric.senders import Senders, Sent
+from vlane.fabric.waits import LANES, Waits
+from vlane.fabric.wiring import NOWHERE, Ints, Wiring
+from vlane.lft import UNASSIGNED
+from vlane.sl2vl import SL_COUNT, VL_DROP
 
 __all__ = ["Hop", "Trace", "Unreachable", "trace_pairs"]
+
+_AT_ONCE = 100_000
+"""Pairs, or packets of senders that are alike, that are followed together."""
+
+_LONG = 32
+"""Links after which packets are suspected of going round; a power of two."""
 
 
 class Hop(NamedTuple):
@@ -26,48 +43,61 @@ class Hop(NamedTuple):
     vl: int
 
 
-class Unreachable(NamedTuple):
-    """A pair whose packets do not arrive.
-
-    Parameters
-    ----------
-    slid, dlid : int
-        The pair.
-    reason : str
-        Where and why they stop.
-    """
-
-    slid: int
-    dlid: int
-    reason: str
-
-
 @dataclass(slots=True)
 class Trace:
-    """All pairs of adapters, traced.
+    """All pairs of adapters, traced. Hops are numbered, ``LANES`` to a port, in the order of ``Hop``.
 
     Parameters
     ----------
-    traffic : dict of Hop to int
-        Pairs that use a lane of a link.
-    waits : dict of Hop to set of Hop
-        Lanes of links that a packet holding the first may wait for.
-    unreachable : list of Unreachable
+    wiring : Wiring
+        The fabric's ports, numbered.
+    traffic : array of int64, (hops)
+        Pairs that use a lane of a link; one that goes round uses it at every passage.
+    waits : Waits
+        Lanes of links that a packet holding the first may wait for; adapters' own links, for which nothing waits, not.
+    lost : Lost
         Pairs that do not arrive.
     sls : dict of int to int
         Pairs by SL.
     assumed : int
         Pairs without a path record, taken as SL 0.
-    bare : set of (int, int, int)
-        Rows of SL2VL, by (GUID, input, output), that are missing: VL = SL modulo the data lanes is taken.
+    bare : set of (int, int)
+        Rows of SL2VL, by the numbers of input and output port, that are missing where others were captured: VL = SL
+        modulo the data lanes is taken.
     """
 
-    traffic: dict[Hop, int] = field(default_factory=dict)
-    waits: dict[Hop, set[Hop]] = field(default_factory=dict)
-    unreachable: list[Unreachable] = field(default_factory=list)
+    wiring: Wiring
+    traffic: Ints
+    waits: Waits
+    lost: Lost
     sls: dict[int, int] = field(default_factory=dict)
     assumed: int = 0
-    bare: set[tuple[int, int, int]] = field(default_factory=set)
+    bare: set[tuple[int, int]] = field(default_factory=set)
+
+    def hop(self, number: int) -> Hop:
+        """Return the hop with a number."""
+        return Hop(self.wiring.port(number // LANES), number % LANES)
+
+
+@dataclass(slots=True)
+class _Packets:
+    """Packets that stand before a switch's output: destination, input, output, SL, and how many pairs they are.
+
+    Parameters
+    ----------
+    to, source, out, sl, pairs : array of int64
+        The destination as a place among all; ports by number.
+    held, held_vl : array of int64
+        The hop they come from; empty for packets in their first switch.
+    """
+
+    to: Ints
+    source: Ints
+    out: Ints
+    sl: Ints
+    pairs: Ints
+    held: Ints
+    held_vl: Ints
 
 
 def trace_pairs(fabric: Fabric) -> Trace:
@@ -75,63 +105,153 @@ def trace_pairs(fabric: Fabric) -> Trace:
 
     Without any forwarding table nothing is followed, unless no switch needs one.
     """
-    trace = Trace()
-    if not fabric.lfts and fabric.of_kind(Kind.SWITCH):
-        return trace
-    owners = fabric.port_of_lid()
-    adapters = {lid: port for lid, port in owners.items() if fabric.nodes[port.guid].kind is not Kind.SWITCH}
-    for slid, source in sorted(adapters.items()):
-        if slid != fabric.nodes[source.guid].lids[source.number]:
-            continue  # LMC gives a port several destinations but one source
-        for dlid, target in sorted(adapters.items()):
-            if target == source:
-                continue
-            sl = fabric.path_sls.get((slid, dlid))
-            trace.assumed += sl is None
-            sl = sl or 0
-            trace.sls[sl] = trace.sls.get(sl, 0) + 1
-            reason = _follow(fabric, trace, source, target, dlid, sl)
-            if reason:
-                trace.unreachable.append(Unreachable(slid, dlid, reason))
+    wiring = Wiring(fabric)
+    trace = Trace(wiring, np.zeros(len(wiring.node) * LANES, np.int64), Waits(wiring), Lost(fabric, wiring))
+    if fabric.lfts or not wiring.switches:
+        _Tracer(fabric, trace).run()
     return trace
 
 
-def _vl(fabric: Fabric, trace: Trace, guid: int, source: int, to: int, sl: int) -> int:
-    row = fabric.sl2vl.get((guid, source, to))
-    if row:
-        return row[sl]
-    trace.bare.add((guid, source, to))
-    return sl % fabric.data_vls_of(Port(guid, to))
+class _Tracer:
+    """Follows pairs and notes in a trace what they meet."""
 
+    def __init__(self, fabric: Fabric, trace: Trace) -> None:
+        self.trace, self.wiring = trace, trace.wiring
+        self.senders = Senders(fabric, trace.wiring)
+        # Whether a packet that arrives at a port goes on; the last stands for NOWHERE.
+        self.enters = np.append(self.wiring.switch[self.wiring.node] != NOWHERE, np.False_)
 
-def _follow(fabric: Fabric, trace: Trace, source: Port, target: Port, dlid: int, sl: int) -> str:
-    """Trace one pair; return why it does not arrive, or an empty text."""
-    hops: list[Hop] = []
-    output, arrived_on = source, 0
-    reason = ""
-    while not reason:
-        vl = _vl(fabric, trace, output.guid, arrived_on, output.number, sl)
-        if vl == DROP_VL:
-            reason = f"{fabric.show(output)} drops SL {sl}: its VL is 15"
-            break
-        hops.append(Hop(output, vl))
-        there = fabric.nodes[output.guid].links.get(output.number)
-        if there is None:
-            reason = f"{fabric.show(output)} has no cable"
-        elif there == target:
-            break
-        elif fabric.nodes[there.guid].kind is not Kind.SWITCH:
-            reason = f"delivered to {fabric.show(there)}"
-        elif len(hops) > len(fabric.nodes):
-            reason = f"goes round for ever through {fabric.show(there)}"
+    def run(self) -> None:
+        """Follow every pair."""
+        senders, trace = self.senders, self.trace
+        together = max(1, _AT_ONCE // senders.together)
+        for first in range(0, len(senders.dlids), together):
+            sent = senders.send(first, min(together, len(senders.dlids) - first))
+            stopped = senders.stopped(sent, self._follow(sent))
+            if stopped is not None:
+                trace.lost.add(*stopped)
+        trace.assumed = senders.assumed
+        trace.sls = {sl: pairs for sl, pairs in enumerate(senders.pairs.sum(axis=0).tolist()) if pairs}
+        hops = np.repeat(senders.ports, SL_COUNT) * LANES + senders.vls
+        left = senders.vls != VL_DROP
+        np.add.at(trace.traffic, hops[left], senders.pairs.reshape(-1)[left])
+        bare = (senders.rows >= self.wiring.captured_rows) & senders.pairs.any(axis=1)
+        if self.wiring.captured_rows:
+            ports = senders.ports[bare]
+            trace.bare.update(zip(self.wiring.first[self.wiring.node[ports]].tolist(), ports.tolist(), strict=True))
+
+    def _follow(self, sent: Sent) -> Ints | None:
+        """Follow packets to their ends; return why each does not arrive (0: it does), ``None`` if all do."""
+        out, why = self._routed(sent.to, sent.entered)
+        on = np.flatnonzero(out != NOWHERE)
+        none = np.zeros(0, np.int64)
+        packets = _Packets(sent.to[on], sent.entered[on], out[on], sent.sl[on], sent.pairs[on], none, none)
+        place = np.full(len(out), NOWHERE, np.int64)
+        place[on] = np.arange(len(on))
+        steps, standing, passed = [(why, place)], np.zeros(0, np.int64), 0
+        while len(packets.to):
+            why, goes_on, vl = self._leave(packets)
+            entered = self.wiring.far[packets.out[goes_on]]
+            out, why[goes_on] = self._routed(packets.to[goes_on], entered)
+            routed = np.flatnonzero(out != NOWHERE)
+            on = goes_on[routed]
+            place = np.full(len(why), NOWHERE, np.int64)
+            place[on], first, pairs = self._merged(packets, on, vl[on])
+            of, one = routed[first], on[first]
+            further = _Packets(
+                packets.to[one], entered[of], out[of], packets.sl[one], pairs, packets.out[one], vl[one]
+            )  # fmt: skip
+            passed += 1
+            if passed >= _LONG and len(on):
+                # A set of packets that was there before goes round for ever, all of it: each moves on to one other.
+                where = further.to * len(self.wiring.node) + further.held
+                now = np.sort((where * LANES + further.held_vl) * SL_COUNT + further.sl)
+                if np.array_equal(standing, now):
+                    why[on] = Why.RING.at(self.wiring.far[packets.out[on]])
+                    place[on], further = NOWHERE, _Packets(*[none] * 7)
+                elif passed & (passed - 1) == 0:
+                    standing = now
+            steps.append((why, place))
+            packets = further
+        return _resolved(steps)
+
+    def _routed(self, to: Ints, entered: Ints) -> tuple[Ints, Ints]:
+        """Return the output of packets that entered switches, or ``NOWHERE``, and why they have none."""
+        wiring = self.wiring
+        node = wiring.node[entered]
+        port = self.senders.outputs[wiring.switch[node], to].astype(np.int64)
+        out, why = wiring.first[node] + port, np.zeros(len(to), np.int64)
+        known = port <= wiring.ports[node]
+        if not known.all():
+            lacks = port == UNASSIGNED
+            why[lacks] = Why.NO_ENTRY.at(node[lacks], self.senders.dlids[to[lacks]])
+            beyond = ~known & ~lacks
+            why[beyond] = Why.NO_PORT.at(node[beyond], port[beyond])
+            out[~known] = NOWHERE
+        return out, why
+
+    def _leave(self, packets: _Packets) -> tuple[Ints, Ints, Ints]:
+        """Let packets leave their outputs; return why they stop, which ones enter a switch, and every lane."""
+        wiring, trace = self.wiring, self.trace
+        rows = wiring.rows(packets.source, packets.out)
+        if wiring.captured_rows:
+            bare = rows >= wiring.captured_rows
+            if bare.any():
+                met = np.unique(np.stack([packets.source[bare], packets.out[bare]]), axis=1)
+                trace.bare.update(zip(*met.tolist(), strict=True))
+        vl = wiring.vls(rows, packets.sl)
+        why = np.zeros(len(vl), np.int64)
+        left = np.flatnonzero(vl != VL_DROP)
+        out, lane = packets.out[left], vl[left]
+        if len(left) < len(vl):
+            dropped = np.flatnonzero(vl == VL_DROP)
+            why[dropped] = Why.DROPPED.at(packets.out[dropped], packets.sl[dropped])
+        np.add.at(trace.traffic, out * LANES + lane, packets.pairs[left])
+        if len(packets.held):
+            trace.waits.add(packets.held[left], packets.held_vl[left], out, lane)
+        there = wiring.far[out]
+        enters = self.enters[there]
+        if not enters.all():
+            ends = np.flatnonzero(~enters)
+            there, out, ended = there[ends], out[ends], left[ends]
+            bare_port = there == NOWHERE
+            why[ended[bare_port]] = Why.NO_CABLE.at(out[bare_port])
+            wrong = ~bare_port & (there != self.senders.targets[packets.to[ended]])
+            why[ended[wrong]] = Why.DELIVERED.at(there[wrong])
+            left = left[enters]
+        return why, left, vl
+
+    def _merged(self, packets: _Packets, on: Ints, vl: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return of packets that were sent the place of each among the different ones, one of each, and its pairs."""
+        if not len(on):
+            return on, on, on
+        switch = self.wiring.switch[self.wiring.node[packets.out[on]]]
+        lanes = packets.sl[on] * LANES + vl
+        occurring = np.bincount(lanes, minlength=LANES**2) > 0
+        many = int(occurring.sum())
+        nearest = int(packets.to[on].min())
+        key = ((packets.to[on] - nearest) * self.wiring.switches + switch) * many + (np.cumsum(occurring) - 1)[lanes]
+        if int(key.max()) < 4 * len(key) + 65536:
+            pairs = np.bincount(key, weights=packets.pairs[on])
+            different = np.flatnonzero(pairs)
+            place_of = np.zeros(len(pairs), np.int64)
+            place_of[different] = np.arange(len(different))
+            place, pairs = place_of[key], pairs[different]
         else:
-            port = fabric.lfts.get(there.guid, {}).get(dlid)
-            if port is None:
-                reason = f"{fabric.nodes[there.guid].name} has no entry for LID {dlid}"
-            else:
-                output, arrived_on = Port(there.guid, port), there.number
-    for hop in hops:
-        trace.traffic[hop] = trace.traffic.get(hop, 0) + 1
-    for held, wanted in pairwise(hops):
-        trace.waits.setdefault(held, set()).add(wanted)
-    return reason
+            different, place = np.unique(key, return_inverse=True)
+            pairs = np.bincount(place, weights=packets.pairs[on])
+        first = np.zeros(len(different), np.int64)
+        first[place] = np.arange(len(key))
+        return place, first, pairs.astype(np.int64)
+
+
+def _resolved(steps: list[tuple[Ints, Ints]]) -> Ints | None:
+    """Return why each packet of the first step does not arrive, from the last step backwards."""
+    if not any(why.any() for why, _ in steps):
+        return None
+    later = np.zeros(0, np.int64)
+    for why, place in reversed(steps):
+        went = place != NOWHERE
+        why[went] = later[place[went]]
+        later = why
+    return later

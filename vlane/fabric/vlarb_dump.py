@@ -28,7 +28,43 @@ class _Table:
         self.caps = {"Low": low_cap, "High": high_cap}
         self.lists: dict[str, list[VLArbEntry]] = {"Low": [], "High": []}
         self.current = ""
-        self.vls: list[int] = []
+        self.vls: tuple[int, ...] = ()
+
+
+class _Tables:
+    """Tables as they are read: equal rows are read once, equal tables are one."""
+
+    def __init__(self, dump: TextFile) -> None:
+        self.dump = dump
+        self.by_port: dict[Port, ProgrammedVLArb] = {}
+        self._same: dict[ProgrammedVLArb, ProgrammedVLArb] = {}
+        self._cells: dict[tuple[str, str], tuple[int, ...]] = {}
+
+    def row(self, table: _Table, what: str, cells: str) -> None:
+        values = self._cells.get((what, cells))
+        if values is None:
+            most = 15 if what == "VL" else 255
+            values = tuple(self.dump.number(what, cell, 0, most) for cell in cells.split("|"))
+            self._cells[what, cells] = values
+        if what == "VL":
+            table.vls = values
+            return
+        if len(values) != len(table.vls):
+            self.dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
+        table.lists[table.current] += map(VLArbEntry, table.vls, values)
+        table.vls = ()
+
+    def finish(self, table: _Table | None) -> None:
+        if table is None:
+            return
+        for name, cap in table.caps.items():
+            if len(table.lists[name]) != cap:
+                must, got = f"{cap} entries", f"{len(table.lists[name])} entries"
+                self.dump.refuse(f"{name} list of the table above", must, got)
+        made = ProgrammedVLArb(
+            tuple(table.lists["High"]), tuple(table.lists["Low"]), table.caps["High"], table.caps["Low"]
+        )
+        self.by_port[table.port] = self._same.setdefault(made, made)
 
 
 def read_smpquery_vlarb(path: Path, lids: LidBook) -> dict[Port, ProgrammedVLArb]:
@@ -47,29 +83,29 @@ def read_smpquery_vlarb(path: Path, lids: LidBook) -> dict[Port, ProgrammedVLArb
         For a line of no known form, a lane above 15, a weight above 255, lists shorter than their capacity.
     """
     dump = TextFile(path)
-    tables: dict[Port, ProgrammedVLArb] = {}
+    tables = _Tables(dump)
     table: _Table | None = None
     asked = False
     for line in dump:
         text = line.strip()
         asked = text.startswith("$")
         if found := _HEAD.match(text):
-            _finish(dump, tables, table)
+            tables.finish(table)
             table = _table(dump, lids, found)
         elif (found := _LIST.match(text)) and table is not None:
             table.current = found.group(1)
         elif not text or asked:
             continue
         elif (found := _ROW.match(text)) and table is not None and table.current:
-            _row(dump, table, found.group(1), found.group(2).split("|"))
+            tables.row(table, found.group(1), found.group(2))
         else:
             dump.refuse("line", "a row or a heading of smpquery vlarb", text)
-    _finish(dump, tables, table)
+    tables.finish(table)
     if asked:
         dump.refuse("last query", "followed by its tables", "cut off")
-    if not tables:
+    if not tables.by_port:
         dump.refuse("content", "at least one arbitration table", "none")
-    return tables
+    return tables.by_port
 
 
 def _table(dump: TextFile, lids: LidBook, found: re.Match[str]) -> _Table:
@@ -79,26 +115,3 @@ def _table(dump: TextFile, lids: LidBook, found: re.Match[str]) -> _Table:
         if cap > MAX_ENTRIES:
             dump.refuse(name, f"0 to {MAX_ENTRIES}", cap)
     return _Table(port, low_cap, high_cap)
-
-
-def _row(dump: TextFile, table: _Table, what: str, cells: list[str]) -> None:
-    most = 15 if what == "VL" else 255
-    values = [dump.number(what, cell, 0, most) for cell in cells]
-    if what == "VL":
-        table.vls = values
-        return
-    if len(values) != len(table.vls):
-        dump.refuse("row", f"as long as the VL row above it, {len(table.vls)}", len(values))
-    table.lists[table.current] += [VLArbEntry(vl, weight) for vl, weight in zip(table.vls, values, strict=True)]
-    table.vls = []
-
-
-def _finish(dump: TextFile, tables: dict[Port, ProgrammedVLArb], table: _Table | None) -> None:
-    if table is None:
-        return
-    for name, cap in table.caps.items():
-        if len(table.lists[name]) != cap:
-            dump.refuse(f"{name} list of the table above", f"{cap} entries", f"{len(table.lists[name])} entries")
-    tables[table.port] = ProgrammedVLArb(
-        tuple(table.lists["High"]), tuple(table.lists["Low"]), table.caps["High"], table.caps["Low"]
-    )

@@ -1,0 +1,236 @@
+"""A folder of runs, of one study and by one writer at a time (``docs/network.md``, What is kept)."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vlane.errors import InputError
+from vlane.files import usable_folder, write_whole
+
+__all__ = ["MANIFEST", "RunStore", "StudyId"]
+
+MANIFEST = "manifest.json"
+RESULTS = "results.parquet"
+_LOCK = ".lock"
+_OPTION = "--out"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StudyId(_Part):
+    """Whose runs a folder holds.
+
+    Parameters
+    ----------
+    name, file : str
+        For people.
+    digest : str
+        What is in it; studies of the same digest are the same.
+    """
+
+    name: str
+    file: str
+    digest: str
+
+
+class _File(_Part):
+    name: str = Field(pattern=r"^(runs/load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)|results\.parquet)$")
+    sha256: str
+    rows: int | None = None
+
+
+class _Run(_Part):
+    load: float
+    seed: int
+    digest: str
+    files: list[_File]
+
+
+class _Manifest(_Part):
+    study: StudyId
+    vlane: str
+    model: str
+    runs: list[_Run] = []
+    results: _File | None = None
+
+
+class RunStore:
+    """A folder of runs of one study, held as long as the context lasts.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is missing.
+    study : StudyId
+        The runs' study.
+    version, model : str
+        Version and digest of what makes the runs; runs that another one made are removed, ``removed`` of them.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written, another process holds it, or its runs are of another study or of none.
+    """
+
+    def __init__(self, folder: Path, study: StudyId, *, version: str, model: str) -> None:
+        self.folder, self.removed, self._lock = folder, 0, -1
+        self._manifest = _Manifest(study=study, vlane=version, model=model)
+
+    def __enter__(self) -> RunStore:
+        usable_folder(self.folder / "runs", option=_OPTION)
+        self._take_lock()
+        try:
+            self._take_over()
+        except BaseException:
+            os.close(self._lock)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._lock)
+
+    def _take_lock(self) -> None:
+        """Hold the folder: the system lets go of it when this process ends, however it does."""
+        file, must = self.folder / _LOCK, "a folder that no other vlane writes to"
+        lock = -1
+        try:
+            lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if lock >= 0:
+                os.close(lock)
+            if isinstance(error, BlockingIOError):
+                raise InputError(_OPTION, must, "one in use: wait, or name another", source=str(self.folder)) from None
+            raise InputError(_OPTION, f"{must}, with a lock", error.strerror, source=str(file)) from None
+        self._lock = lock
+
+    def _take_over(self) -> None:
+        """Read what is there; remove it if it was made otherwise, refuse it if it is of another study."""
+        file, own = self.folder / MANIFEST, self._manifest
+        try:
+            text = file.read_bytes()
+        except FileNotFoundError:
+            if any((self.folder / "runs").iterdir()) or (self.folder / RESULTS).exists():
+                self._refuse("one whose runs no manifest names")
+            self._write_manifest()  # before the first run, which may be killed at any moment
+            return
+        except OSError as error:
+            raise InputError(_OPTION, "a folder that can be read", error.strerror, source=str(file)) from None
+        try:
+            found = _Manifest.model_validate_json(text)
+        except ValidationError:
+            self._refuse(f"one with a damaged {MANIFEST}")
+        if found.study.digest != own.study.digest and found.runs:
+            changed = " before it was changed" if found.study.file == own.study.file else ""
+            self._refuse(f"one with runs of {found.study.file}{changed}")
+        if (found.study.digest, found.vlane, found.model) == (own.study.digest, own.vlane, own.model):
+            own.runs, own.results = found.runs, found.results
+            return
+        self.removed = len(found.runs)
+        self._write_manifest()
+        self._remove({each.name for run in found.runs for each in run.files} | {RESULTS})
+
+    def _remove(self, names: set[str]) -> None:
+        for name in names:
+            with contextlib.suppress(OSError):
+                (self.folder / name).unlink()
+
+    def _refuse(self, got: str) -> NoReturn:
+        must = "an empty folder or one with runs of this study: name another, or remove this one"
+        raise InputError(_OPTION, must, got, source=str(self.folder))
+
+    def whole(self, load: float, seed: int, tables: list[str]) -> tuple[Any, str]:
+        """Return a run's result as a document, and nothing; or ``None``, and why it is not there or not whole.
+
+        Parameters
+        ----------
+        tables : list of str
+            Tables that it must have; those that it has beside them must be whole too.
+        """
+        run = self._run(load, seed)
+        if run is None:
+            return None, ""
+        stem = self._stem(load, seed)
+        missing = {f"{stem}.json", *(f"{stem}.{name}.parquet" for name in tables)} - {each.name for each in run.files}
+        if missing:
+            return None, f"{min(missing)} was not written"
+        for each in run.files:
+            try:
+                with (self.folder / each.name).open("rb") as file:
+                    found = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                return None, f"{each.name}: {error.strerror}"
+            if found != each.sha256:
+                return None, f"{each.name} is not as it was written"
+        try:
+            document = json.loads((self.folder / f"{stem}.json").read_text(encoding="utf-8"))
+            result = document["result"]
+            said = document["study"], result["load"], result["seed"], result["digest"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, f"{stem}.json is no run"
+        if said != (self._manifest.study.digest, load, seed, run.digest):
+            return None, f"{stem}.json is of another run"
+        return result, ""
+
+    def keep(self, result: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
+        """Write a run's files, then the manifest; what an earlier run of the same load and seed had is replaced."""
+        load, seed = result["load"], result["seed"]
+        stem, before = self._stem(load, seed), self._run(load, seed)
+        files = [self._write_table(f"{stem}.{name}.parquet", table) for name, table in tables.items()]
+        text = json.dumps({"study": self._manifest.study.digest, "result": result}, indent=1) + "\n"
+        files.append(self._write(f"{stem}.json", text.encode()))
+        made = _Run(load=load, seed=seed, digest=result["digest"], files=files)
+        runs = self._manifest.runs
+        self._manifest.runs = sorted([*(run for run in runs if run is not before), made], key=_order)
+        self._write_manifest()
+        if before:
+            self._remove({each.name for each in before.files} - {each.name for each in files})
+
+    def keep_results(self, table: pl.DataFrame) -> None:
+        """Write the table of all runs, then the manifest."""
+        self._manifest.results = self._write_table(RESULTS, table)
+        self._write_manifest()
+
+    def _run(self, load: float, seed: int) -> _Run | None:
+        return next((run for run in self._manifest.runs if (run.load, run.seed) == (load, seed)), None)
+
+    @staticmethod
+    def _stem(load: float, seed: int) -> str:
+        return f"runs/load{load!r}-seed{seed}"
+
+    def _write_table(self, name: str, table: pl.DataFrame) -> _File:
+        return self._write(name, _parquet(table), rows=len(table))
+
+    def _write(self, name: str, content: bytes, *, rows: int | None = None) -> _File:
+        write_whole(self.folder / name, content, option=_OPTION)
+        return _File(name=name, sha256=hashlib.sha256(content).hexdigest(), rows=rows)
+
+    def _write_manifest(self) -> None:
+        text = self._manifest.model_dump_json(indent=1, exclude_none=True) + "\n"
+        write_whole(self.folder / MANIFEST, text, option=_OPTION)
+
+
+def _order(run: _Run) -> tuple[float, int]:
+    return run.load, run.seed
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    content = io.BytesIO()
+    table.write_parquet(content)
+    return content.getvalue()

@@ -1,0 +1,26 @@
+"""A command run with the Verilator of this set-up on PATH: ``python -m vlane.sim_top.with_verilator COMMAND ...``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from vlane.tb import verilator
+
+__all__ = ["run_with_verilator"]
+
+
+def run_with_verilator(command: list[str]) -> int:
+    """Run a command in the environment that Verilator and what it compiles need; return its exit status, or 2."""
+    if not command:
+        sys.stderr.write("vlane: COMMAND must be given, not left out\n")
+        return 2
+    try:
+        return subprocess.run(command, env=verilator.environment(), check=False).returncode
+    except OSError as error:
+        sys.stderr.write(f"vlane: COMMAND must be a program, not {command[0]}: {error.strerror}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(run_with_verilator(sys.argv[1:]))

@@ -1,0 +1,321 @@
+"""The cache of what is compiled: whose it is, where it is, what it is named by, and that it is made late."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vlane.golden import kernel, rr
+from vlane.golden.kernel import source_digest
+from vlane.tb import model, verilator
+from vlane.tb.children import child_environment, environment_of
+from vlane.tb.kept import kept_folder, locked
+
+import vlane
+from tests.conftest import DATA, assert_refused, call_apart
+from vlane.errors import InputError
+from vlane.paths import build_dir, cache_base, cache_dir
+
+KERNEL = """
+import vlane.sim_top.progress
+from vlane.golden.kernel import kernel
+
+@kernel
+def one_more(number):
+    return number + 1
+
+vlane.sim_top.progress.show_progress()
+assert [one_more(1), one_more(2)] == [2, 3]
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the name of a cache that is not there yet."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def mode(folder: Path) -> int:
+    return stat.S_IMODE(folder.stat().st_mode)
+
+
+def test_the_cache_is_private(cache: Path) -> None:
+    """Every folder of it, whatever the umask."""
+    before = os.umask(0)
+    try:
+        folder = cache_dir("models", "one")
+    finally:
+        os.umask(before)
+
+    assert folder == cache / "models" / "one"
+    assert [mode(each) for each in (cache, cache / "models", folder)] == [0o700] * 3
+
+
+def test_the_cache_is_where_the_variables_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ours, the desktop's if it is absolute, the home's."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "own"))
+    found = [cache_base()]
+    monkeypatch.delenv("VLANE_CACHE")
+    found.append(cache_base())
+    for useless in ("relative", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", useless)
+        found.append(cache_base())
+
+    assert [each.relative_to(tmp_path) for each in found] == [
+        Path("own"), Path("xdg/vlane"), Path("home/.cache/vlane"), Path("home/.cache/vlane"),
+    ]  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_relative_cache_is_made_absolute_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Programs that are started elsewhere find the same."""
+    monkeypatch.setenv("VLANE_CACHE", ".cache")
+    monkeypatch.chdir(tmp_path)
+    first = cache_base()
+    monkeypatch.chdir("/")
+
+    assert first == cache_base() == Path(os.environ["VLANE_CACHE"]) == tmp_path / ".cache"
+
+
+@pytest.mark.parametrize("level", ["", "models"])
+@pytest.mark.parametrize("bits", [0o020, 0o002])
+def test_a_cache_that_others_can_write_to_is_refused(bits: int, level: str, cache: Path) -> None:
+    """They could leave code there."""
+    folder = cache_dir("models")
+    (cache / level).chmod(0o700 | bits)
+
+    with pytest.raises(InputError, match=r"VLANE_CACHE must be a folder that only you can write to.*mode 07"):
+        cache_dir("models")
+    folder.chmod(0o700)
+
+
+def test_a_cache_of_somebody_else_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose code is in it, nobody knows."""
+    cache.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
+
+    with pytest.raises(InputError, match="VLANE_CACHE must be a folder of your own"):
+        cache_dir()
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/below", "/proc/cannot"])
+def test_a_cache_that_cannot_be_made_is_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line that names the variable."""
+    monkeypatch.setenv("VLANE_CACHE", place)
+
+    with pytest.raises(InputError, match="VLANE_CACHE must be a folder that can be written"):
+        cache_dir("models")
+
+
+def test_without_a_home_only_what_compiles_is_refused(
+    monkeypatch: pytest.MonkeyPatch, table: Path, arrivals: Path, tmp_path: Path
+) -> None:
+    """A check of a fabric compiles nothing, and says nothing of a cache, of pictures or of settings."""
+    monkeypatch.delenv("VLANE_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/dev/null")
+
+    checked = call_apart("fabric", "check", DATA / "two_switch", cwd=tmp_path)
+    refused = call_apart("egress", "--table", table, "--arrivals", arrivals, cwd=tmp_path)
+
+    assert (checked.status, checked.err) == (0, "")
+    assert_refused(refused, "/dev/null", "VLANE_CACHE")
+    assert {file.name for file in tmp_path.iterdir()} == {table.name, arrivals.name}
+
+
+def test_a_kernel_is_compiled_once_and_that_is_said(cache: Path, tmp_path: Path) -> None:
+    """Seconds of silence have a reason; numba's own cache is left to others."""
+    script = tmp_path / "script.py"
+    script.write_text(KERNEL)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "others")}
+    said = [
+        subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True).stderr
+        for _ in range(2)
+    ]
+
+    assert said[0].startswith("compiling golden")
+    assert [len(text.splitlines()) for text in said] == [1, 0]
+    assert {file.suffix for file in (cache / "numba" / source_digest()).rglob("*.*")} == {".nbi", ".nbc"}
+    assert not (tmp_path / "others").exists()
+
+
+def test_compiled_golden_is_kept_under_a_digest_of_its_sources() -> None:
+    """Else a kernel would run the old code of a function it calls."""
+    dispatcher: Any = rr.step
+
+    assert Path(dispatcher._cache.cache_path).parent == cache_dir("numba", source_digest())
+
+
+@pytest.mark.parametrize("changed", ["golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "version"])
+def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a folder below, of the benches, and the constants of the tables; and the version."""
+    for name in ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("A = 1\n")
+    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "golden" / "one.py"))
+    monkeypatch.setattr(vlane, "__file__", str(tmp_path / "vlane" / "four.py"))
+    before = source_digest.__wrapped__()
+
+    if changed == "version":
+        monkeypatch.setattr(vlane, "__version__", "0")
+    else:
+        (tmp_path / changed).write_text("A = 2\n")
+
+    assert source_digest.__wrapped__() != before
+
+
+def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of vlane, of Verilator or of the compiler compiles anew."""
+    asked: list[Path] = []
+
+    def look(folder: Path, *_: object) -> Path:
+        asked.append(folder)
+        raise LookupError
+
+    monkeypatch.setattr(model, "kept_folder", look)
+    ports = (model.Port("rst", 1, is_input=True),)
+    for toolchain in ("one", "one", "another"):
+        monkeypatch.setattr(verilator, "toolchain", lambda toolchain=toolchain: toolchain)
+        with pytest.raises(LookupError):
+            model.compile_verilog("module top(input clk, input rst); endmodule", ports, "top")
+
+    assert asked[0] == asked[1] != asked[2]
+    assert {folder.parent for folder in asked} == {cache / "models"}
+
+
+def test_the_toolchain_names_its_versions() -> None:
+    """vlane's, Verilator's and the compiler's."""
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+    for word in (f"vlane {vlane.__version__}", "Verilator 5", compiler):
+        assert word in verilator.toolchain()
+
+
+def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the command that installs it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(InputError, match=r"c\+\+ must be installed \(apt-get install g\+\+\), not missing"):
+        verilator.toolchain.__wrapped__()
+    assert (cache / "tools").is_dir()
+
+
+def test_two_that_make_the_same_both_get_it_whole(tmp_path: Path) -> None:
+    """Neither waits, and nothing else is left."""
+    both, found = threading.Barrier(2), []
+
+    def make(work: Path) -> None:
+        (work / "part").write_text("it")
+        both.wait(10)
+        (work / "result").write_text("it")
+
+    workers = [
+        threading.Thread(target=lambda: found.append(kept_folder(tmp_path / "made", "result", make))) for _ in range(2)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert found == [tmp_path / "made"] * 2
+    assert [file.name for file in tmp_path.iterdir()] == ["made"]
+    assert sorted(file.name for file in (tmp_path / "made").iterdir()) == ["part", "result"]
+
+
+def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
+    """The next one tries again; a folder without its result is made anew."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "rest").write_text("of before")
+
+    def fail(work: Path) -> None:
+        (work / "part").write_text("it")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        kept_folder(tmp_path / "made", "result", fail)
+    assert [file.name for file in tmp_path.iterdir()] == ["made"]
+
+    kept_folder(tmp_path / "made", "result", lambda work: (work / "result").touch())
+    kept_folder(tmp_path / "made", "result", fail)
+    assert [file.name for file in (tmp_path / "made").iterdir()] == ["result"]
+
+
+def test_one_at_a_time_in_a_locked_folder(tmp_path: Path) -> None:
+    """Simulations of a bench share the folder it was compiled in."""
+    inside, most = [], []
+
+    def work() -> None:
+        with locked(tmp_path):
+            inside.append(1)
+            most.append(len(inside))
+            threading.Event().wait(0.01)
+            inside.pop()
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert most == [1] * 4
+
+
+def test_programs_that_are_started_keep_their_code_in_our_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that come as WebAssembly look at the desktop's variable; the current folder is no place for programs."""
+    monkeypatch.setenv("PATH", os.pathsep.join((".", "", "bin", "/usr/bin", "/bin")))
+    kept = dict(os.environ)
+
+    with environment_of(child_environment()):
+        inside = dict(os.environ)
+
+    assert dict(os.environ) == kept
+    assert inside["XDG_CACHE_HOME"] == str(cache / "tools")
+    assert inside["VLANE_CACHE"] == str(cache)
+    assert inside["PATH"] == os.pathsep.join(("/usr/bin", "/bin"))
+    assert inside["PYTHONSAFEPATH"] == "1"
+    monkeypatch.setenv("PATH", ".")
+    assert child_environment()["PATH"] == os.defpath
+    assert inside["AMARANTH_USE_YOSYS"] == "builtin"
+
+
+@pytest.mark.parametrize("name", ["a b", "a$b", "a'b", 'a"b', "a#b", "a\nb", "a:b"])
+def test_makefiles_are_given_no_path_that_they_cannot_hold(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hardware is compiled elsewhere, or not at all; one line says so before anything is started."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / name))
+    ports = (model.Port("rst", 1, is_input=True),)
+
+    with pytest.raises(InputError, match="VLANE_CACHE must be a path of letters"):
+        model.compile_verilog("module top(input clk, input rst); endmodule", ports, "top")
+
+
+def test_verilator_is_found_where_makefiles_could_not_hold_its_path(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link in the cache leads to it."""
+    odd = tmp_path / "a $b" / "verilator"
+    odd.mkdir(parents=True)
+    (odd / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(odd.parent))
+
+    root = Path(verilator.environment()["VERILATOR_ROOT"])
+
+    assert root.parent == cache / "tools" / "roots"
+    assert root.resolve() == odd
+
+
+def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the package is."""
+    monkeypatch.chdir(tmp_path)
+
+    assert build_dir("studies", "one") == tmp_path / "build" / "studies" / "one"

@@ -1,0 +1,78 @@
+"""Credit loops: links that wait for each other, found by taking away all that do not."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from vlane.fabric.trace import Hop, Trace
+from vlane.fabric.wiring import Ints
+
+__all__ = ["credit_loops"]
+
+
+def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
+    """Return one loop of each set of links that wait for each other: the shortest through the link of most pairs.
+
+    It is told from the link that waits for that one.
+    """
+    held, wanted = _ahead_of_a_loop(*trace.waits.pairs())
+    wanted, held = _ahead_of_a_loop(wanted, held)
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_edges_from(sorted(zip(held.tolist(), wanted.tolist(), strict=True)))
+    loops = [
+        tuple(map(trace.hop, _shortest_loop(graph, knot, trace)))
+        for knot in nx.strongly_connected_components(graph)
+        if len(knot) > 1 or any(graph.has_edge(hop, hop) for hop in knot)
+    ]
+    return tuple(sorted(loops))
+
+
+def _shortest_loop(graph: nx.DiGraph[int], knot: set[int], trace: Trace) -> list[int]:
+    def pairs(hop: int) -> tuple[int, int]:
+        return int(trace.traffic[hop]), hop
+
+    busiest = max(knot, key=pairs)
+    came_from, layer = {busiest: busiest}, [busiest]
+    while not (waiting := [hop for hop in layer if graph.has_edge(hop, busiest)]):
+        following = []
+        for hop in layer:
+            for wanted in graph[hop]:
+                if wanted in knot and wanted not in came_from:
+                    came_from[wanted] = hop
+                    following.append(wanted)
+        layer = following
+    at = max(waiting, key=pairs)
+    loop = [at]
+    while at != busiest:
+        at = came_from[at]
+        loop.append(at)
+    return [loop[0], *reversed(loop[1:])]
+
+
+def _ahead_of_a_loop(tail: Ints, head: Ints) -> tuple[Ints, Ints]:
+    """Return the edges that are left when hops that no edge leads to are taken away, with their edges, over and over.
+
+    Every edge is looked at once, in layers: most fabrics have no loop and nothing is left.
+    """
+    hops, places = np.unique(np.concatenate([tail, head]), return_inverse=True)
+    of, to = places[: len(tail)], places[len(tail) :]
+    order = np.argsort(of, kind="stable")
+    first = np.searchsorted(of[order], np.arange(len(hops) + 1))
+    leading = np.bincount(to, minlength=len(hops))
+    left = np.ones(len(tail), bool)
+    layer = np.flatnonzero(leading == 0)
+    while len(layer):
+        mine = order[_ranges(first[layer], first[layer + 1])]
+        left[mine] = False
+        np.subtract.at(leading, to[mine], 1)
+        reached = np.unique(to[mine])
+        layer = reached[leading[reached] == 0]
+    return tail[left], head[left]
+
+
+def _ranges(start: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the numbers of several ranges, one after the other."""
+    lengths = stop - start
+    return np.repeat(start - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))

@@ -1,0 +1,54 @@
+"""Service levels of paths, a byte each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NO_SL", "PathSLs"]
+
+NO_SL = 255
+"""A pair without a path record, in arrays."""
+
+_PAGE = 256
+
+
+class PathSLs(Mapping[tuple[int, int], int]):
+    """SL by (SLID, DLID), in pages of a source's 256 destinations: a large fabric has millions of pairs."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, bytearray] = {}
+
+    def put(self, slid: int, dlid: int, sl: int) -> None:
+        """Set the SL of a pair; the last one holds."""
+        page = self._pages.get(slid << 8 | dlid >> 8)
+        if page is None:
+            page = self._pages[slid << 8 | dlid >> 8] = bytearray(b"\xff" * _PAGE)
+        page[dlid & 0xFF] = sl
+
+    def of(self, slid: int, dlids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the SLs of a source's paths to destinations of 16 bits, ``NO_SL`` where there is none."""
+        row = np.full(1 << 16, NO_SL, np.uint8)
+        for number in np.unique(dlids >> 8).tolist():
+            page = self._pages.get(slid << 8 | number)
+            if page is not None:
+                row[number << 8 : (number + 1) << 8] = np.frombuffer(page, np.uint8)
+        return row[dlids]
+
+    def __getitem__(self, pair: tuple[int, int]) -> int:
+        slid, dlid = pair
+        sl = self._pages[slid << 8 | dlid >> 8][dlid & 0xFF]
+        if sl == NO_SL:
+            raise KeyError(pair)
+        return sl
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for key, page in self._pages.items():
+            for low, sl in enumerate(page):
+                if sl != NO_SL:
+                    yield key >> 8, (key & 0xFF) << 8 | low
+
+    def __len__(self) -> int:
+        return sum(len(page) - page.count(NO_SL) for page in self._pages.values())

@@ -1,0 +1,196 @@
+"""Packets as adapters send them: pairs by destination, service level, and the switch and kind of input they enter by.
+
+Adapters whose inputs at their switch have equal SL2VL rows send alike from there on. Nothing ever waits for an
+adapter's own output, so that no credit loop leads through it: packets are followed from the first switch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vlane.fabric.lost import Why
+from vlane.fabric.model import Fabric, Kind
+from vlane.fabric.path_table import NO_SL
+from vlane.fabric.wiring import NOWHERE, Ints, Wiring
+from vlane.sl2vl import SL_COUNT, VL_DROP
+
+__all__ = ["Senders", "Sent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Packets to some destinations.
+
+    Parameters
+    ----------
+    first, many : int
+        The destinations, as places in the list of them.
+    all_enter : bool
+        Whether the packets of every pair enter a switch.
+    kind : array of int64
+        Input and SL of the different packets, as the sender numbers them.
+    to, entered, sl, pairs : array of int64
+        Destination, input and SL of each, and how many pairs they are.
+    """
+
+    first: int
+    many: int
+    all_enter: bool
+    kind: Ints
+    to: Ints
+    entered: Ints
+    sl: Ints
+    pairs: Ints
+
+
+class Senders:
+    """Every adapter port that sends, and every destination.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        Whose adapters.
+    wiring : Wiring
+        Its ports, numbered.
+
+    Attributes
+    ----------
+    slids, dlids : array of int64
+        LIDs of senders, and of destinations: LMC gives a port several destinations but one source.
+    ports, targets : array of int64
+        The numbers of their ports.
+    outputs : array of uint8, (switches, destinations)
+        Output port of every switch to every destination.
+    pairs : array of int64, (senders, SL_COUNT)
+        Pairs that were sent.
+    assumed : int
+        Those without a path record, taken as SL 0.
+    """
+
+    def __init__(self, fabric: Fabric, wiring: Wiring) -> None:
+        self._wiring = wiring
+        owners = sorted(
+            (lid, port) for lid, port in fabric.port_of_lid().items() if fabric.nodes[port.guid].kind is not Kind.SWITCH
+        )
+        sources = [(lid, port) for lid, port in owners if lid == fabric.nodes[port.guid].lids[port.number]]
+        self.slids: Ints = np.array([lid for lid, _ in sources], np.int64)
+        self.dlids: Ints = np.array([lid for lid, _ in owners], np.int64)
+        self.ports: Ints = np.array([wiring.number(port) for _, port in sources], np.int64)
+        self.targets: Ints = np.array([wiring.number(port) for _, port in owners], np.int64)
+        self.outputs = wiring.outputs(self.dlids)
+        self.pairs: Ints = np.zeros((len(self.slids), SL_COUNT), np.int64)
+        self.assumed = 0
+        place = {port: number for number, (_, port) in enumerate(sources)}
+        self._own: Ints = np.array([place.get(port, NOWHERE) for _, port in owners], np.int64)
+        self._levels = np.full((len(self.slids) if fabric.path_sls else 0, len(self.dlids)), NO_SL, np.uint8)
+        for row, slid in enumerate(self.slids[: len(self._levels)].tolist()):
+            self._levels[row] = fabric.path_sls.of(slid, self.dlids)
+        self._leave(fabric)
+
+    def _leave(self, fabric: Fabric) -> None:
+        """Find where the packets of each adapter and SL go first: lanes, reasons to stop, and who sends alike."""
+        wiring, senders = self._wiring, len(self.ports)
+        self.rows = wiring.rows(wiring.first[wiring.node[self.ports]], self.ports)
+        levels = np.tile(np.arange(SL_COUNT), senders)
+        ports = np.repeat(self.ports, SL_COUNT)
+        self.vls = wiring.vls(np.repeat(self.rows, SL_COUNT), levels)
+        there = wiring.far[ports]
+        enters = (there != NOWHERE) & (wiring.switch[wiring.node[there]] != NOWHERE)
+        self.why: Ints = np.where(
+            enters, 0, np.where(there == NOWHERE, Why.NO_CABLE.at(ports), Why.DELIVERED.at(there))
+        )
+        dropped = self.vls == VL_DROP
+        self.why[dropped] = Why.DROPPED.at(ports, levels)[dropped]
+        groups: dict[tuple[int, tuple[int, bytes]], int] = {}
+        used: dict[int, Ints] = {}
+        group = np.zeros(senders, np.int64)
+        self._entered: list[int] = []
+        for number in np.flatnonzero(enters[::SL_COUNT]).tolist():
+            port = int(wiring.far[self.ports[number]])
+            key = int(wiring.node[port]), self._rows_of_input(fabric, port, used)
+            group[number] = groups.setdefault(key, len(groups))
+            if group[number] == len(self._entered):
+                self._entered.append(port)
+        self._kinds = len(groups) * SL_COUNT
+        self._kind: Ints = np.where(self.why == 0, np.repeat(group, SL_COUNT) * SL_COUNT + levels, self._kinds)
+
+    def _rows_of_input(self, fabric: Fabric, port: int, used: dict[int, Ints]) -> tuple[int, bytes]:
+        """Return what is the same for inputs of a switch that can be taken as one; what is missing is told of each."""
+        wiring = self._wiring
+        number = int(wiring.node[port])
+        table = fabric.sl2vl.table(wiring.nodes[number].guid)
+        if table is None:
+            return (port if wiring.captured_rows else NOWHERE), b""
+        if number not in used:
+            outputs = np.unique(self.outputs[wiring.switch[number]]).astype(np.int64)
+            used[number] = outputs[outputs < len(table)]
+        row = table[port - int(wiring.first[number]), used[number]]
+        return (port, b"") if (row < 0).any() else (NOWHERE, row.tobytes())
+
+    @property
+    def together(self) -> int:
+        """What grows with every destination that is followed together with others."""
+        return max(1, len(self.ports) if len(self._levels) else len(self._entered))
+
+    def send(self, first: int, many: int) -> Sent:
+        """Return all packets to some destinations."""
+        senders, mine, own = len(self.ports), *self._own_pairs(first, many)
+        self.assumed += many * senders - len(mine)
+        if len(self._levels):
+            key = self._keys(first, many)
+            known = self._levels[:, first : first + many].T != NO_SL
+            self.assumed -= int(known.sum()) - int(known[mine, own].sum())
+            counts = np.bincount(key.reshape(-1), minlength=senders * SL_COUNT)
+            places = self._kind[key] + np.arange(many)[:, None] * (self._kinds + 1)
+            pairs = np.bincount(places.reshape(-1), minlength=many * (self._kinds + 1)).reshape(many, -1)
+            own_keys = key[mine, own]
+        else:
+            counts = np.zeros(senders * SL_COUNT, np.int64)
+            counts[::SL_COUNT] = many
+            pairs = np.tile(np.bincount(self._kind[::SL_COUNT], minlength=self._kinds + 1), (many, 1))
+            own_keys = own * SL_COUNT
+        np.subtract.at(counts, own_keys, 1)
+        np.subtract.at(pairs, (mine, self._kind[own_keys]), 1)
+        self.pairs += counts.reshape(senders, SL_COUNT)
+        to, kind = np.nonzero(pairs[:, : self._kinds])
+        entered = np.array(self._entered, np.int64)[kind // SL_COUNT]
+        all_enter = not pairs[:, self._kinds].any()
+        return Sent(first, many, all_enter, kind, first + to, entered, kind % SL_COUNT, pairs[to, kind])
+
+    def stopped(self, sent: Sent, later: Ints | None) -> tuple[Ints, Ints, Ints] | None:
+        """Return the SLID, the DLID and the reason of the pairs of packets that do not arrive, ``None`` if all do.
+
+        ``later`` has a reason, or 0, for each of the packets that entered a switch.
+        """
+        if later is None and sent.all_enter:
+            return None
+        key = self._keys(sent.first, sent.many)
+        why = self.why[key]
+        targets = self.targets[sent.first : sent.first + sent.many]
+        far = self._wiring.far[self.ports]
+        why[(far[None, :] == targets[:, None]) & (why >> 48 == Why.DELIVERED)] = 0
+        if later is not None:
+            width = self._kinds + 1
+            reasons: Ints = np.zeros(sent.many * width, np.int64)
+            reasons[(sent.to - sent.first) * width + sent.kind] = later
+            why += reasons[self._kind[key] + np.arange(sent.many)[:, None] * width]
+        mine, own = self._own_pairs(sent.first, sent.many)
+        why[mine, own] = 0
+        to, of = np.nonzero(why)
+        return self.slids[of], self.dlids[sent.first + to], why[to, of]
+
+    def _own_pairs(self, first: int, many: int) -> tuple[Ints, Ints]:
+        """Return the destinations that are senders' own, from the first one on, and whose."""
+        own = self._own[first : first + many]
+        mine = np.flatnonzero(own != NOWHERE)
+        return mine, own[mine]
+
+    def _keys(self, first: int, many: int) -> Ints:
+        """Return the sender and SL of every pair to some destinations, ``SL_COUNT`` to a sender."""
+        key: Ints = np.tile(np.arange(len(self.ports)) * SL_COUNT, (many, 1))
+        if len(self._levels):
+            levels = self._levels[:, first : first + many].T
+            key += np.where(levels != NO_SL, levels, 0)
+        return key
