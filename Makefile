@@ -9,8 +9,8 @@ CYCLES ?= 2000000
 BLOCK ?= vlarb
 POINTS ?= 50
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
-NETLISTS ?= rr drr scfq vlarb dtable sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch
-BLOCKS := vlarb dtable drr scfq rr sl2vl sc lft credit_ib credit_opa vlbuffer ib_switch opa_switch
+BLOCKS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import BLOCKS; print(*BLOCKS)')
+NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; print(*SYNTHESISED)')
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -52,6 +52,7 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/network.py
 	@$(PYTHON) bench/mixed.py
 	@$(PYTHON) bench/fabric.py
+	@$(PYTHON) bench/startup.py
 
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area
@@ -70,7 +71,7 @@ fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 types: $(READY)
 	@mkdir -p typings/vlane
 	@for layer in golden hdl tb sim_top; do ln -sfn ../../$$layer typings/vlane/$$layer; done
-	@for part in __init__.py __main__.py py.typed $(notdir $(wildcard vlane/*.py)) fabric; do ln -sfn ../../vlane/$$part typings/vlane/$$part; done
+	@for part in __init__.py __main__.py py.typed $(notdir $(wildcard vlane/*.py)) fabric planning; do ln -sfn ../../vlane/$$part typings/vlane/$$part; done
 
 pins: $(READY)  ## requirements.txt anew from pyproject.toml, with hashes (UPGRADE=--upgrade: the newest versions)
 	@$(PYTHON) -m venv build/pins && build/pins/bin/python -m pip install --quiet uv

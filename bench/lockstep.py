@@ -16,24 +16,22 @@ from collections.abc import Callable
 from typing import Any
 
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
-from vlane.tb.lockstep import run_lockstep
-from vlane.tb.model import CompiledModel, compile_model
-from vlane.tb.stimulus import Stimulus
+from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
+from vlane.tb.native.lockstep import run_lockstep
+from vlane.tb.native.model import CompiledModel, compile_model
+from vlane.tb.native.stimulus import Stimulus
 
-PORT = {"data_vls": 15, "requesters": 0, "vl15": True}
+from vlane.schedulers import IB_ARBITER, SCHEDULERS
+
 SIZES: list[tuple[str, dict[str, Any]]] = [
-    ("vlarb", {"data_vls": 8, "entries": 8, "vl15": True}),
-    ("vlarb", {"data_vls": 15, "entries": 64, "vl15": True}),
-    ("dtable", {**PORT, "entries": 64}),
-    ("dtable", BLOCKS["dtable"].full_size),
-    ("drr", PORT),
-    ("drr", BLOCKS["drr"].full_size),
-    ("scfq", PORT),
-    ("scfq", BLOCKS["scfq"].full_size),
-    ("rr", PORT),
-    ("rr", BLOCKS["rr"].full_size),
+    size
+    for each in SCHEDULERS.values()
+    for size in (
+        (each.name, {**each.full_size, "requesters": 0} if each.maps else {}),
+        (each.name, dict(each.full_size)),
+    )
 ]
+"""A port of lanes without a map, or the usual one where there is none, and the largest instance."""
 
 
 def stimulus(name: str, shape: dict[str, Any], model: CompiledModel, cycles: int) -> Stimulus:
@@ -75,7 +73,7 @@ def cocotb(name: str, shape: dict[str, Any], cycles: int, simulator: str) -> flo
     seconds = []
     for length in (100, 200, 200 + cycles):  # the first warms caches up; the difference leaves start-up out
         outcome = run_cocotb(
-            BLOCKS[name].make(shape), top=name, bench=f"vlane.tb.tb_{name}", simulator=simulator,
+            BLOCKS[name].make(shape), top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator,
             told={"parameters": shape, "cycles": length, "seed": 1}, tests=("agrees_with_golden_in_every_cycle",),
         )  # fmt: skip
         assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
@@ -97,7 +95,7 @@ def main() -> None:
             continue
         shape = {**BLOCKS[name].defaults(), **partial}
         result = {"block": name, "parameters": shape, **native(name, shape, given.cycles, given.repeats)}
-        for simulator in ("verilator", "icarus") if name == "vlarb" else ():
+        for simulator in ("verilator", "icarus") if name == IB_ARBITER else ():
             speed = cocotb(name, shape, given.cocotb_cycles, simulator)
             result[f"cocotb_{simulator}_cycles_per_second"] = speed and round(speed)
             result[f"lockstep_to_cocotb_{simulator}"] = speed and round(result["lockstep_cycles_per_second"] / speed, 1)

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vlane.golden.network import run, run_to
-from vlane.golden.packets import new_packets
-from vlane.sim_top.world import make_network, make_world
+from vlane.golden.network.network import run, run_to
+from vlane.golden.switches.packets import new_packets
+from vlane.sim_top.study.world import make_network, make_world
 
 from vlane.study import Study
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from vlane.tb import verilator
+from vlane.tb.native import verilator
 
 __all__ = ["run_with_verilator"]
 

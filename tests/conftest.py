@@ -16,8 +16,8 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import settings
-from vlane.sim_top.cli import main
-from vlane.tb import verilator
+from vlane.sim_top.cli.main import main
+from vlane.tb.native import verilator
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data"
@@ -77,7 +77,7 @@ def call(*arguments: str | Path) -> Called:
     with (
         mock.patch.object(sys, "argv", ["vlane", *map(str, arguments)]),
         mock.patch.dict(os.environ, COLUMNS="160"),
-        mock.patch("vlane.sim_top.cli.show_progress"),  # what is compiled depends on what was called before
+        mock.patch("vlane.sim_top.cli.main.show_progress"),  # what is compiled depends on what was called before
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         contextlib.chdir(ROOT),

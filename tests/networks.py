@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden import network
-from vlane.golden.assembly import Buffers, Credits, PortSettings, assemble
-from vlane.golden.meters import new_meters
-from vlane.golden.network import Network
-from vlane.golden.packets import new_packets
-from vlane.golden.routing import ChannelRoutes, Routes
-from vlane.golden.sources import TrafficClass, new_sources
-from vlane.golden.topology import Topology
+from vlane.golden.network import network
+from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.meters import new_meters
+from vlane.golden.network.network import Network
+from vlane.golden.network.routing import ChannelRoutes, Routes
+from vlane.golden.network.sources import TrafficClass, new_sources
+from vlane.golden.network.topology import Topology
+from vlane.golden.switches.packets import new_packets
 
 from tests.plain_network import Delivery
 

@@ -1,7 +1,7 @@
-"""Flow-control packets between plain ports, from ``docs/ib_switch.md`` (C1 to C5) alone.
+"""Flow-control packets between plain ports, from ``docs/ib_switch.md`` (IBS-C1 to IBS-C5) alone.
 
 Explicit counters at both ends, and every FCP an object on its way. That the far buffer really has the room that FCPs
-tell is asserted against a count that knows at once (``far_room``), which no decision uses.
+tell is asserted against a count that knows at once (``remote_credit``), which no decision uses.
 """
 
 from __future__ import annotations
@@ -51,37 +51,37 @@ class FcpEgress(Egress):
         self.fcps: deque[tuple[int, Fcp]] = deque()
 
     def begin(self, now: int) -> None:
-        """Begin a cycle: with a period an FCP of every lane is due (C3)."""
+        """Begin a cycle: with a period an FCP of every lane is due (IBS-C3)."""
         if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
         self._check()
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:  # noqa: ARG002 - nothing is on its way before an FCP
-        """Count what a flit frees of the port's own input from the next cycle on (C2)."""
+        """Count what a flit frees of the port's own input from the next cycle on (IBS-C2)."""
         blocks = self.sizes.freed_by(flit)
         self.own_limit[lane] += blocks
-        self._far_end().far_room.change(lane, -blocks)
+        self._far_end().remote_credit.change(lane, -blocks)
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Tell whether the far end's limit allows a packet (C1), which is what the counters of 12 bits say (F2)."""
+        """Tell whether the far end's limit allows a packet (IBS-C1), as the counters of 12 bits do (CIB-2)."""
         fits = self.sent[lane] + blocks <= self.limit[lane]
         assert fits == ((self.limit[lane] - self.sent[lane] - blocks) % 4096 <= 2048), "not what 12 bits would say"
         return fits
 
     def decide(self, *, is_free: bool = True) -> int | None:
-        """Return the lane whose packet starts; none if an FCP takes the link (C4)."""
+        """Return the lane whose packet starts; none if an FCP takes the link (IBS-C4)."""
         can_send = self.peer is not None and (self.scheme.sideband or self.sending is None)
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
         return super().decide(is_free=is_free and not takes_the_link)
 
     def start(self, lane: int) -> None:
-        """Let the packet at the head of a lane hold the link, and count its blocks (C1)."""
+        """Let the packet at the head of a lane hold the link, and count its blocks (IBS-C1)."""
         super().start(lane)
         self.sent[lane] += self.buffer[lane][0].packet.blocks
 
     def move(self, now: int) -> None:
-        """Send the FCP that was decided and one flit, and deliver what arrives; its limit holds afterwards (C5)."""
+        """Send the FCP that was decided and one flit, and deliver what arrives; its limit holds afterwards (IBS-C5)."""
         if self.fcp is not None:
             assert self.scheme.sideband or self.sending is None, "an FCP and a flit on a link"
             self.fcps.append((now + self.flight, self.fcp))
@@ -98,7 +98,7 @@ class FcpEgress(Egress):
         self.limit[fcp.lane] = fcp.limit
 
     def _first_due(self) -> Fcp | None:
-        """Return the FCP that is sent if the link allows: of the first lane that is due, round robin (C3, C4)."""
+        """Return the FCP that is sent if the link allows: of the first due lane, round robin (IBS-C3, IBS-C4)."""
         for lane in round_robin(self.last_lane, self.sizes.lanes):
             if self.own_limit[lane] - self.said[lane] >= self.growth[lane] or self.period_over[lane]:
                 return Fcp(lane, self.own_limit[lane])
@@ -116,4 +116,4 @@ class FcpEgress(Egress):
         for lane, partition in enumerate(self.sizes.maximum):
             not_freed = far_end.sent[lane] - (self.own_limit[lane] - partition)
             assert far_end.sent[lane] <= far_end.limit[lane] <= self.said[lane] <= self.own_limit[lane], "a false limit"
-            assert not_freed == far_end.far_room.used[lane] <= partition, "more sent than the partition holds"
+            assert not_freed == far_end.remote_credit.used[lane] <= partition, "more sent than the partition holds"

@@ -1,4 +1,4 @@
-"""Plain switches with a queue of requests at every output, from ``docs/ib_switch.md`` (Q1 to Q3) alone."""
+"""Plain switches with a queue of requests at every output, from ``docs/ib_switch.md`` (IBS-Q1 to IBS-Q3) alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Request(NamedTuple):
 
 
 class FifoSwitch(Switch):
-    """A switch with a queue of requests at every output (Q1 to Q3) instead of turns (S2 to S4, S10)."""
+    """A switch with a queue of requests at every output (IBS-Q1 to IBS-Q3), not two stages (IBS-2 to IBS-4, IBS-10)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         super().__init__(number, tables, sizes, inputs, outputs)
@@ -26,7 +26,7 @@ class FifoSwitch(Switch):
         self.granted_in: dict[tuple[int, int], int] = {}
 
     def join(self, now: int) -> None:
-        """Append the requests of this cycle: by input, then by incoming VL (Q1). A packet that drops has none."""
+        """Append the requests of this cycle: by input, then by incoming VL (IBS-Q1). A packet that drops has none."""
         waiting = {(wish.port, wish.lane) for queue in self.requests for _, wish in queue}
         for wish in self.firsts(now):
             if wish.output is not None and (wish.port, wish.lane) not in waiting:
@@ -37,7 +37,7 @@ class FifoSwitch(Switch):
         self._check_requests(now)
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted in this cycle: those that drop, then output by output (Q2, Q3)."""
+        """Return the packets granted in this cycle: those that drop, then output by output (IBS-Q2, IBS-Q3)."""
         granted: dict[int, Grant] = {}
         for wish in self.firsts(now):
             if wish.output is None and self.is_free(now, wish):
@@ -60,7 +60,7 @@ class FifoSwitch(Switch):
         super().grant(now, grant)  # the turns that it keeps are of no use here
 
     def _check_requests(self, now: int) -> None:
-        """Check that every first packet with an output waits there, once, and nothing else; in the order of Q1."""
+        """Check that every first packet with an output waits there, once, and nothing else; in the order of IBS-Q1."""
         for output, queue in enumerate(self.requests):
             assert all(wish.output == output for _, wish in queue), "a request for another output"
             places = [(joined, wish.port, wish.lane) for joined, wish in queue]

@@ -1,6 +1,6 @@
 """What plain switches and NICs are joined by: packets and flits, rooms, egresses and their links, room that returns.
 
-Written from ``docs/ib_switch.md`` (Room, S6 to S9) alone.
+Written from ``docs/ib_switch.md`` (Room, IBS-6 to IBS-9) alone.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ class Room:
 
 
 class Egress:
-    """The sending side of a port, of a switch or a NIC: output buffer, scheduler and link (S6, S7, S9).
+    """The sending side of a port, of a switch or a NIC: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
 
     ``peer`` is the one at the other end of the cable, if there is a cable; ``receive`` is where flits arrive there.
     """
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:
         self.sizes, self.flight, self.serve = sizes, flight, serve
-        self.room, self.far_room = Room(sizes), Room(sizes)
+        self.room, self.remote_credit = Room(sizes), Room(sizes)
         self.buffer: list[deque[Flit]] = [deque() for _ in range(sizes.lanes)]
         self.sending: int | None = None
         self.link: deque[tuple[int, int, Flit]] = deque()
@@ -140,16 +140,16 @@ class Egress:
         """Begin a cycle: count the room that has come back on the reverse lane."""
         while self.returns and self.returns[0][0] <= now:
             _, lane, blocks = self.returns.popleft()
-            self.far_room.change(lane, -blocks)
+            self.remote_credit.change(lane, -blocks)
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:
-        """Send the room of a flit that left the input buffer of this port to the other end (S8, N3)."""
+        """Send the room of a flit that left the input buffer of this port to the other end (IBS-8, NET-3)."""
         assert self.peer is not None
         self.peer.returns.append((now + self.flight + 1, lane, self.sizes.freed_by(flit)))
 
     def fits(self, lane: int, blocks: int) -> bool:
-        """Tell whether the next node has room for a packet (S6)."""
-        return self.far_room.fits(lane, blocks)
+        """Tell whether the next node has room for a packet (IBS-6)."""
+        return self.remote_credit.fits(lane, blocks)
 
     def decide(self, *, is_free: bool = True) -> int | None:
         """Return the lane whose packet starts, telling the scheduler whether the link is free."""
@@ -172,7 +172,7 @@ class Egress:
     def start(self, lane: int) -> None:
         """Let the packet at the head of a lane hold the link; its room at the next node is taken."""
         self.sending = lane
-        self.far_room.change(lane, self.buffer[lane][0].packet.blocks)
+        self.remote_credit.change(lane, self.buffer[lane][0].packet.blocks)
 
     def move(self, now: int) -> None:
         """Send one flit and deliver the flit that arrives."""

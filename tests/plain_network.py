@@ -1,6 +1,6 @@
 """A network of input-buffered switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
 
-Written from ``docs/ib_switch.md`` (S1 to S5, S8, S10) and ``docs/network.md`` (N1 to N4) alone, as are its links
+From ``docs/ib_switch.md`` (IBS-1 to IBS-5, IBS-8, IBS-10) and ``docs/network.md`` (NET-1 to NET-4) alone, also links
 (``tests/plain_link.py``, ``tests/plain_credits.py``) and other switches (``tests/plain_fifo.py``,
 ``tests/plain_per_vl.py``). In every cycle all decisions are made from the state at its start, then all of them are
 applied and every flit moves.
@@ -69,20 +69,20 @@ class Input:
         self.crossing: dict[int, Grant] = {}
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Write a flit that arrives; a head takes part in the allocation two cycles later (S1)."""
+        """Write a flit that arrives; a head takes part in the allocation two cycles later (IBS-1)."""
         self.buffer[lane].append(flit)
         self.room.change(lane, self.sizes.taken_by(flit))
         if flit.place == 0:
             self.heads[lane].append((now + 2, flit.packet))
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:
-        """Let the place of a flit that crosses be free, and say so to the other end of the cable (S8)."""
+        """Let the place of a flit that crosses be free, and say so to the other end of the cable (IBS-8)."""
         self.room.change(lane, -self.sizes.freed_by(flit))
         self.egress.give_back(now, lane, flit)
 
 
 class Switch:
-    """A switch: its inputs, its crossbar, and its allocation in two stages, by turns (S1 to S5, S8, S10)."""
+    """A switch: inputs, crossbar, and round-robin allocation in two stages (IBS-1 to IBS-5, IBS-8, IBS-10)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         self.number, self.tables, self.sizes = number, tables, sizes
@@ -112,20 +112,20 @@ class Switch:
         return granted
 
     def _candidates(self, port: int, now: int) -> Iterator[Grant]:
-        """Yield what an input may pick, in its order (S2)."""
+        """Yield what an input may pick, in its order (IBS-2)."""
         firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
         for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):
             if lane in firsts and self.can_cross(now, firsts[lane]):
                 yield firsts[lane]
 
     def firsts_of(self, port: int, now: int) -> Iterator[Grant]:
-        """Yield the first packets of an input's queues that take part (S1), by incoming VL."""
+        """Yield the first packets of an input's queues that take part (IBS-1), by incoming VL."""
         for lane, heads in enumerate(self.inputs[port].heads):
             if heads and heads[0][0] <= now:
                 yield self._route(port, lane, heads[0][1])
 
     def firsts(self, now: int) -> Iterator[Grant]:
-        """Yield the first packets of all queues that take part (S1), by input, then by incoming VL."""
+        """Yield the first packets of all queues that take part (IBS-1), by input, then by incoming VL."""
         for port in range(len(self.inputs)):
             yield from self.firsts_of(port, now)
 
@@ -155,7 +155,7 @@ class Switch:
         return Grant(port, lane, packet, None, lane)
 
     def move(self, now: int) -> None:
-        """Let one flit of every granted packet cross (S5), and its place in the input buffer return (S8)."""
+        """Let one flit of every granted packet cross (IBS-5), and its place in the input buffer return (IBS-8)."""
         for source in self.inputs:
             for _, lane, packet, output, out_lane in list(source.crossing.values()):
                 flit = source.buffer[lane].popleft()
@@ -181,14 +181,14 @@ class Switch:
         self.move_pointers(grant)
 
     def move_pointers(self, grant: Grant) -> None:
-        """Let the turns go on after a grant (S4)."""
-        self.inputs[grant.port].last_lane = grant.lane  # of a drop too: S10 calls it granted without a second stage
+        """Let the turns go on after a grant (IBS-4)."""
+        self.inputs[grant.port].last_lane = grant.lane  # of a drop too: IBS-10 calls it granted without a second stage
         if grant.output is not None:
             self.last_input[grant.output] = grant.port
 
 
 class Nic:
-    """A NIC: application queues, the sending side of its port, and what it receives (N1 to N4)."""
+    """A NIC: application queues, the sending side of its port, and what it receives (NET-1 to NET-4)."""
 
     def __init__(self, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> None:
         self.sizes, self.vl, self.egress, self.queues = sizes, vl, egress, queues
@@ -196,7 +196,7 @@ class Nic:
         self.deliveries: list[Delivery] = []
 
     def decide(self, now: int) -> int | None:
-        """Return the queue a packet is taken from (N1)."""
+        """Return the queue a packet is taken from (NET-1)."""
         for number in round_robin(self.last_queue, len(self.queues)):
             queue = self.queues[number]
             if queue and queue[0].generated <= now:
@@ -206,7 +206,7 @@ class Nic:
         return None
 
     def take(self, number: int) -> None:
-        """Write a whole packet to the output buffer (N2)."""
+        """Write a whole packet to the output buffer (NET-2)."""
         packet = self.queues[number].popleft()
         lane = int(self.vl[packet.sl])
         self.last_queue = number
@@ -215,7 +215,7 @@ class Nic:
             self.egress.write(lane, Flit(packet, place))
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Receive a flit; its room goes back at once (N3)."""
+        """Receive a flit; its room goes back at once (NET-3)."""
         self.egress.give_back(now, lane, flit)
         if flit.is_last:
             it = flit.packet
@@ -227,7 +227,7 @@ class Nic:
 class PlainNetwork:
     """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends.
 
-    ``credits`` say how FCPs tell the room of far buffers (C1 to C5); without them it returns flit by flit (S8, N3).
+    ``credits`` say how FCPs report far buffers (IBS-C1 to IBS-C5); without them room returns by flits (IBS-8, NET-3).
     """
 
     def __init__(

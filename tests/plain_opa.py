@@ -1,9 +1,9 @@
 """A network of hierarchical Omni-Path switches and NICs, flit by flit and cycle by cycle: slow, plain, an oracle.
 
-Written from ``docs/opa_switch.md`` (O1 to O8) and the rules it takes from ``docs/ib_switch.md`` and ``docs/network.md``
+From ``docs/opa_switch.md`` (OPAS-1 to OPAS-8) and the rules it takes from ``docs/ib_switch.md`` and ``docs/network.md``
 alone. Links, NICs and rooms are those of the plain InfiniBand network. Whoever crosses names what it holds (inputs,
-read ports, doors, links, queues); in every cycle it is decided from the state at its start which flits cross, what is
-free again because a last flit is among them, and who begins. Then all of that is applied.
+read ports, write ports, links, queues); in every cycle it is decided from the state at its start which flits cross,
+what is free again because a last flit is among them, and who begins. Then all of that is applied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_PORT, SC15, CHANNELS = 255, 15, 32
 Hold = tuple[str, int, int]
 """Something that one packet at a time has: what it is, of which port or MPort, which one or which VL."""
 Arbiter = tuple[str, int]
-"""An output (O3) or an MPort's pair of central links (O4)."""
+"""An output (OPAS-3) or an MPort's pair of central links (OPAS-4)."""
 
 
 class ChannelTables(NamedTuple):
@@ -66,7 +66,7 @@ class Central:
 
 
 class ReadPort:
-    """A read port of a central buffer, an input of the central crossbar (O2)."""
+    """A read port of a central buffer, an input of the central crossbar (OPAS-2)."""
 
     def __init__(self, central: Central) -> None:
         self.central = central
@@ -94,7 +94,7 @@ class Wish(NamedTuple):
     cause: str = ""
 
     def can_go_on(self, busy: set[Hold]) -> bool:
-        """Tell whether all it has to hold is free and the largest packet of its outgoing VL has room (O1, O2)."""
+        """Tell whether all it needs is free and the largest packet of its outgoing VL has room (OPAS-1, OPAS-2)."""
         if not busy.isdisjoint(self.holds):
             return False
         return self.target is None or self.target.room.fits(self.out_lane, self.target.sizes.largest[self.out_lane])
@@ -108,7 +108,7 @@ class Transfer:
     crossed: int = 0
 
     def crossing_now(self) -> int:
-        """Return how many flits cross in a cycle that starts like this: all that are there, up to three (O6)."""
+        """Return how many flits cross in a cycle that starts like this: all that are there, up to three (OPAS-6)."""
         queue = self.wish.reader.buffer[self.wish.lane]
         return sum(flit.packet is self.wish.packet for flit in islice(queue, WIDTH))
 
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
 
 
 class OPASwitch:
-    """A switch: its inputs, central buffers and outputs and their allocation (O1 to O8)."""
+    """A switch: its inputs, central buffers and outputs and their allocation (OPAS-1 to OPAS-8)."""
 
     def __init__(
         self, number: int, tables: ChannelTables, central: Sizes, inputs: list[Input], outputs: list[Egress]
@@ -158,7 +158,7 @@ class OPASwitch:
         return Plan(crossings, grants)
 
     def _picks_of_inputs(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
-        """Yield what each input that is not busy picks (O1)."""
+        """Yield what each input that is not busy picks (OPAS-1)."""
         for port, source in enumerate(self.inputs):
             for lane in _from_after(source.last_lane, len(source.buffer)):
                 if source.heads[lane] and source.heads[lane][0][0] <= now:
@@ -170,7 +170,7 @@ class OPASwitch:
                         break
 
     def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, busy: set[Hold]) -> Wish:
-        """Route a head: to an output of its own MPort, to the central buffer or to nowhere (RT, O8)."""
+        """Route a head: to an output of its own MPort, to the central buffer or to nowhere (RT, OPAS-8)."""
         source, mport = self.inputs[port], port // MPORT
         held = ("input", port, 0)
         dlids = self.tables.lft.shape[1]
@@ -185,16 +185,16 @@ class OPASwitch:
         if out_lane >= len(source.buffer):
             return Wish(packet, source, lane, frozenset([held]), cause="no VL")
         if output // MPORT == mport:
-            holds = frozenset([held, ("local door", output, 0), ("output VL", output, out_lane)])
+            holds = frozenset([held, ("local write port", output, 0), ("output VL", output, out_lane)])
             target, arbiter = self.outputs[output], ("output", output)
             return Wish(packet, source, lane, holds, target, output, out_lane, channel, arbiter, port % MPORT)
-        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # the lower one (O4)
+        link = next((link for link in range(LINKS) if ("link", mport, link) not in busy), 0)  # the lower one (OPAS-4)
         holds = frozenset([held, ("link", mport, link), ("central VL", mport, out_lane)])
         central, arbiter = self.centrals[mport], ("links", mport)
         return Wish(packet, source, lane, holds, central, output, out_lane, channel, arbiter, port % MPORT)
 
     def _picks_of_read_ports(self, now: int, busy: set[Hold]) -> Iterator[Wish]:
-        """Yield what each read port that is not busy picks, the first one of an MPort first (O2)."""
+        """Yield what each read port that is not busy picks, the first one of an MPort first (OPAS-2)."""
         for mport, (central, readers) in enumerate(zip(self.centrals, self.read_ports, strict=True)):
             picked: set[int] = set()
             for number, reader in enumerate(readers):
@@ -202,8 +202,8 @@ class OPASwitch:
                     if lane in picked or not central.heads[lane] or central.heads[lane][0][0] > now:
                         continue
                     _, packet, output = central.heads[lane][0]
-                    door, writing = ("central door", output, 0), ("output VL", output, lane)
-                    holds = frozenset([("read port", mport, number), ("read VL", mport, lane), door, writing])
+                    write_port, writing = ("central write port", output, 0), ("output VL", output, lane)
+                    holds = frozenset([("read port", mport, number), ("read VL", mport, lane), write_port, writing])
                     target, arbiter = self.outputs[output], ("output", output)
                     turn = MPORT + READ_PORTS * mport + number
                     wish = Wish(packet, reader, lane, holds, target, output, lane, packet.sc, arbiter, turn)
@@ -224,11 +224,11 @@ class OPASwitch:
         for wish in plan.grants:
             self._grant(wish)
         held = Counter(hold for transfer in self.transfers for hold in transfer.wish.holds)
-        assert all(users == 1 for users in held.values()), "two packets have the same door, link, port or queue"
+        assert all(users == 1 for users in held.values()), "two packets have the same write port, link, port or queue"
         self._check_bounds()
 
     def _cross(self, now: int, transfer: Transfer) -> None:
-        """Let one flit cross; its place becomes free (O7)."""
+        """Let one flit cross; its place becomes free (OPAS-7)."""
         wish = transfer.wish
         flit = wish.reader.buffer[wish.lane].popleft()
         assert flit.packet is wish.packet, "flits of two packets mixed"
@@ -255,7 +255,7 @@ class OPASwitch:
         queue.append(flit)
 
     def _grant(self, wish: Wish) -> None:
-        """Begin to cross from the next cycle on; the pointers move (O5), the whole packet's room is reserved."""
+        """Begin to cross from the next cycle on; the pointers move (OPAS-5), the whole packet's room is reserved."""
         heads = wish.reader.central.heads if isinstance(wish.reader, ReadPort) else wish.reader.heads
         assert heads[wish.lane].popleft()[1] is wish.packet, "another head than the one granted"
         wish.reader.last_lane = wish.lane
@@ -269,7 +269,7 @@ class OPASwitch:
     def _check_bounds(self) -> None:
         """Check that every buffer holds no more than its room counts, and every room no more than there is."""
         stores = [(it.room, it.buffer) for it in self.inputs]
-        stores += [(it.egress.peer.far_room, it.buffer) for it in self.inputs if it.egress.peer is not None]
+        stores += [(it.egress.peer.remote_credit, it.buffer) for it in self.inputs if it.egress.peer is not None]
         stores += [(it.room, it.buffer) for it in self.outputs]
         stores += [(it.room, it.buffer) for it in self.centrals]
         for room, buffer in stores:

@@ -1,4 +1,4 @@
-"""Plain switches whose crossbar has a port per VL, from ``docs/ib_switch.md`` (P1 to P4) alone."""
+"""Plain switches whose crossbar has a port per VL, from ``docs/ib_switch.md`` (IBS-P1 to IBS-P4) alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["PerVLSwitch"]
 
 
 class PerVLSwitch(Switch):
-    """A switch in which every (input, VL) and every (output, VL) is a port of the crossbar (P1 to P4)."""
+    """A switch in which every (input, VL) and every (output, VL) is a port of the crossbar (IBS-P1 to IBS-P4)."""
 
     def __init__(self, number: int, tables: Tables, sizes: Sizes, inputs: list[Input], outputs: list[Egress]) -> None:
         assert sizes.are_static, "a crossbar port per VL and buffers that lanes share"
@@ -18,7 +18,7 @@ class PerVLSwitch(Switch):
         self.last_pair: dict[tuple[int, int], int] = {}
 
     def decide(self, now: int) -> list[Grant]:
-        """Return the packets granted in this cycle: all that drop (P4), and one for each (output, VL) (P1, P2)."""
+        """Return the packets granted now: all that drop (IBS-P4), and one for each (output, VL) (IBS-P1, IBS-P2)."""
         granted: list[Grant] = []
         wishes: dict[tuple[int, int], dict[int, Grant]] = {}
         for wish in self.firsts(now):
@@ -39,10 +39,10 @@ class PerVLSwitch(Switch):
         return [("input", wish.port, wish.lane), *output]
 
     def move_pointers(self, grant: Grant) -> None:
-        """Let the turn of an (output, VL) go on after a grant (P2)."""
+        """Let the turn of an (output, VL) go on after a grant (IBS-P2)."""
         if grant.output is not None:
             self.last_pair[grant.output, grant.out_lane] = self._pair(grant)
 
     def _pair(self, wish: Grant) -> int:
-        """Return the place of an (input, VL) in the order: by input, then by incoming VL (P2)."""
+        """Return the place of an (input, VL) in the order: by input, then by incoming VL (IBS-P2)."""
         return wish.port * self.sizes.lanes + wish.lane

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.lockstep import Outcome, run_lockstep
-from vlane.tb.model import CompiledModel, compile_verilog, component_ports, to_verilog
+from vlane.tb.native.lockstep import Outcome, run_lockstep
+from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_verilog
 
 __all__ = ["filled_at_random", "lockstep_from_anything", "powered_on_with_anything"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.cocotb_bench import run_cocotb
-from vlane.tb.lockstep import run_lockstep
-from vlane.tb.model import compile_model
-from vlane.tb.stimulus import Stimulus
+from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
+from vlane.tb.native.lockstep import run_lockstep
+from vlane.tb.native.model import compile_model
+from vlane.tb.native.stimulus import Stimulus
 
 __all__ = ["assert_bench_agrees", "qualified_lockstep", "run_rows"]
 
@@ -59,7 +59,7 @@ def assert_bench_agrees(
     ran = 0
     for chosen in [(test,) for test in apart] or [()]:
         outcome = run_cocotb(
-            block.make(parameters), top=name, bench=f"vlane.tb.tb_{name}",
+            block.make(parameters), top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}",
             told={"parameters": parameters, "cycles": cycles, "seed": 4}, tests=chosen,
         )  # fmt: skip
         assert outcome.failures == 0, outcome.messages

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.sim_top import area as synthesis
-from vlane.sim_top.area import measure_area
-from vlane.sim_top.area_nouns import measured_noun
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.liberty import Liberty
+from vlane.sim_top.silicon import area as synthesis
+from vlane.sim_top.silicon.area import measure_area
+from vlane.sim_top.silicon.area_nouns import measured_noun
+from vlane.sim_top.silicon.liberty import Liberty
 
 from tests.conftest import assert_refused, call
 from vlane.errors import InputError

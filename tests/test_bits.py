@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.bits import LIST_MARGIN, MAX_SET, length, list_members, lowest, next_of, size
-from vlane.golden.kernel import kernel
-from vlane.golden.records import Int32, Records, new_records
+from vlane.golden.engine.bits import LIST_MARGIN, MAX_SET, length, list_members, lowest, next_of, size
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.records import Int32, Records, new_records
 
 
 class Cell:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.golden import kernel, rr
-from vlane.golden.kernel import source_digest
-from vlane.tb import model, verilator
-from vlane.tb.children import child_environment, environment_of
-from vlane.tb.kept import kept_folder, locked
+from vlane.golden.engine import kernel
+from vlane.golden.engine.kernel import source_digest
+from vlane.golden.schedulers import rr
+from vlane.tb.native import model, verilator
+from vlane.tb.native.children import child_environment, environment_of
+from vlane.tb.native.kept import kept_folder, locked
 
 import vlane
 from tests.conftest import DATA, assert_refused, call_apart
@@ -23,14 +24,14 @@ from vlane.errors import InputError
 from vlane.paths import build_dir, cache_base, cache_dir
 
 KERNEL = """
-import vlane.sim_top.progress
-from vlane.golden.kernel import kernel
+import vlane.sim_top.output.progress
+from vlane.golden.engine.kernel import kernel
 
 @kernel
 def one_more(number):
     return number + 1
 
-vlane.sim_top.progress.show_progress()
+vlane.sim_top.output.progress.show_progress()
 assert [one_more(1), one_more(2)] == [2, 3]
 """
 
@@ -161,7 +162,7 @@ def test_the_digest_tells_every_source(changed: str, tmp_path: Path, monkeypatch
     for name in ("golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("A = 1\n")
-    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "golden" / "one.py"))
+    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "golden" / "engine" / "kernel.py"))
     monkeypatch.setattr(vlane, "__file__", str(tmp_path / "vlane" / "four.py"))
     before = source_digest.__wrapped__()
 

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import vlarb as golden
-from vlane.golden.vlarb_rules import RULES
-from vlane.hdl.vlarb import VLArb
+from vlane.golden.schedulers import vlarb as golden
+from vlane.golden.schedulers.heads import Heads
+from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.wave import read_wave
-from vlane.tb.model import component_ports
+from vlane.sim_top.cosim.wave import read_wave
+from vlane.tb.native.model import component_ports
 
 from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call
+from vlane.vlarb import VLArbParameters
 
 
 @pytest.mark.parametrize("name", [*GOOD, BAD])
@@ -112,22 +113,22 @@ def test_page_pictures_and_wave_are_written(tmp_path: Path) -> None:
     assert text.count("data:image/png;base64,") == 4
     for name in ("service-0.png", "shares-0.png", "service-1.png", "shares-1.png"):
         assert (page / name).read_bytes().startswith(b"\x89PNG")
-    ports = component_ports(VLArb(data_vls=8, entries=8, vl15=True))
+    ports = component_ports(VLArb(VLArbParameters(data_vls=8, entries=8, vl15=True)))
     given = read_wave(wave, tuple(port.name for port in ports if port.is_input), "vlarb")
     shown = read_wave(wave, tuple(port.name for port in ports if not port.is_input), "vlarb")
-    state, rules = golden.new_state(8), np.zeros(len(RULES), np.int64)
+    state, rules = golden.make_state(data_vls=8, entries=8, vl15=True), np.zeros(golden.RULE_COUNT, np.int64)
     granted = 0
     for cycle in range(2000):
         i = {name: values[cycle] for name, values in given.items()}
         blocks = np.array([i["heads__blocks"] >> 7 * lane & 127 for lane in range(9)], np.int64)
         write = tuple(i[f"program__{field}"] for field in ("enable", "select", "index", "vl", "weight"))
-        vl, source = golden.step(
-            state, 8, True, i["heads__request"], i["heads__fits"], blocks, bool(i["ready"]), bool(i["hold_data"]),
-            write, bool(i["swap"]), rules,
-        )  # fmt: skip
+        heads = Heads(i["heads__request"], i["heads__fits"], blocks, 0, blocks)
+        lane, source, _ = golden.step(
+            state, heads, bool(i["ready"]), bool(i["hold_data"]), write, bool(i["swap"]), rules
+        )
         if i["rst"]:
             golden.reset(state)
-        assert (vl, source) == (shown["vl"][cycle], shown["list"][cycle]), f"cycle {cycle}"
+        assert (golden.vl_of(state, lane), source) == (shown["vl"][cycle], shown["list"][cycle]), f"cycle {cycle}"
         granted += source != 0
     assert {len(values) for values in (*given.values(), *shown.values())} == {2000}
     assert granted > 100

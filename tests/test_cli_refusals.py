@@ -11,9 +11,10 @@ from unittest import mock
 
 import pytest
 import typer
-from vlane.sim_top import cli_egress
-from vlane.sim_top.cli import app
-from vlane.sim_top.verbs import CheckFailedError
+from vlane.sim_top.cli import egress as cli_egress
+from vlane.sim_top.cli.main import VERBS as LOADED
+from vlane.sim_top.cli.main import app
+from vlane.sim_top.cli.verbs import CheckFailedError
 
 import vlane
 from tests.conftest import STUDY, TABLE, Called, assert_refused, call
@@ -21,7 +22,8 @@ from tests.conftest import STUDY, TABLE, Called, assert_refused, call
 GROUP: Any = typer.main.get_command(app)
 VERBS: dict[str, Any] = {
     f"{name} {inner}".strip(): verb
-    for name, group in GROUP.commands.items()
+    for name in LOADED
+    for group in (GROUP.get_command(None, name),)
     for inner, verb in getattr(group, "commands", {"": group}).items()
 }
 FOREIGN = ("Input should", "valid", "Invalid value", "Missing", "No such", "Got unexpected", "requires an", "Error")
@@ -214,7 +216,7 @@ def test_what_is_too_large_is_told_in_one_line(raised: type[Exception], table: P
 
 def _raising(*arguments: str | Path) -> None:
     with mock.patch("sys.argv", ["vlane", *map(str, arguments)]):
-        from vlane.sim_top.cli import main  # noqa: PLC0415
+        from vlane.sim_top.cli.main import main  # noqa: PLC0415
 
         main()
 

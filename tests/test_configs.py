@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.sim_top.cli_configs import Example, examples
-from vlane.sim_top.world import make_world
+from vlane.sim_top.cli.configs import Example, examples
+from vlane.sim_top.study.world import make_world
 
 from tests.conftest import ROOT, assert_refused, call
-from vlane.dtable_plan import read_request
+from vlane.planning.dtable_request import read_request
 from vlane.study import read_study
 from vlane.tables import read_tables
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.sim_top import cli_network, cosim_network
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.world import make_world
+from vlane.sim_top.cli import network as cli_network
+from vlane.sim_top.cosim import cosim_network
+from vlane.sim_top.study.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
 from vlane.lft import UNASSIGNED

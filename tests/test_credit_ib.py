@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import credit_ib as golden
-from vlane.hdl.credit_ib import CreditIB
+from vlane.golden.credits import credit_ib as golden
+from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_credit_ib import PARAMETERS, STEPS
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_credit_ib import PARAMETERS, STEPS
+from vlane.tb.proofs.prove import prove
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.credit_ib import CreditIBParameters
 from vlane.errors import InputError
 from vlane.fcp import FlowControlPacket, lpcrc
 
@@ -74,7 +75,7 @@ def test_a_broken_port_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["credit_ib"]
 
-    proof = prove(block.properties(Overstating(**block.proven[0])), "test-credit_ib-broken", depth=8)
+    proof = prove(block.properties(Overstating(block.shape(**block.proven[0]))), "test-credit_ib-broken", depth=8)
 
     assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
     assert "Assert failed" in proof.detail
@@ -127,7 +128,7 @@ def test_credit_is_compared_modulo_4096(ahead: int, fits: bool) -> None:  # noqa
 def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> None:
     """What cannot be built is refused when it is made."""
     with pytest.raises(ValueError, match="must be"):
-        CreditIB(**given)
+        CreditIB(CreditIBParameters(**given))
 
 
 @pytest.mark.slow

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from vlane.golden import credit_opa as golden
-from vlane.hdl.credit_opa import CreditOPA
+from vlane.golden.credits import credit_opa as golden
+from vlane.hdl.credits.credit_opa import CreditOPA
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_credit_opa import PARAMETERS, STEPS
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_credit_opa import PARAMETERS, STEPS
+from vlane.tb.proofs.prove import prove
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
-from vlane.opa_credit import ResizeStep, returned_units
+from vlane.opa_credit import CreditOPAParameters, ResizeStep, returned_units
 
 SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0}, {"vls": 8, "vcu": 2}, {"vls": 16, "vcu": 0}]
 
@@ -76,4 +76,4 @@ def test_a_lane_that_does_not_change_goes_on_sharing() -> None:
 def test_component_refuses_parameters_out_of_range(given: dict[str, int]) -> None:
     """What cannot be built is refused when it is made."""
     with pytest.raises(ValueError, match="must be"):
-        CreditOPA(**given)
+        CreditOPA(CreditOPAParameters(**given))

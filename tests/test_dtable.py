@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import dtable as golden
-from vlane.golden.deficit import ACCUMULATED
+from vlane.golden.schedulers import dtable as golden
+from vlane.golden.schedulers.deficit import ACCUMULATED
+from vlane.golden.schedulers.heads import NO_WRITE, Heads
 
 from tests.scheduling import qualified_lockstep
 from vlane.dtable import DTable
@@ -19,7 +20,6 @@ SHAPES: list[dict[str, Any]] = [
     {"data_vls": 7, "requesters": 4, "entries": 9, "vl15": False, "keep_on_stall": True, "mtu_blocks": 20},
     {"data_vls": 12, "requesters": 16, "form": "ib", "keep_on_stall": True},
 ]
-NO_WRITE = (0, 0, 0, 0, 0)
 FREE: dict[str, Any] = {
     "data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, "form": "free", "keep_on_stall": False,
     "mtu_blocks": 66,
@@ -39,18 +39,19 @@ def test_largest_table_agrees_with_golden() -> None:
     assert qualified_lockstep("dtable", {"data_vls": 32, "entries": 128, "vl15": False}, cycles=60_000).decisions > 5000
 
 
-def loaded(table: DTable, **given: Any) -> golden.DTableState:
-    state = golden.new_state(**{**FREE, **given})
+def loaded(table: DTable, **given: Any) -> golden.State:
+    state = golden.make_state(**{**FREE, **given})
     for index, entry in enumerate(table.entries):
         state.owner[0, index], state.weight[0, index] = entry
     return state
 
 
-def serve(state: golden.DTableState, blocks: list[int], decisions: int) -> list[int]:
-    rules = np.zeros(len(golden.RULES), np.int64)
+def serve(state: golden.State, blocks: list[int], decisions: int) -> list[int]:
+    rules = np.zeros(golden.RULE_COUNT, np.int64)
     sizes = np.array([*blocks, 0], np.int64)
     every = (1 << len(blocks)) - 1
-    return [golden.step(state, every, every, sizes, True, False, NO_WRITE, False, rules)[0] for _ in range(decisions)]
+    heads = Heads(every, every, sizes, 0, sizes)
+    return [golden.step(state, heads, True, False, NO_WRITE, False, rules)[0] for _ in range(decisions)]
 
 
 def test_one_decision_a_cycle_when_every_weight_covers_its_packets() -> None:
@@ -97,7 +98,7 @@ def test_ib_tables_show_entries_deficits_and_the_accumulated_weight() -> None:
         (0, 0),
         (0, 5),
     ]
-    assert state.turns.regs[ACCUMULATED] == 5
+    assert state.deficits.regs[ACCUMULATED] == 5
 
 
 def test_packing_refuses_weights_whose_counters_could_overflow() -> None:
@@ -128,10 +129,10 @@ def test_tables_that_no_scheduler_can_hold_are_refused(field: str, entries: Any)
 def test_kept_on_a_stall_is_bounded_by_the_largest_packet() -> None:
     """The option keeps less than one MTU of the turn, so that stalls cannot hoard weight."""
     state = loaded(DTable(((0, 200), (1, 10))), keep_on_stall=True, mtu_blocks=33)
-    rules = np.zeros(len(golden.RULES), np.int64)
+    rules = np.zeros(golden.RULE_COUNT, np.int64)
     sizes = np.array([2, 2, 2, 2, 0], np.int64)
-    golden.step(state, 3, 3, sizes, True, False, NO_WRITE, False, rules)
+    golden.step(state, Heads(3, 3, sizes, 0, sizes), True, False, NO_WRITE, False, rules)
 
-    golden.step(state, 3, 2, sizes, True, False, NO_WRITE, False, rules)
+    golden.step(state, Heads(3, 2, sizes, 0, sizes), True, False, NO_WRITE, False, rules)
 
-    assert state.turns.deficit[0] == 32
+    assert state.deficits.carried[0] == 32

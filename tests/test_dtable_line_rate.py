@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module
 from numpy.typing import NDArray
-from vlane.golden import dtable as exact
-from vlane.golden import dtable_line_rate as golden
-from vlane.hdl.lane_account import LaneAccount
+from vlane.golden.schedulers import dtable as exact
+from vlane.golden.schedulers import dtable_line_rate as golden
+from vlane.golden.schedulers.heads import NO_WRITE, Heads
+from vlane.hdl.schedulers.lane_account import LaneAccount
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.decision_rate import decisions_per_cycle
-from vlane.tb.prove import prove
-from vlane.tb.stimulus_dtable import writes_of
+from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
+from vlane.tb.proofs.prove import prove
 
 from tests.conftest import assert_refused, call
 from tests.scheduling import assert_bench_agrees, qualified_lockstep
@@ -31,7 +31,6 @@ LANES = 16
 EXACT: dict[str, Any] = {
     "data_vls": LANES, "requesters": 0, "vl15": False, "form": "free", "keep_on_stall": False, "mtu_blocks": 66,
 }  # fmt: skip
-NO_WRITE = (0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
@@ -50,9 +49,9 @@ class Lanes:
     def __init__(self, sizes: NDArray[np.int64], able: int) -> None:
         self.sizes, self.able, self.at = sizes, able, np.zeros(LANES, np.int64)
 
-    def heads(self, further: int = 0) -> NDArray[np.int64]:
-        heads = self.sizes[np.arange(LANES), (self.at + further) % self.sizes.shape[1]]
-        return np.append(heads, 0)
+    def heads(self) -> Heads:
+        sizes, behind = (self.sizes[np.arange(LANES), (self.at + n) % self.sizes.shape[1]] for n in range(2))
+        return Heads(self.able, self.able, np.append(sizes, 0), self.able, np.append(behind, 0))
 
 
 Grants = list[int]
@@ -60,12 +59,12 @@ Grants = list[int]
 
 def grants_of_exact(table: DTable, lanes: Lanes, count: int) -> Grants:
     entries = len(table.entries)
-    state, rules = exact.new_state(entries=entries, **EXACT), np.zeros(len(exact.RULES), np.int64)
+    state, rules = exact.make_state(entries=entries, **EXACT), np.zeros(exact.RULE_COUNT, np.int64)
     for index, entry in enumerate(table.entries):
         state.owner[0, index], state.weight[0, index] = entry
     found: Grants = []
     for _ in range(400 * count):
-        lane, _ = exact.step(state, lanes.able, lanes.able, lanes.heads(), True, False, NO_WRITE, False, rules)
+        lane, _, _ = exact.step(state, lanes.heads(), True, False, NO_WRITE, False, rules)
         if lane >= 0:
             found.append(int(lane))
             lanes.at[lane] += 1
@@ -77,23 +76,21 @@ def grants_of_exact(table: DTable, lanes: Lanes, count: int) -> Grants:
 def grants_of_line_rate(table: DTable, lanes: Lanes, count: int, mtu_blocks: int = 66) -> tuple[Grants, list[int]]:
     """Return grants, and for each how many cycles the link had waited; a packet holds it for its blocks."""
     entries = len(table.entries)
-    state = golden.new_state(data_vls=LANES, entries=entries, vl15=False, mtu_blocks=mtu_blocks)
-    rules = np.zeros(len(golden.RULES), np.int64)
-    writes = [(1, *write) for write in writes_of(table, entries)]
+    state = golden.make_state(data_vls=LANES, entries=entries, mtu_blocks=mtu_blocks)
+    rules = np.zeros(golden.RULE_COUNT, np.int64)
+    writes = [(1, *write) for write in table.padded(entries)]
     found: Grants = []
     waits: list[int] = []
     busy, waited = 0, 0
     for cycle in range(len(writes) + 200 + 600 * count):
         write = writes[cycle] if cycle < len(writes) else NO_WRITE
-        lane, _, granted = golden.step(
-            state, lanes.able, lanes.able, lanes.able, lanes.heads(), lanes.heads(1), busy == 0, False, write,
-            cycle == len(writes), rules,
-        )  # fmt: skip
+        heads = lanes.heads()
+        lane, _, granted = golden.step(state, heads, busy == 0, False, write, cycle == len(writes), rules)
         waited += busy == 0
         if granted and busy == 0:
             found.append(int(lane))
             waits.append(waited - 1)
-            busy, waited = int(lanes.heads()[lane]), 0
+            busy, waited = int(heads.blocks[lane]), 0
             lanes.at[lane] += 1
         busy = max(0, busy - 1)
         if len(found) == count:
@@ -164,23 +161,24 @@ def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
 @pytest.mark.parametrize(("blocks", "cycles"), [(1, 10), (2, 11)])
 def test_a_lane_that_wakes_in_an_idle_scheduler_is_granted_after_some_cycles(blocks: int, cycles: int) -> None:
     state, rules = (
-        golden.new_state(data_vls=LANES, entries=8, vl15=False, mtu_blocks=66),
-        np.zeros(len(golden.RULES), np.int64),
+        golden.make_state(data_vls=LANES, entries=8, mtu_blocks=66),
+        np.zeros(golden.RULE_COUNT, np.int64),
     )
     sizes = np.full(LANES + 1, blocks)
-    writes = [(1, *write) for write in writes_of(DTable(((3, 5),)), 8)]
+    nothing, heads = Heads(0, 0, sizes, 0, sizes), Heads(8, 8, sizes, 8, sizes)
+    writes = [(1, *write) for write in DTable(((3, 5),)).padded(8)]
     for cycle in range(120):
         write = writes[cycle] if cycle < len(writes) else NO_WRITE
-        golden.step(state, 0, 0, 0, sizes, sizes, True, False, write, cycle == len(writes), rules)
+        golden.step(state, nothing, True, False, write, cycle == len(writes), rules)
     waited = 0
-    while not golden.step(state, 8, 8, 8, sizes, sizes, True, False, NO_WRITE, False, rules)[2]:
+    while not golden.step(state, heads, True, False, NO_WRITE, False, rules)[2]:
         waited += 1
     assert waited == cycles
     if blocks == 1:
         for _ in range(20):
-            golden.step(state, 0, 0, 0, sizes, sizes, True, False, NO_WRITE, False, rules)
+            golden.step(state, nothing, True, False, NO_WRITE, False, rules)
         waited = 0
-        while not golden.step(state, 8, 8, 8, sizes, sizes, True, False, NO_WRITE, False, rules)[2]:
+        while not golden.step(state, heads, True, False, NO_WRITE, False, rules)[2]:
             waited += 1
         assert waited == 9
 
@@ -200,7 +198,7 @@ def test_accounts_are_proven_and_a_generous_one_is_not(account: type[LaneAccount
     block = BLOCKS["dtable"]
     shape = next(p for p in block.proven if p["form"] == "line_rate")
     scheduler = block.make(shape)
-    scheduler.core.accounts[1] = account()
+    scheduler.accounts[1] = account()
 
     proof = prove(block.properties(scheduler), f"test-{account.__name__}", depth=3)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.golden.dtable_plan import plan_table
 
 from tests.conftest import assert_refused, call
-from vlane.dtable_plan import read_request
+from vlane.planning.dtable_plan import plan_table
+from vlane.planning.dtable_request import read_request
 
 PAPER = Path(__file__).parent.parent / "sim_top" / "configs" / "dtable_plan.toml"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vlane.sim_top.cosim_vlarb import longest_wait
-from vlane.sim_top.egress_summary import Departure, Window, WindowFinder, summaries
+from vlane.sim_top.cosim.cosim_vlarb import longest_wait
+from vlane.sim_top.egress.egress_summary import Departure, Window, WindowFinder, summaries
 
 from tests.conftest import assert_refused, call
 from vlane.egress import ListCode

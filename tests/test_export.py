@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from vlane.sim_top.file_heads import COPYRIGHT
-from vlane.sim_top.verilog_names import RESERVED
-from vlane.tb import verilator
+from vlane.sim_top.export.file_heads import COPYRIGHT
+from vlane.sim_top.export.verilog_names import RESERVED
+from vlane.tb.native import verilator
 
 from tests.conftest import ROOT, assert_refused, call
 
@@ -152,7 +152,9 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     assert contents(tmp_path) == {**{name: before[name] for name in before if name != "rr.v"}, "rr.md": b"mine\n"}
 
     assert call(*other, "--force").status == 0
-    assert "data_vls = 4" in (tmp_path / "rr.md").read_text()
+    page = (tmp_path / "rr.md").read_text()
+    assert "data_vls = 4" in page
+    assert "| `data_vls` | 4 | 2 to 32 | data lanes; at most 31 with VL15 |" in page
     assert not [name for name in contents(tmp_path) if name.endswith(".part")]
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from vlane.sim_top.cosim_vlarb import TableResult
-from vlane.sim_top.report import write_page
+from vlane.sim_top.cosim.cosim_vlarb import TableResult
+from vlane.sim_top.cosim.report import write_page
 
 from tests.conftest import DATA, assert_refused, call
 from tests.fabrics import tree, write_capture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.sim_top.faults import check_faults
-from vlane.sim_top.simulate import simulate
-from vlane.sim_top.world import make_world
+from vlane.sim_top.study.faults import check_faults
+from vlane.sim_top.study.simulate import simulate
+from vlane.sim_top.study.world import make_world
 
 from tests.conftest import assert_refused, call
 from vlane.study import read_study

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal
-from vlane.hdl.allocator import Allocator
-from vlane.hdl.ib_switch import IBSwitch
+from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.ib_switch import IBSwitch
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_ib_switch import PARAMETERS, STEPS
-from vlane.tb.model import compile_model
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_ib_switch import PARAMETERS, STEPS
+from vlane.tb.native.model import compile_model
+from vlane.tb.proofs.prove import prove
 
 from tests.conftest import assert_refused, call
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.ib_switch import IBSwitchParameters
 
 SHAPES: list[dict[str, Any]] = [
     {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 16, "lids": 16, "scheduler": "rr"},
@@ -92,7 +93,7 @@ def test_cocotb_benches_agree() -> None:
 def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     """The flits come out in order, with the gap, and nothing else."""
     shape = {**BLOCKS["ib_switch"].defaults(), **PARAMETERS}
-    with compile_model(IBSwitch(**shape), "ib_switch") as model:
+    with compile_model(IBSwitch(IBSwitchParameters(**shape)), "ib_switch") as model:
         rows = np.zeros((40, model.input_words), np.uint64)
         for name, value in {"lft__enable": 1, "lft__top": 1, "lft__lid": 3}.items():
             model.inputs[name].put(rows[0], value)
@@ -147,13 +148,13 @@ def test_a_broken_allocator_is_not_proven() -> None:
 @pytest.mark.parametrize(
     "given",
     [{"ports": 1}, {"data_vls": 1}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5}, {"lids": 1},
-     {"scheduler": "wrr"}, {"data_bits": 63}, {"data_bits": 100},
+     {"scheduler": "oops"}, {"data_bits": 63}, {"data_bits": 100},
      {"scheduler": "vlarb", "entries": 65}, {"scheduler": "dtable", "entries": 1}],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
     """Before anything is made."""
     with pytest.raises(ValueError, match="must be"):
-        IBSwitch(**given)
+        IBSwitch(IBSwitchParameters(**given))
 
 
 class Losing(IBSwitch):
@@ -170,7 +171,7 @@ class Losing(IBSwitch):
 def test_a_packet_is_delivered_once_and_one_that_is_lost_is_noticed(switch: type[IBSwitch]) -> None:
     """Any packet, whatever else happens; fewer cycles than the proof of `vlane prove` looks at."""
     block = BLOCKS["ib_switch"]
-    properties = block.properties(switch(**{**block.defaults(), **block.proven[2]}))
+    properties = block.properties(switch(block.shape(**{**block.defaults(), **block.proven[2]})))
     properties.bounded = 9
 
     proof = prove(properties, f"test-{switch.__name__}")

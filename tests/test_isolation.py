@@ -113,7 +113,8 @@ def test_a_simulation_of_a_bench_runs_nothing_that_was_planted(planted: Path) ->
 
 def test_a_command_that_draws_nothing_loads_no_matplotlib() -> None:
     """It is loaded by the one function that keeps it from reading settings of the working directory."""
-    code = "import vlane.sim_top.cli, sys\nprint([name for name in ('matplotlib', 'vcdvcd') if name in sys.modules])"
+    code = "import vlane.sim_top.cli.main, sys\n"
+    code += "print([name for name in ('matplotlib', 'vcdvcd') if name in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

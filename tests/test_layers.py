@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "vlane": {"vlane"},
@@ -14,6 +16,53 @@ MAY_IMPORT = {
     "sim_top": {"vlane", "vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top"},
 }
 LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
+FAMILIES: dict[str, dict[str, set[str]]] = {
+    "golden": {
+        "engine": set(),
+        "schedulers": {"engine"},
+        "tables": {"engine"},
+        "credits": {"engine"},
+        "links": {"engine", "credits"},
+        "buffers": {"engine", "credits"},
+        "switches": {"engine", "links", "schedulers"},
+        "network": {"engine", "links", "schedulers", "switches"},
+    },
+    "hdl": {
+        "common": set(),
+        "schedulers": {"common"},
+        "tables": {"common"},
+        "credits": {"common", "schedulers"},
+        "links": {"common", "credits"},
+        "buffers": {"common", "credits", "links"},
+        "switches": {"common", "schedulers", "tables", "links", "buffers"},
+        "registers": {"common"},
+    },
+    "tb": {
+        "native": set(),
+        "schedulers": {"native"},
+        "tables": {"native"},
+        "credits": {"native"},
+        "buffers": {"native"},
+        "switches": {"native", "schedulers"},
+        "directed": set(),
+        "proofs": {"native"},
+        "synthesis": {"native", "proofs"},
+        "recordings": {"native", "schedulers", "tables", "credits", "switches"},
+        "cocotb_benches": {"native", "schedulers", "tables", "credits", "buffers", "switches", "directed"},
+    },
+    "sim_top": {
+        "blocks": set(),
+        "with_verilator": set(),
+        "output": set(),
+        "study": {"output"},
+        "egress": {"output"},
+        "silicon": {"output", "blocks"},
+        "export": {"output", "blocks"},
+        "cosim": {"output", "blocks", "study"},
+        "cli": {"output", "blocks", "study", "egress", "silicon", "export", "cosim"},
+    },
+}
+"""Families that each family of a layer may import beside itself; without circles."""
 SOURCES = [(folder, file) for folder in MAY_IMPORT for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -41,6 +90,37 @@ def test_imports_run_one_way() -> None:
         wrong += [(str(file.relative_to(ROOT)), layer) for layer in sorted(used - allowed)]
 
     assert wrong == []
+
+
+def family_of(folder: str, file: Path) -> str:
+    """Return the family of a file of a layer; a module beside the families is one itself."""
+    return file.relative_to(ROOT / folder).with_suffix("").parts[0]
+
+
+def test_families_import_what_is_below_them() -> None:
+    """A reader of one family need not know those above it, and no two need each other."""
+    wrong = []
+    for folder, file in SOURCES:
+        family = family_of(folder, file)
+        if folder not in FAMILIES or family == "__init__":
+            continue
+        prefix = f"vlane.{folder}."
+        used = {name.removeprefix(prefix).partition(".")[0] for name in imported(file) if name.startswith(prefix)}
+        allowed = FAMILIES[folder][family] | {family}
+        wrong += [(str(file.relative_to(ROOT)), name) for name in sorted(used - allowed)]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("folder", FAMILIES)
+def test_the_families_are_those_of_the_layer(folder: str) -> None:
+    """Every room is listed once, after the rooms that it imports: so there is no circle."""
+    known: set[str] = set()
+    for family, below in FAMILIES[folder].items():
+        assert below <= known, family
+        known.add(family)
+    in_tree = {family_of(folder, file) for layer, file in SOURCES if layer == folder} - {"__init__"}
+    assert in_tree == known
 
 
 def test_golden_and_tables_know_no_hardware_library() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from vlane.golden import lft
+from vlane.golden.tables import lft
 
 
 def test_every_lid_has_exactly_one_meaning() -> None:

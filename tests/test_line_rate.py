@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Module
-from vlane.golden import vlarb as exact
-from vlane.golden import vlarb_line_rate as golden
-from vlane.golden import vlarb_rules
-from vlane.hdl.list_walk import ListWalk
+from vlane.golden.schedulers import vlarb as exact
+from vlane.golden.schedulers import vlarb_line_rate as golden
+from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
+from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.decision_rate import decisions_per_cycle
-from vlane.tb.prove import prove
-from vlane.tb.stimulus_vlarb import writes_of
-from vlane.tb.tables_vlarb import random_tables
+from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
+from vlane.tb.proofs.prove import prove
+from vlane.tb.schedulers.tables_vlarb import random_tables
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep
-from vlane.egress import ListCode
 from vlane.vlarb import VLArbTable
 
 FORM = {"form": "line_rate"}
@@ -56,14 +54,15 @@ Grant = tuple[int, int]
 
 
 def grants_of_exact(table: VLArbTable, entries: int, able: int, sizes: np.ndarray[Any, Any], count: int) -> list[Grant]:
-    state, rules = exact.new_state(entries), np.zeros(len(vlarb_rules.RULES), np.int64)
+    state, rules = exact.make_state(data_vls=15, entries=entries), np.zeros(exact.RULE_COUNT, np.int64)
     exact.load(state, table)
     found: list[Grant] = []
+    heads = Heads(able, able, sizes, 0, sizes)
     while len(found) < count:
-        decision = exact.step(state, 15, False, able, able, sizes, True, False, (0, 0, 0, 0, 0), False, rules)
-        if decision[1] == ListCode.NONE:
+        lane, source, granted = exact.step(state, heads, True, False, NO_WRITE, False, rules)
+        if not granted:
             break
-        found.append((int(decision[0]), int(decision[1])))
+        found.append((int(lane), int(source)))
     return found
 
 
@@ -71,21 +70,20 @@ def grants_of_line_rate(
     table: VLArbTable, entries: int, able: int, sizes: np.ndarray[Any, Any], count: int
 ) -> tuple[list[Grant], list[int]]:
     """Return grants and their cycles; a packet holds the link for its blocks."""
-    state, rules = golden.new_state(entries), np.zeros(len(golden.RULES), np.int64)
-    writes = [(1, *write) for write in writes_of(table, entries)]
+    state, rules = golden.make_state(data_vls=15, entries=entries), np.zeros(golden.RULE_COUNT, np.int64)
+    heads = Heads(able, able, sizes, able, sizes)
+    writes = [(1, *write) for write in table.padded(entries)]
     found: list[Grant] = []
     cycles: list[int] = []
     busy = 0
     for cycle in range(len(writes) + 200 + 70 * count):
-        write = writes[cycle] if cycle < len(writes) else (0, 0, 0, 0, 0)
+        write = writes[cycle] if cycle < len(writes) else NO_WRITE
         swap = cycle == len(writes)
-        vl, source, granted = golden.step(
-            state, 15, False, able, able, able, sizes, busy == 0, False, write, swap, rules
-        )
+        lane, source, granted = golden.step(state, heads, busy == 0, False, write, swap, rules)
         if granted and busy == 0:
-            found.append((int(vl), int(source)))
+            found.append((int(lane), int(source)))
             cycles.append(cycle)
-            busy = int(sizes[vl])
+            busy = int(sizes[lane])
         busy = max(0, busy - 1)
         if len(found) == count:
             break
@@ -116,14 +114,14 @@ def test_a_decision_is_taken_in_every_cycle(form: str) -> None:
 
 def test_a_lane_that_wakes_in_an_idle_arbiter_is_granted_after_seven_cycles() -> None:
     table = random_tables(1, data_vls=15, entries=8, seed=5)[0]
-    state, rules = golden.new_state(8), np.zeros(len(golden.RULES), np.int64)
+    state, rules = golden.make_state(data_vls=15, entries=8), np.zeros(golden.RULE_COUNT, np.int64)
     sizes = np.ones(17, np.int64)
     writes = [(1, 0, index, 3, 5) for index in range(len(table.high))]
     for cycle in range(120):
-        write = writes[cycle] if cycle < len(writes) else (0, 0, 0, 0, 0)
-        golden.step(state, 15, False, 0, 0, 0, sizes, True, False, write, cycle == len(writes), rules)
+        write = writes[cycle] if cycle < len(writes) else NO_WRITE
+        golden.step(state, no_heads(15), True, False, write, cycle == len(writes), rules)
     waited = 0
-    while not golden.step(state, 15, False, 8, 8, 8, sizes, True, False, (0, 0, 0, 0, 0), False, rules)[2]:
+    while not golden.step(state, Heads(8, 8, sizes, 8, sizes), True, False, NO_WRITE, False, rules)[2]:
         waited += 1
     assert waited == 7
 
@@ -134,7 +132,7 @@ def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[L
     """Whoever wakes waits for the rows under way and a round; if low rows may come again and again, for ever."""
     block = BLOCKS["vlarb"]
     arbiter = block.make({"data_vls": 3, "entries": 20, "vl15": False, **FORM})
-    arbiter.core.lists[0].walk = walk(data_vls=3, entries=20, lane_bits=4)
+    arbiter.lists[0].walk = walk(data_vls=3, entries=20, lane_bits=4)
 
     proof = prove(block.properties(arbiter), f"test-{walk.__name__}")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vlane.hdl.vlarb import VLArb
+from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.mutation import mutation_run
-from vlane.tb.lockstep import BATCH, run_lockstep
-from vlane.tb.model import (
+from vlane.sim_top.cosim.mutation import mutation_run
+from vlane.tb.native.lockstep import BATCH, run_lockstep
+from vlane.tb.native.model import (
     CompiledModel,
     Port,
     compile_model,
@@ -22,13 +22,13 @@ from vlane.tb.model import (
     row_words,
     to_verilog,
 )
-from vlane.tb.mutate import is_equivalent, list_mutants
-from vlane.tb.prove import prove
-from vlane.tb.prove_vlarb import VLArbProperties
-from vlane.tb.stimulus_vlarb import VLArbTraffic
-from vlane.tb.traffic import Phase
+from vlane.tb.proofs.prove import prove
+from vlane.tb.proofs.prove_vlarb import VLArbProperties
+from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
+from vlane.tb.schedulers.traffic import Phase
+from vlane.tb.synthesis.mutate import is_equivalent, list_mutants
 
-from vlane.vlarb import VLArbTable
+from vlane.vlarb import VLArbParameters, VLArbTable
 
 BLOCKS_BIT = 7
 """Lowest bit of ``blocks`` in a row of outputs: behind grant, vl and list."""
@@ -66,7 +66,7 @@ class Spoiled:
 @pytest.mark.parametrize("cycle", [0, 1, BATCH - 1, BATCH, 2 * BATCH + 17])
 def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
     """One wrong bit in one cycle, at the edges of batches too, stops the run there."""
-    with compile_model(VLArb(**SHAPE), "vlarb") as model:
+    with compile_model(VLArb(VLArbParameters(**SHAPE)), "vlarb") as model:
         outcome = run_lockstep(model, Spoiled(traffic_for(model), cycle))
 
     assert outcome.mismatch is not None
@@ -78,7 +78,7 @@ def test_first_difference_is_named_by_its_cycle(cycle: int) -> None:
 @pytest.mark.slow
 def test_restart_is_power_on() -> None:
     """The same rows give the same outputs after a restart, whatever ran before."""
-    with compile_model(VLArb(**SHAPE), "vlarb") as model:
+    with compile_model(VLArb(VLArbParameters(**SHAPE)), "vlarb") as model:
         rows = np.zeros((2000, model.input_words), np.uint64)
         traffic_for(model).fill(rows, np.zeros((2000, model.output_words), np.uint64))
         first = model.run(rows).copy()
@@ -96,15 +96,15 @@ def test_models_compile_where_python_is_not_on_the_path(tmp_path: Path, monkeypa
     useless.write_text("#!/bin/sh\nexit 1\n")
     useless.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    text = to_verilog(VLArb(**SHAPE), "vlarb") + f"// {tmp_path}\n"
+    text = to_verilog(VLArb(VLArbParameters(**SHAPE)), "vlarb") + f"// {tmp_path}\n"
 
-    with compile_verilog(text, component_ports(VLArb(**SHAPE)), "vlarb") as model:
+    with compile_verilog(text, component_ports(VLArb(VLArbParameters(**SHAPE))), "vlarb") as model:
         shutil.rmtree(model.library.parent)
 
 
 def test_ports_follow_the_signature() -> None:
     """Reset first, then every member in order, nested names joined by two underscores."""
-    ports = component_ports(VLArb(**SHAPE).__class__(**SHAPE))
+    ports = component_ports(VLArb(VLArbParameters(**SHAPE)))
 
     assert [p.name for p in ports][:4] == ["rst", "heads__request", "heads__fits", "heads__blocks"]
     assert {p.name: p.bits for p in ports}["heads__blocks"] == 21
@@ -125,17 +125,17 @@ def test_a_fault_is_never_proven_equivalent() -> None:
     """The equivalence proof refuses mutants that the lockstep kills."""
     run = mutation_run(BLOCKS["vlarb"], SHAPE, count=60, cycles=60_000, seed=3)
     alive = {mutant.number for mutant in (*run.survivors, *run.equivalent)}
-    mutants = list_mutants(VLArb(**SHAPE), "vlarb", count=60, seed=3)
+    mutants = list_mutants(VLArb(VLArbParameters(**SHAPE)), "vlarb", count=60, seed=3)
     killed = [mutant for mutant in mutants if mutant.number not in alive][:6]
 
     assert len(killed) == 6
-    assert not any(is_equivalent(VLArb(**SHAPE), "vlarb", mutant) for mutant in killed)
+    assert not any(is_equivalent(VLArb(VLArbParameters(**SHAPE)), "vlarb", mutant) for mutant in killed)
 
 
 @pytest.mark.slow
 def test_small_arbiter_is_proven() -> None:
     """The properties hold for every table and input of a small instance."""
-    proof = prove(VLArbProperties(VLArb(data_vls=2, entries=4)), "test-vlarb-small")
+    proof = prove(VLArbProperties(VLArb(VLArbParameters(data_vls=2, entries=4))), "test-vlarb-small")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -160,7 +160,9 @@ class Starving(VLArb):
 @pytest.mark.parametrize("broken", [Broken, Starving])
 def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
     """The proofs can fail: work conservation and the bounded wait each catch their fault."""
-    proof = prove(VLArbProperties(broken(data_vls=2, entries=4)), f"test-vlarb-{broken.__name__.lower()}")
+    proof = prove(
+        VLArbProperties(broken(VLArbParameters(data_vls=2, entries=4))), f"test-vlarb-{broken.__name__.lower()}"
+    )
 
     assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
     assert "Assert failed" in proof.detail

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from vlane.golden.meters import PARTS, TIMED, count_delivery, double_stretch, latency_at, new_meters
-from vlane.golden.packets import Packet
-from vlane.golden.records import new_records
+from vlane.golden.engine.records import new_records
+from vlane.golden.network.meters import PARTS, TIMED, count_delivery, double_stretch, latency_at, new_meters
+from vlane.golden.switches.packets import Packet
 
 _FIELDS = ("source", "target", "dlid", "sl", "born")
 _DELIVERIES = [((1, 2, 3, 4, 5), 100), ((2, 1, 3, 4, 6), 90), ((1, 2, 4, 3, 5), 80)]

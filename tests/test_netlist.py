@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb import netlist
-from vlane.tb.lockstep import run_lockstep
+from vlane.tb.native.lockstep import run_lockstep
+from vlane.tb.synthesis import netlist
 
 from tests.conftest import assert_refused, call
 

@@ -13,19 +13,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden.assembly import PortSettings
-from vlane.golden.dependencies import find_cycle, follow_paths
-from vlane.golden.meters import TIMED, TIMED_LATENCY
-from vlane.golden.network import DONE, STUCK, run
-from vlane.golden.packets import IN_USE, NOBODY, new_packets
-from vlane.golden.room import fits, give_back, new_rooms, take
-from vlane.golden.routing import Routes, dimension_order, dmodk, up_down, valiant
-from vlane.golden.schedulers import Heads, new_bank, new_scheduler, rests_after, serve
-from vlane.golden.sources import TrafficClass
-from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
-from vlane.sim_top.run_tables import queued_cycles
+from vlane.golden.links.room import fits, give_back, new_rooms, take
+from vlane.golden.network.assembly import PortSettings
+from vlane.golden.network.dependencies import find_cycle, follow_paths
+from vlane.golden.network.meters import TIMED, TIMED_LATENCY
+from vlane.golden.network.network import DONE, STUCK, run
+from vlane.golden.network.routing import Routes, dimension_order, dmodk, up_down, valiant
+from vlane.golden.network.sources import TrafficClass
+from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
+from vlane.golden.schedulers.bank import new_bank, new_scheduler, rests_after, serve
+from vlane.golden.schedulers.heads import Heads
+from vlane.golden.switches.packets import IN_USE, NOBODY, new_packets
+from vlane.sim_top.study.run_tables import queued_cycles
 
 from tests.networks import IDENTITY, made, replayed, run_to
+from vlane.drop_cause import DropCause
 
 _NO_PATHS = np.zeros((0, 0), np.uint8)
 
@@ -150,7 +152,7 @@ def test_every_packet_arrives_once_and_in_order(
         flow = (each.source, each.target, each.sl, each.dlid)
         assert last.get(flow, 0) <= each.generated
         last[flow] = each.generated
-    assert net.links.buffer.taken["blocks"].min() >= 0
+    assert net.out_ports.buffer.taken["blocks"].min() >= 0
 
 
 @pytest.mark.parametrize(("load", "flits"), [(0.5, 4), (0.8, 4), (0.7, 32)])
@@ -235,7 +237,7 @@ def test_circle_of_links_is_found_and_stops_a_network() -> None:
 
 
 def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_comes_back() -> None:
-    """Rule S10: what follows on the same link is not held up."""
+    """Rule IBS-10: what follows on the same link is not held up."""
     topology = dumbbell(2, 2)
     routes = up_down(topology, (0, 15, *([0] * 14)))
     routes.nic_vl[:] = 0
@@ -246,7 +248,8 @@ def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_c
     deliveries = replayed(net, 20_000)
 
     assert len(deliveries) == 100
-    assert net.switches.inputs.drops.tolist() == [[100, 100], [0, 0]]
+    assert net.switches.inputs.drops[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 100], [0, 0]]
+    assert net.switches.inputs.drops.sum() == 200
 
 
 def test_compiled_and_uncompiled_runs_agree() -> None:
@@ -383,14 +386,14 @@ def test_packets_in_queues_are_those_that_wait() -> None:
     packets, counted = new_packets(1 << 12), 0
     for cycle in range(2000):
         if cycle == 100:
-            assert queued_cycles(net, packets).sum() == counted > net.links.sent["asked"].sum() > 0
+            assert queued_cycles(net, packets).sum() == counted > net.out_ports.counters["asked"].sum() > 0
         run(net, packets, cycle + 1)
-        for queue in net.links.queues.queue.array.flat:
+        for queue in net.out_ports.queues.queue.array.flat:
             packet = int(queue["head"])
             while packet != NOBODY:
                 counted += 1
                 packet = int(packets.chain[packet].next)
 
-    sent = net.links.sent
+    sent = net.out_ports.counters
     assert packets.regs[IN_USE] == 0
     assert counted == sent["asked"].sum() == queued_cycles(net, packets).sum() > 2 * sent["packets"].sum()

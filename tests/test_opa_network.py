@@ -10,14 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vlane.golden.dependencies import find_cycle, follow_paths
-from vlane.golden.network import DONE, Network
-from vlane.golden.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
-from vlane.golden.sources import TrafficClass
-from vlane.golden.topology import Topology, dumbbell, irregular, torus, tree
+from vlane.golden.network.dependencies import find_cycle, follow_paths
+from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
+from vlane.golden.network.sources import TrafficClass
+from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed, run_to
 from tests.test_network import random_trace
+from vlane.drop_cause import DropCause
 
 SAME = tuple(range(32))
 _NO_PATHS = np.zeros((0, 0), np.uint8)
@@ -120,7 +121,7 @@ def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
 
 
 def test_unknown_lid_and_channel_that_drops_are_counted_and_their_room_comes_back() -> None:
-    """Rule O8: what follows on the same link is not held up."""
+    """Rule OPAS-8: what follows on the same link is not held up."""
     topology = dumbbell(2, 2)
     given = channels(topology, up_down(topology, IDENTITY), 3)
     given.lft[0, 4] = 255
@@ -133,7 +134,8 @@ def test_unknown_lid_and_channel_that_drops_are_counted_and_their_room_comes_bac
     deliveries = replayed(net, 30_000)
 
     assert len(deliveries) == 100
-    assert net.switches.inputs.drops.tolist() == [[100, 200], [0, 0]]
+    assert net.switches.inputs.drops[:, [DropCause.UNKNOWN_LID, DropCause.NO_VL]].tolist() == [[100, 200], [0, 0]]
+    assert net.switches.inputs.drops.sum() == 300
 
 
 def test_circle_through_a_central_buffer_is_found() -> None:

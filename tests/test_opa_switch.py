@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from vlane.hdl.opa_allocator import OPAAllocator
-from vlane.hdl.opa_switch import OPASwitch
+from vlane.hdl.switches.opa_allocator import OPAAllocator
+from vlane.hdl.switches.opa_switch import OPASwitch
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_opa_switch import PARAMETERS, STEPS
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_opa_switch import PARAMETERS, STEPS
+from vlane.tb.proofs.prove import prove
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.opa_switch import OPASwitchParameters
 
 SHAPES: list[dict[str, Any]] = [
     {"ports": 5, "data_vls": 3, "scheduler": "vlarb"},
@@ -81,10 +82,10 @@ def test_a_broken_allocator_is_not_proven() -> None:
 @pytest.mark.parametrize(
     "given",
     [{"ports": 1}, {"ports": 49}, {"data_vls": 32}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5},
-     {"central_blocks": 31}, {"central_minimum": 3}, {"central_maximum": 37}, {"lids": 1}, {"scheduler": "wrr"},
+     {"central_blocks": 31}, {"central_minimum": 3}, {"central_maximum": 37}, {"lids": 1}, {"scheduler": "oops"},
      {"data_bits": 100}, {"scheduler": "vlarb", "data_vls": 16, "blocks": 128, "central_blocks": 128}],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
     """Before anything is made."""
     with pytest.raises(ValueError, match="must be"):
-        OPASwitch(**given)
+        OPASwitch(OPASwitchParameters(**given))

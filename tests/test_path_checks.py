@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from vlane.golden.routing import dimension_order
-from vlane.golden.served import served_lanes
-from vlane.golden.sources import TrafficClass, pairs_of_class
-from vlane.golden.topology import read_edges, torus
+from vlane.golden.network.routing import dimension_order
+from vlane.golden.network.sources import TrafficClass, pairs_of_class
+from vlane.golden.network.topology import read_edges, torus
+from vlane.golden.schedulers.served import served_lanes
 
 from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call
 from tests.networks import made
@@ -62,7 +62,7 @@ def test_a_long_circle_is_not_cut(study: Path, monkeypatch: pytest.MonkeyPatch) 
     """A ring of 40 switches without datelines: 40 links, one a line."""
     flat = dimension_order(torus((40,)), 1)
     flat.vl[:], flat.nic_vl[:] = 0, 0
-    monkeypatch.setattr("vlane.sim_top.world.dimension_order", lambda *_: flat)
+    monkeypatch.setattr("vlane.sim_top.study.world.dimension_order", lambda *_: flat)
     study.write_text(STUDY.replace(_TREE, 'topology = "torus"\nsize = [40]').replace("share = 0.5\n", "", 1)
                      .replace("[[traffic]]\nsl = 1\nshare = 0.5\nbytes = [64, 512]\n", ""))  # fmt: skip
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.sim_top.plot_study import write_plots
-from vlane.sim_top.simulate import PerSL, RunResult
-from vlane.sim_top.study_points import MEASURES, joined, points_of, words_of
+from vlane.sim_top.study.plot_study import write_plots
+from vlane.sim_top.study.simulate import PerSL, RunResult
+from vlane.sim_top.study.study_points import MEASURES, joined, points_of, words_of
 
 from tests.conftest import ROOT, STUDY, call, call_apart
 from vlane.study import Study, read_study

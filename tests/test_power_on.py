@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Module
-from vlane.golden import dtable, dtable_line_rate, vlarb, vlarb_line_rate
-from vlane.hdl import list_walk
-from vlane.hdl.list_memory import ListMemory
+from vlane.golden.schedulers import dtable, dtable_line_rate, vlarb, vlarb_line_rate
+from vlane.golden.schedulers.heads import no_heads
+from vlane.hdl.schedulers import list_walk
+from vlane.hdl.schedulers.list_memory import ListMemory
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.prove import prove
+from vlane.tb.proofs.prove import prove
 
 from tests.power_on import filled_at_random, lockstep_from_anything, powered_on_with_anything
 
@@ -112,24 +113,19 @@ def test_a_table_of_four_entries_serves_their_lanes_and_no_others(name: str, giv
 
 def test_both_forms_hold_the_same_tables_after_resets_writes_and_swaps() -> None:
     draw = np.random.default_rng(1)
-    exact, line_rate = vlarb.new_state(20), vlarb_line_rate.new_state(20)
-    free = dtable.new_state(
-        data_vls=8, requesters=0, entries=20, vl15=False, form="free", keep_on_stall=False, mtu_blocks=66
-    )
-    table = dtable_line_rate.new_state(data_vls=8, entries=20, vl15=False, mtu_blocks=66)
-    rules, sizes = np.zeros(64, np.int64), np.ones(9, np.int64)
+    exact, line_rate = (module.make_state(data_vls=8, entries=20) for module in (vlarb, vlarb_line_rate))
+    free = dtable.make_state(data_vls=8, requesters=0, entries=20, keep_on_stall=False, mtu_blocks=66)
+    table = dtable_line_rate.make_state(data_vls=8, entries=20, mtu_blocks=66)
+    rules, nothing = np.zeros(64, np.int64), no_heads(8)
+    states = ((vlarb, exact), (vlarb_line_rate, line_rate), (dtable, free), (dtable_line_rate, table))
     for _ in range(4000):
         write = (int(draw.integers(2)), int(draw.integers(4)), *(int(draw.integers(24)) for _ in range(2)), 3)
         swap = draw.random() < 0.02
-        vlarb.step(exact, 8, False, 0, 0, sizes, True, False, write, swap, rules)
-        vlarb_line_rate.step(line_rate, 8, False, 0, 0, 0, sizes, True, False, write, swap, rules)
-        dtable.step(free, 0, 0, sizes, True, False, write, swap, rules)
-        dtable_line_rate.step(table, 0, 0, 0, sizes, sizes, True, False, write, swap, rules)
+        for module, state in states:
+            module.step(state, nothing, True, False, write, swap, rules)
         if draw.random() < 0.01:
-            vlarb.reset(exact)
-            vlarb_line_rate.reset(line_rate)
-            dtable.reset(free)
-            dtable_line_rate.reset(table)
+            for module, state in states:
+                module.reset(state)
         for which, walk in enumerate(line_rate.walks):
             assert np.array_equal(walk.weight[:, :20], exact.weight[:, which])
             assert np.array_equal(walk.lane[:, :20], exact.vl[:, which])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
-from vlane.golden.kernel import inner, kernel
-from vlane.golden.records import Int16, Int32, Records, new_records
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Records, new_records
 
 
 class Cell:

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module
-from vlane.hdl.axi_lite import AxiLite
-from vlane.hdl.register_port import RegisteredBlock, RegisterPort
-from vlane.hdl.scheduler import ScheduleSelect
-from vlane.hdl.vlarb_banks import ProgramSelect
+from vlane.hdl.registers.axi_lite import AxiLite
+from vlane.hdl.registers.register_port import RegisteredBlock, RegisterPort
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.cocotb_bench import run_cocotb
-from vlane.tb.model import component_ports
-from vlane.tb.prove import prove
-from vlane.tb.prove_axi_lite import AxiLiteProperties
+from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
+from vlane.tb.native.model import component_ports
+from vlane.tb.proofs.prove import prove
+from vlane.tb.proofs.prove_axi_lite import AxiLiteProperties
 
 from tests.conftest import assert_lint_clean, assert_refused, call
 from vlane.register_maps import REGISTERED, register_map
 from vlane.registers import RegisterMap, Window
+from vlane.schedulers import SCHEDULERS
+from vlane.writes import ListSelect, ScheduleSelect
 
 SMALL = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
 GIVEN: dict[str, dict[str, Any]] = {
@@ -33,11 +33,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 
 DRIVEN = {
-    "vlarb": {"program", "swap"},
-    "dtable": {"program", "swap"},
-    "drr": {"program"},
-    "scfq": {"program"},
-    "rr": {"program"},
+    **{each.name: {"program", "swap"} if each.swaps else {"program"} for each in SCHEDULERS.values()},
     "sl2vl": {"program"},
     "sc": {"program"},
     "lft": {"program"},
@@ -46,7 +42,7 @@ DRIVEN = {
     "opa_switch": {"lft", "sc", "schedule", "schedule_ports", "swap"},
 }
 SELECTED = {
-    "high": ProgramSelect.HIGH, "low": ProgramSelect.LOW, "limit": ProgramSelect.LIMIT,
+    "high": ListSelect.HIGH, "low": ListSelect.LOW, "limit": ListSelect.LIMIT,
     "entry": ScheduleSelect.TABLE, "map": ScheduleSelect.MAP,
 }  # fmt: skip
 
@@ -56,7 +52,7 @@ def parameters_of(name: str) -> dict[str, Any]:
 
 
 def bench(component: Any, top: str, told: dict[str, Any]) -> None:
-    outcome = run_cocotb(component, top=top, bench=f"vlane.tb.tb_{top}", told=told)
+    outcome = run_cocotb(component, top=top, bench=f"vlane.tb.cocotb_benches.tb_{top}", told=told)
     assert outcome.tests
     assert outcome.failures == 0, outcome.messages
 

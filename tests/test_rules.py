@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,37 +21,40 @@ from typing import Any
 import pytest
 from amaranth.lib import wiring
 from packaging.requirements import Requirement
-from vlane.hdl.allocator import Allocator
-from vlane.hdl.block_budget import BlockBudget
-from vlane.hdl.buffer_sizes import BufferSizes
-from vlane.hdl.centre import Centre
-from vlane.hdl.credit_ib import CreditIBReceiver, CreditIBSender
-from vlane.hdl.credit_opa import BufferControlSignature, CreditOPASender
-from vlane.hdl.credit_opa_receiver import CreditOPAReceiver
-from vlane.hdl.deficit import DeficitTurns
-from vlane.hdl.door import Door
-from vlane.hdl.egress import HeadsSignature
-from vlane.hdl.fcp_turns import FCPTimes, FCPTurns
-from vlane.hdl.lane_account import LaneAccount
-from vlane.hdl.lft import LFTProgramSignature
-from vlane.hdl.limits import Limits
-from vlane.hdl.link import CrossingSignature, LinkSignature, ReturnSignature
-from vlane.hdl.list_memory import ListMemory
-from vlane.hdl.list_search import ListSearch
-from vlane.hdl.list_walk import ListWalk
-from vlane.hdl.opa_allocator import OPAAllocator
-from vlane.hdl.rr import RR
-from vlane.hdl.sc import SCProgramSignature
-from vlane.hdl.scheduler import ScheduleSignature
-from vlane.hdl.size_queue import SizeQueue
-from vlane.hdl.sl2vl import SL2VLProgramSignature
-from vlane.hdl.switch_input import SwitchInput
-from vlane.hdl.switch_output import SwitchOutput
-from vlane.hdl.turns import Turns
-from vlane.hdl.vlarb_banks import ProgramSignature, VLArbBanks
-from vlane.sim_top.blocks import BLOCKS
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.buffers.size_queue import SizeQueue
+from vlane.hdl.common.list_search import ListSearch
+from vlane.hdl.common.round_robin import RoundRobin
+from vlane.hdl.credits.credit_ib import CreditIBReceiver, CreditIBSender
+from vlane.hdl.credits.credit_opa import BufferControlSignature, CreditOPASender
+from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
+from vlane.hdl.credits.fcp_offer import FCPOffer
+from vlane.hdl.links.fcp_limits import FCPLimits
+from vlane.hdl.links.fcp_round_robin import FCPRoundRobin, FCPTimes
+from vlane.hdl.links.link import CrossingSignature, LinkSignature, ReturnSignature
+from vlane.hdl.schedulers.base import ScheduleSignature
+from vlane.hdl.schedulers.block_budget import BlockBudget
+from vlane.hdl.schedulers.deficit import DeficitTurns
+from vlane.hdl.schedulers.lane_account import LaneAccount
+from vlane.hdl.schedulers.list_memory import ListMemory
+from vlane.hdl.schedulers.list_walk import ListWalk
+from vlane.hdl.schedulers.ports import HeadsSignature
+from vlane.hdl.schedulers.rr import RR
+from vlane.hdl.schedulers.vlarb_banks import ProgramSignature, VLArbBanks
+from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.centre import Centre
+from vlane.hdl.switches.opa_allocator import OPAAllocator
+from vlane.hdl.switches.switch_input import SwitchInput
+from vlane.hdl.switches.switch_output import SwitchOutput
+from vlane.hdl.switches.write_port import WritePort
+from vlane.hdl.tables.lft import LFTProgramSignature
+from vlane.hdl.tables.sc import SCProgramSignature
+from vlane.hdl.tables.sl2vl import SL2VLProgramSignature
+from vlane.sim_top.blocks import BLOCKS, Block
 
 import vlane
+from vlane.rr import RRParameters
+from vlane.schedulers import SCHEDULERS
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
@@ -152,22 +156,30 @@ def test_examples_in_docstrings_hold() -> None:
 
 
 EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
-    "vlarb": ({"form": "line_rate"},), "dtable": ({"form": "ib"}, {"form": "line_rate"}), "rr": ({"requesters": 4},),
+    **{each.name: ({"requesters": 4},) for each in SCHEDULERS.values() if each.maps and not each.section},
     "ib_switch": ({"scheduler": "vlarb"}, {"credit": "fcp", "minimum": 8, "maximum": 8}),
     "opa_switch": ({"scheduler": "vlarb"},),
 }  # fmt: skip
 """Parameters of instances that have every member between them."""
-_SIZES = BufferSizes(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
+_SIZES = BufferGeometry(vls=2, blocks=8, minimum=2, maximum=6, largest=2)
 _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
-_SIDE: dict[str, Any] = {**_CROSSING, "sizes": _SIZES, "vl_bits": 5}
+_SIDE: dict[str, Any] = {**_CROSSING, "geometry": _SIZES, "vl_bits": 5}
+_TWO = RRParameters(data_vls=2, vl15=False)
 _OUTPUTS = [
-    SwitchOutput(RR(data_vls=2, vl15=False), doors=2, fcp=None, **_SIDE),
-    SwitchOutput(RR(data_vls=2, vl15=False), doors=1, fcp=FCPTimes(2, 9), **{**_SIDE, "vl_bits": 4}),
+    SwitchOutput(RR(_TWO), write_ports=2, fcp=None, **_SIDE),
+    SwitchOutput(RR(_TWO), write_ports=1, fcp=FCPTimes(2, 9), **{**_SIDE, "vl_bits": 4}),
 ]
-COMPONENTS = [
-    [block.make({**block.defaults(), **given}) for given in EVERY_MEMBER.get(name, ({},))]
-    for name, block in BLOCKS.items()
-] + [_OUTPUTS]
+
+
+def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
+    """Return the parameters of instances of every form of a block that have every member between them."""
+    for given in EVERY_MEMBER.get(name, ({},)):
+        for form in getattr(block.component, "forms", None) or ("",):
+            yield {**given, **({"form": form} if form else {})}
+
+
+MADE = [block.make({**block.defaults(), **given}) for name, block in BLOCKS.items() for given in instances(name, block)]
+COMPONENTS = [[each for each in MADE if type(each) is kind] for kind in dict.fromkeys(map(type, MADE))] + [_OUTPUTS]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
     ListSearch(4),
@@ -176,20 +188,21 @@ PARTS = [
     BlockBudget(8, starts_with=0),
     LaneAccount(),
     DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
-    CreditIBSender(2),
+    CreditIBSender(2, behind=True),
+    FCPOffer(vls=2, step=2, period=9, sent=0, most_ahead=8, due_at_reset=False),
     CreditIBReceiver(2, 16),
     CreditOPASender(2),
     CreditOPAReceiver(2, 0),
     Allocator(ports=2, vls=2),
     OPAAllocator(ports=2, vls=2),
-    Turns(2),
-    Door(2),
+    RoundRobin(2),
+    WritePort(2),
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),
     SwitchInput(by_channel=True, **_SIDE),
-    FCPTurns(vls=2, blocks=8, step=2, period=9),
-    Limits(vls=2, blocks=8, largest=2, behind=True),
-    Centre(sizes=_SIZES, **_CROSSING),
+    FCPRoundRobin(vls=2, blocks=8, step=2, period=9),
+    FCPLimits(vls=2, blocks=8, largest=2, behind=True),
+    Centre(geometry=_SIZES, **_CROSSING),
 ]
 SIGNATURES = [
     HeadsSignature(4),
@@ -231,8 +244,10 @@ def test_members_of_the_docstring_are_those_of_the_signature(
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_noun_has_its_five_files(name: str) -> None:
-    """Whoever knows one block knows where every other stands."""
-    for file in (f"golden/{name}.py", f"hdl/{name}.py", f"tb/tb_{name}.py", f"tests/test_{name}.py", f"docs/{name}.md"):
+    """Whoever knows one block knows where every other stands: golden and hardware in the same family."""
+    (golden,) = (ROOT / "golden").glob(f"*/{name}.py")
+    assert (ROOT / "hdl" / golden.parent.name / golden.name).is_file()
+    for file in (f"tb/cocotb_benches/tb_{name}.py", f"tests/test_{name}.py", f"docs/{name}.md"):
         assert (ROOT / file).is_file(), file
 
 
@@ -251,15 +266,16 @@ def test_links_and_paths_of_the_docs_exist() -> None:
 
 
 def test_commands_in_the_docs_are_accepted() -> None:
-    """Every `vlane VERB` line of the README names a verb and options that exist."""
+    """Every `vlane VERB` line of README and commands.md names a verb and options that exist."""
     import typer  # noqa: PLC0415
-    from vlane.sim_top.cli import app  # noqa: PLC0415
+    from vlane.sim_top.cli.main import app  # noqa: PLC0415
 
-    group = typer.main.get_command(app)
-    verbs = set(group.commands)  # type: ignore[attr-defined]
+    group: Any = typer.main.get_command(app)
+    verbs = set(group.list_commands(None))
     for name in ("fabric", "dtable"):
-        verbs |= {f"{name} {inner}" for inner in group.commands[name].commands}  # type: ignore[attr-defined]
-    used = set(re.findall(r"^ +vlane ((?:fabric |dtable )?\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
+        verbs |= {f"{name} {inner}" for inner in group.get_command(None, name).commands}
+    text = (ROOT / "README.md").read_text() + (ROOT / "docs" / "commands.md").read_text()
+    used = set(re.findall(r"^ +vlane ((?:fabric |dtable )?\w+)", text, re.MULTILINE))
 
     assert used
     assert used <= verbs

@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from vlane.sim_top import study_runs
-from vlane.sim_top.run_store import RunStore, StudyId
+from vlane.sim_top.study import study_runs
+from vlane.sim_top.study.run_store import RunStore, StudyId
 
 from tests.conftest import STUDY, assert_refused, call
 from vlane.errors import InputError
@@ -235,7 +235,7 @@ def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_
     study.write_text(SHORT)
     out = tmp_path / "out"
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom vlane.sim_top.run_store import RunStore, StudyId\n"
+        "import sys, time\nfrom pathlib import Path\nfrom vlane.sim_top.study.run_store import RunStore, StudyId\n"
         "with RunStore(Path(sys.argv[1]), StudyId(name='', file='', digest=''), version='', model=''):\n"
         "    print('held', flush=True)\n    time.sleep(600)\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from vlane.golden import sc
+from vlane.golden.tables import sc
 
 from vlane.sc import SC15, SCTable, gen1_sc2vl
 

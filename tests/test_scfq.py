@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import scfq as golden
-from vlane.golden.lanes import SELECT_TABLE
+from vlane.golden.schedulers import scfq as golden
+from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
+from vlane.golden.schedulers.lanes import SELECT_TABLE
 
 from tests.scheduling import qualified_lockstep
 from vlane.errors import InputError
@@ -34,14 +35,14 @@ def test_service_of_requesters_with_mixed_lanes_stays_within_the_bound(reciproca
 
     Each requester owns a lane of small and one of large packets: what it is charged must be what it sent.
     """
-    state = golden.new_state(data_vls=4, requesters=2, vl15=False, tag_bits=24, reciprocal_bits=4, units="shared")
-    rules, blocks = np.zeros(len(golden.RULES), np.int64), np.array([1, 3, 66, 40, 0])
+    state = golden.make_state(data_vls=4, requesters=2, vl15=False, tag_bits=24, reciprocal_bits=4, units="shared")
+    rules, blocks = np.zeros(golden.RULE_COUNT, np.int64), np.array([1, 3, 66, 40, 0])
     for requester, reciprocal in enumerate(reciprocals):
-        golden.step(state, 0, 0, blocks, True, False, (1, SELECT_TABLE, requester, 0, reciprocal), rules)
-    ahead, least, most = 0, 0, 0
+        golden.step(state, no_heads(4), True, False, (1, SELECT_TABLE, requester, 0, reciprocal), False, rules)
+    heads, ahead, least, most = Heads(15, 15, blocks, 0, blocks), 0, 0, 0
     served = np.zeros(4, np.int64)
     for _ in range(20_000):
-        lane, _ = golden.step(state, 15, 15, blocks, True, False, (0, 0, 0, 0, 0), rules)
+        lane, _, _ = golden.step(state, heads, True, False, NO_WRITE, False, rules)
         served[lane] += 1
         ahead += (1, -1)[lane % 2] * blocks[lane] * reciprocals[lane % 2]
         least, most = min(least, ahead), max(most, ahead)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import drr, rr, scfq
-from vlane.hdl.drr import DRR
-from vlane.hdl.dtable import DTable
-from vlane.hdl.rr import RR
-from vlane.hdl.scfq import SCFQ
+from vlane.golden.schedulers import drr, rr, scfq
+from vlane.golden.schedulers.bank import REST_CYCLES, RULE_COUNT
+from vlane.golden.schedulers.by_name import MODULES
+from vlane.golden.schedulers.heads import NO_WRITE, Heads
+from vlane.hdl.schedulers.drr import DRR
+from vlane.hdl.schedulers.dtable import DTable
+from vlane.hdl.schedulers.rr import RR
+from vlane.hdl.schedulers.scfq import SCFQ
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_schedulers import PARAMETERS, SCENARIOS, Scenario, golden_grants, scenarios_of
-from vlane.tb.prove import prove
+from vlane.tb.proofs.prove import prove
+from vlane.tb.schedulers.by_name import directed_schedulers, stimulus
+from vlane.tb.schedulers.directed_schedulers import Scenario, golden_grants, scenarios_of
 
 from tests.scheduling import assert_bench_agrees, run_rows
 
-NO_WRITE = (0, 0, 0, 0, 0)
+PARAMETERS = {name: stimulus(name).SCENARIO_PARAMETERS for name in directed_schedulers()}
+SCENARIOS = [scenario for name in PARAMETERS for scenario in scenarios_of(name)]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[f"{s.block}-{s.name}" for s in SCENARIOS])
@@ -85,8 +91,9 @@ class Hasty(SCFQ):
 def test_a_broken_scheduler_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
+    shape = {key: value for key, value in block.proven[0].items() if key != "form"}
 
-    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken", depth=10)
+    proof = prove(block.properties(broken(block.shape(**shape))), f"test-{name}-broken", depth=10)
 
     assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail
@@ -111,32 +118,46 @@ def test_small_instances_are_proven(name: str) -> None:
 def test_components_refuse_lanes_they_cannot_have(name: str, given: dict[str, Any], error: type[Exception]) -> None:
     """What cannot be built is refused when it is made."""
     with pytest.raises(error, match="must be"):
-        BLOCKS[name].component(**given)
+        BLOCKS[name].shape(**given)
 
 
 @pytest.mark.parametrize(
-    ("component", "given"),
-    [(DTable, {"entries": 129}), (DTable, {"entries": 1}), (DTable, {"form": "oops"}),
-     (DTable, {"form": "ib", "entries": 32}), (DTable, {"form": "ib", "data_vls": 17}), (DTable, {"mtu_blocks": 67}),
-     (DRR, {"mtu_blocks": 0}), (SCFQ, {"tag_bits": 15}), (SCFQ, {"tag_bits": 33}), (SCFQ, {"reciprocal_bits": 17}),
-     (SCFQ, {"units": "none"})],
+    ("name", "given"),
+    [("dtable", {"entries": 129}), ("dtable", {"entries": 1}), ("dtable", {"form": "oops"}),
+     ("dtable", {"form": "ib", "entries": 32}), ("dtable", {"form": "ib", "data_vls": 17}),
+     ("dtable", {"mtu_blocks": 67}), ("drr", {"mtu_blocks": 0}), ("scfq", {"tag_bits": 15}), ("scfq", {"tag_bits": 33}),
+     ("scfq", {"reciprocal_bits": 17}), ("scfq", {"units": "none"})],
 )  # fmt: skip
-def test_components_refuse_parameters_out_of_range(component: Any, given: dict[str, Any]) -> None:
+def test_components_refuse_parameters_out_of_range(name: str, given: dict[str, Any]) -> None:
     """A counter that could overflow, or a form that is not there, is refused when it is made."""
     with pytest.raises(ValueError, match="must be"):
-        component(**given)
+        BLOCKS[name].shape(**given)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_golden_schedulers_share_one_interface(module: Any) -> None:
+    """Whatever uses a scheduler finds its parts by the same names, and calls them with the same arguments."""
+    step = getattr(module.step, "py_func", module.step)
+
+    assert list(signature(step).parameters) == ["state", "heads", "ready", "hold_data", "write", "swap", "rules"]
+    assert list(signature(module.program).parameters) == ["state", "write"]
+    assert {"data_vls", "vl15"} <= set(signature(module.make_state).parameters)
+    assert len(module.RULES) == module.RULE_COUNT <= RULE_COUNT
+    assert 0 <= module.REST_CYCLES <= REST_CYCLES
+    assert module.LOOKS_BEHIND in (False, True)
+    assert issubclass(module.State, tuple)
 
 
 def saturate(golden: Any, state: Any, sizes: np.ndarray[Any, Any], grants: int) -> list[list[int]]:
     """Return blocks sent by each requester after every grant, all queues full of the given sizes."""
     requesters = len(sizes)
-    rules = np.zeros(len(golden.RULES), np.int64)
+    rules = np.zeros(golden.RULE_COUNT, np.int64)
     every = (1 << requesters) - 1
     sent, history = [0] * requesters, []
     blocks = np.array([*sizes, 0], np.int64)
+    heads = Heads(every, every, blocks, 0, blocks)
     while len(history) < grants:
-        given = [every, every] if golden is rr else [every, every, blocks]
-        lane, _ = golden.step(state, *given, True, False, NO_WRITE, rules)
+        lane, _, _ = golden.step(state, heads, True, False, NO_WRITE, False, rules)
         if lane >= 0:
             sent[lane] += int(sizes[lane])
             history.append(list(sent))
@@ -148,7 +169,7 @@ def test_drr_shares_differ_by_less_than_its_bound(seed: int) -> None:
     """Shreedhar and Varghese: over any interval |S_i/Q_i - S_j/Q_j| <= 1 + m/Q_i + m/Q_j."""
     source = np.random.default_rng(seed)
     quanta, sizes = source.integers(1, 80, 6), source.integers(1, 67, 6)
-    state = drr.new_state(data_vls=6, requesters=0, vl15=True, keep_on_stall=False, mtu_blocks=66)
+    state = drr.make_state(data_vls=6, requesters=0, vl15=True, keep_on_stall=False, mtu_blocks=66)
     state.quantum[:] = quanta
 
     history = np.array(saturate(drr, state, sizes, 4000))
@@ -167,7 +188,7 @@ def test_scfq_shares_differ_by_less_than_its_bound(units: str, seed: int) -> Non
     """Golestani: over any interval |W_i r_i - W_j r_j| <= L_i r_i + L_j r_j, r the reciprocal weights."""
     source = np.random.default_rng(seed)
     reciprocal, sizes = source.integers(1, 256, 6), source.integers(1, 67, 6)
-    state = scfq.new_state(data_vls=6, requesters=0, vl15=True, tag_bits=16, reciprocal_bits=8, units=units)
+    state = scfq.make_state(data_vls=6, requesters=0, vl15=True, tag_bits=16, reciprocal_bits=8, units=units)
     state.reciprocal[:] = reciprocal
 
     history = np.array(saturate(scfq, state, sizes, 4000))
@@ -186,7 +207,7 @@ def test_scfq_forms_send_in_the_same_order() -> None:
     reciprocal, sizes = source.integers(1, 256, 6), source.integers(1, 67, 6)
     histories = []
     for units in ("shared", "per_requester"):
-        state = scfq.new_state(data_vls=6, requesters=0, vl15=True, tag_bits=16, reciprocal_bits=8, units=units)
+        state = scfq.make_state(data_vls=6, requesters=0, vl15=True, tag_bits=16, reciprocal_bits=8, units=units)
         state.reciprocal[:] = reciprocal
         histories.append(saturate(scfq, state, sizes, 2000))
 
@@ -195,7 +216,7 @@ def test_scfq_forms_send_in_the_same_order() -> None:
 
 def test_rr_packets_differ_by_one_at_most() -> None:
     """Everybody full: after any number of grants nobody is two packets ahead."""
-    state = rr.new_state(data_vls=7, requesters=0, vl15=True)
+    state = rr.make_state(data_vls=7, requesters=0, vl15=True)
 
     history = np.array(saturate(rr, state, np.ones(7, np.int64), 500))
 
@@ -204,10 +225,10 @@ def test_rr_packets_differ_by_one_at_most() -> None:
 
 def test_lanes_of_a_requester_take_turns() -> None:
     """A requester's lanes are served round robin, packet by packet; sharing costs them, nobody else."""
-    state = rr.new_state(data_vls=4, requesters=2, vl15=False)
+    state = rr.make_state(data_vls=4, requesters=2, vl15=False)
     state.lanes.owner[:] = (0, 0, 0, 1)
-    rules = np.zeros(len(rr.RULES), np.int64)
+    rules, sizes = np.zeros(rr.RULE_COUNT, np.int64), np.ones(5, np.int64)
 
-    lanes = [rr.step(state, 15, 15, True, False, NO_WRITE, rules)[0] for _ in range(8)]
+    lanes = [rr.step(state, Heads(15, 15, sizes, 0, sizes), True, False, NO_WRITE, False, rules)[0] for _ in range(8)]
 
     assert lanes == [0, 3, 1, 3, 2, 3, 0, 3]

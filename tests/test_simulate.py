@@ -10,12 +10,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from vlane.golden.patterns import PERMUTATIONS, permutation
-from vlane.golden.routing import dmodk, up_down
-from vlane.golden.sources import TrafficClass, advance, draw_packet
-from vlane.golden.topology import Topology, dumbbell, irregular, read_edges, torus, tree
-from vlane.sim_top.study_runs import run_study
-from vlane.sim_top.world import make_world
+from vlane.golden.network.patterns import PERMUTATIONS, permutation
+from vlane.golden.network.routing import dmodk, up_down
+from vlane.golden.network.sources import TrafficClass, advance, draw_packet
+from vlane.golden.network.topology import Topology, dumbbell, irregular, read_edges, torus, tree
+from vlane.sim_top.study.study_runs import run_study
+from vlane.sim_top.study.world import make_world
 
 from tests.conftest import STUDY, assert_refused, call, call_apart
 from tests.networks import IDENTITY, made, run_to

@@ -8,9 +8,10 @@ import shlex
 
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.soak import SWITCHES, Point, command_of, random_point, shrunk
+from vlane.sim_top.cosim.soak import SWITCHES, Point, command_of, random_point, shrunk
 
 from tests.conftest import assert_refused, call
+from vlane.schedulers import SCHEDULERS
 
 
 @pytest.mark.slow
@@ -40,9 +41,8 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
     )
     assert len({str(point.parameters) for point in points}) > 250
     assert {(point.parameters["scheduler"], point.parameters["line_rate"]) for point in points} == {
-        ("rr", False), ("vlarb", False), ("vlarb", True), ("dtable", False), ("dtable", True), ("drr", False),
-        ("scfq", False),
-    }  # fmt: skip
+        (each.name, line_rate) for each in SCHEDULERS.values() for line_rate in (False, True)[: 1 + each.has_line_rate]
+    }
 
 
 def test_a_failing_point_is_made_as_small_as_it_fails() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from vlane.golden.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
-from vlane.sim_top.simulate import RunResult, simulate
-from vlane.sim_top.steady import half_width, judge_backlog, latency_half_width, parts_look_apart
-from vlane.sim_top.world import World, make_world
+from vlane.golden.network.meters import LOST, MADE, PARTS, RECEIVED, TIMED, TIMED_LATENCY
+from vlane.sim_top.study.simulate import RunResult, simulate
+from vlane.sim_top.study.steady import half_width, judge_backlog, latency_half_width, parts_look_apart
+from vlane.sim_top.study.world import World, make_world
 
 from tests.conftest import ROOT, STUDY, assert_refused, call, call_apart
 from vlane.study import Study, read_study

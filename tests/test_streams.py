@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import DATA
 
-GUARDED = "from vlane.sim_top.streams import output_guarded\nwith output_guarded():\n    {}\n"
+GUARDED = "from vlane.sim_top.output.streams import output_guarded\nwith output_guarded():\n    {}\n"
 PRINTS = {"little": "print('x')", "much": "print('x' * 300_000)", "then ends": "print('x'); raise SystemExit(1)"}
 UNBUFFERED = pytest.mark.parametrize("unbuffered", ["", "1"])
 
@@ -73,7 +73,7 @@ def test_the_own_output_as_a_file_is_a_pipe_too(unbuffered: str) -> None:
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", "2> /dev/full", ">&- 2>&-"])
 def test_closed_streams_and_a_full_stderr_change_nothing(redirected: str) -> None:
     """A status is what a script looks at."""
-    code = "from vlane.sim_top.console import note, say; note('n'); say('s'); print('x'); raise SystemExit(1)"
+    code = "from vlane.sim_top.output.console import note, say; note('n'); say('s'); print('x'); raise SystemExit(1)"
 
     assert run(code, "", redirected).returncode == 1
 

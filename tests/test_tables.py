@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from vlane.hdl.lft import LFT
-from vlane.hdl.sc import SC
-from vlane.hdl.sl2vl import SL2VL
+from vlane.hdl.tables.lft import LFT
+from vlane.hdl.tables.sc import SC
+from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_tables import PARAMETERS, STEPS
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_tables import PARAMETERS, STEPS
+from vlane.tb.proofs.prove import prove
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.lft import LFTParameters
+from vlane.sc import SCParameters
+from vlane.sl2vl import SL2VLParameters
 
 SHAPES: list[tuple[str, dict[str, int]]] = [
     ("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}),
@@ -93,18 +96,19 @@ def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
 
-    proof = prove(block.properties(broken(**block.proven[0])), f"test-{name}-broken", depth=6)
+    proof = prove(block.properties(broken(block.shape(**block.proven[0]))), f"test-{name}-broken", depth=6)
 
     assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail
 
 
 @pytest.mark.parametrize(
-    ("component", "given"),
-    [(SL2VL, {"inputs": 0}), (SL2VL, {"outputs": 65}), (SL2VL, {"data_vls": 16}), (LFT, {"entries": 49153}),
-     (LFT, {"ports": 255}), (LFT, {"lookups": 0}), (SC, {"ports": 49}), (SC, {"data_vls": 32})],
+    ("shape", "given"),
+    [(SL2VLParameters, {"inputs": 0}), (SL2VLParameters, {"outputs": 65}), (SL2VLParameters, {"data_vls": 16}),
+     (LFTParameters, {"entries": 49153}), (LFTParameters, {"ports": 255}), (LFTParameters, {"lookups": 0}),
+     (SCParameters, {"ports": 49}), (SCParameters, {"data_vls": 32})],
 )  # fmt: skip
-def test_components_refuse_parameters_out_of_range(component: Any, given: dict[str, int]) -> None:
+def test_components_refuse_parameters_out_of_range(shape: Any, given: dict[str, int]) -> None:
     """What cannot be built is refused when it is made."""
     with pytest.raises(ValueError, match="must be"):
-        component(**given)
+        shape(**given)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb import verilator
-from vlane.tb.bus_recording import record_registered
-from vlane.tb.cocotb_bench import simulator_installed
-from vlane.tb.model import component_ports
-from vlane.tb.recording import Recording, record
+from vlane.tb.cocotb_benches.cocotb_bench import simulator_installed
+from vlane.tb.native import verilator
+from vlane.tb.native.model import component_ports
+from vlane.tb.recordings.bus_recording import record_registered
+from vlane.tb.recordings.recording import Recording, record
 
 from tests.conftest import ROOT, assert_refused, call
 from vlane.register_maps import register_map
@@ -141,7 +140,7 @@ def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:
     ports = component_ports(block.make(parameters))
     if not bus:
         return record(name, parameters, ports, block.qualify, cycles=cycles, seed=1)
-    from vlane.hdl.register_port import RegisteredBlock  # noqa: PLC0415
+    from vlane.hdl.registers.register_port import RegisteredBlock  # noqa: PLC0415
 
     registers = register_map(name, parameters)
     outside = component_ports(RegisteredBlock(registers, block.make(parameters)))
@@ -175,7 +174,8 @@ def test_the_bus_writes_the_tables_reads_every_register_and_then_golden_decides(
 
 
 def fusesoc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = ["fusesoc", "--config", str(folder / "fusesoc.conf"), "--cores-root", str(folder), "run", *words]
+    program = Path(sys.executable).parent / "fusesoc"
+    command = [str(program), "--config", str(folder / "fusesoc.conf"), "--cores-root", str(folder), "run", *words]
     (folder / "fusesoc.conf").write_text("[main]\n")
     return subprocess.run(
         [sys.executable, "-m", "vlane.sim_top.with_verilator", *command],
@@ -184,7 +184,6 @@ def fusesoc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("fusesoc") is None, reason="FuseSoC is not installed")
 @pytest.mark.parametrize("tool", ["verilator", "icarus"])
 def test_the_core_lints_and_runs_as_exported(tool: str, tmp_path: Path) -> None:
     if tool == "icarus" and not simulator_installed("icarus"):

@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden import vlarb as golden
-from vlane.golden.vlarb_rules import RULES, applicable_rules
-from vlane.hdl.vlarb import VLArb
-from vlane.tb.cocotb_bench import run_cocotb, simulator_installed
-from vlane.tb.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, play
-from vlane.tb.lockstep import run_lockstep
-from vlane.tb.model import CompiledModel, compile_model, component_ports, row_layout, row_words
-from vlane.tb.qualification_vlarb import qualification
-from vlane.tb.stimulus_vlarb import VLArbTraffic
-from vlane.tb.tables_vlarb import random_tables
-from vlane.tb.tb_vlarb import encode_plan
-from vlane.tb.traffic import Phase
+from vlane.golden.schedulers import vlarb as golden
+from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
+from vlane.golden.schedulers.vlarb_rules import RULES, applicable_rules
+from vlane.hdl.schedulers.vlarb import VLArb
+from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
+from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
+from vlane.tb.directed.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, directed_state, play
+from vlane.tb.native.lockstep import run_lockstep
+from vlane.tb.native.model import CompiledModel, compile_model, component_ports, row_layout, row_words
+from vlane.tb.schedulers.qualification_vlarb import qualification
+from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
+from vlane.tb.schedulers.tables_vlarb import random_tables
+from vlane.tb.schedulers.traffic import Phase
 
 from vlane.errors import InputError
 from vlane.units import blocks_of
-from vlane.vlarb import VLArbEntry, VLArbTable
+from vlane.vlarb import VLArbEntry, VLArbParameters, VLArbTable
 
 DIRECTED = {"data_vls": DATA_VLS, "entries": ENTRIES, "vl15": True}
 SHAPES: list[dict[str, Any]] = [
@@ -39,7 +40,7 @@ IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
 
 
 def model_of(shape: dict[str, Any]) -> CompiledModel:
-    return compile_model(VLArb(**shape), "vlarb")
+    return compile_model(VLArb(VLArbParameters(**shape)), "vlarb")
 
 
 def rules() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -80,7 +81,7 @@ def test_table_refuses_what_no_port_can_hold(field: str, high: Any, low: Any, li
 
 
 def test_table_keeps_entries_that_no_port_serves() -> None:
-    """Decision A17: VL15 and missing lanes are legal in a table; they are skipped, not refused."""
+    """Decision VLA-17: VL15 and missing lanes are legal in a table; they are skipped, not refused."""
     table = VLArbTable(((15, 9), (14, 255)), ((0, 0),), 255)
 
     assert table.high == (VLArbEntry(15, 9), VLArbEntry(14, 255))
@@ -92,7 +93,7 @@ def test_table_keeps_entries_that_no_port_serves() -> None:
     [(1, 1, 1), (64, 1, 1), (65, 2, 1), (66, 2, 1), (67, 2, 2), (4122, 65, 65)],
 )
 def test_packet_size_counts_started_blocks(packet_bytes: int, with_vcrc: int, without: int) -> None:
-    """Decision A1: LRH to VCRC in started blocks; the option differs only at a block's edge."""
+    """Decision VLA-1: LRH to VCRC in started blocks; the option differs only at a block's edge."""
     assert blocks_of(packet_bytes) == with_vcrc
     assert blocks_of(packet_bytes, count_vcrc=False) == without
 
@@ -107,16 +108,16 @@ def test_packet_size_refuses_impossible_lengths(packet_bytes: int) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[s.name for s in SCENARIOS])
 def test_golden_follows_the_scenario(scenario: Scenario) -> None:
     """Grants written by hand from the contract: golden is checked against people, not against hardware."""
-    cycles = list(play(scenario, golden.new_state(ENTRIES), rules(), data_vls=DATA_VLS, vl15=True))
+    cycles = list(play(scenario, directed_state(), rules()))
 
     assert len(cycles) >= len(scenario.steps) > 0
 
 
 def test_scenarios_show_every_decision_of_the_contract() -> None:
-    """Each decision A1 to A17 has a scenario of its own."""
+    """Each decision VLA-1 to VLA-17 has a scenario of its own."""
     shown = {scenario.name.split("_")[0] for scenario in SCENARIOS}
 
-    assert {f"A{number}" for number in range(1, 18)} <= shown
+    assert {f"VLA-{number}" for number in range(1, 18)} <= shown
 
 
 @pytest.mark.slow
@@ -124,7 +125,7 @@ def test_hardware_follows_every_scenario() -> None:
     """The same hand-written grants, every output in every cycle, from power-on."""
     with model_of(DIRECTED) as model:
         for scenario in SCENARIOS:
-            cycles = list(play(scenario, golden.new_state(ENTRIES), rules(), data_vls=DATA_VLS, vl15=True))
+            cycles = list(play(scenario, directed_state(), rules()))
             rows = np.zeros((len(cycles), model.input_words), np.uint64)
             for row, (given, _) in zip(rows, cycles, strict=True):
                 for name, value in given.items():
@@ -143,14 +144,15 @@ def test_hardware_follows_every_scenario() -> None:
 )
 def test_limit_gives_high_its_share(limit: int, share: float) -> None:
     """Both lists full of 33-block packets: the published shares of high packets."""
-    state, counted = golden.new_state(2), rules()
+    state, counted = golden.make_state(data_vls=2, entries=2, vl15=True), rules()
     golden.load(state, VLArbTable(((0, 255),), ((1, 255),), limit))
     blocks = np.full(3, 33, np.int64)
+    heads = Heads(3, 3, blocks, 0, blocks)
     packets = 494 * 66
     high = 0
 
     for _ in range(packets):
-        _, source = golden.step(state, 2, True, 3, 3, blocks, True, False, (0, 0, 0, 0, 0), False, counted)
+        _, source, _ = golden.step(state, heads, True, False, NO_WRITE, False, counted)
         high += source == 1
 
     assert high / packets == pytest.approx(share, abs=1 / packets)
@@ -160,9 +162,10 @@ def test_uncompiled_golden_says_the_same() -> None:
     """The source that a debugger runs is the source that numba compiles: same rows, same outputs."""
     code = (
         "import hashlib, numpy as np\n"
-        "from vlane.tb.stimulus_vlarb import *\nfrom vlane.tb.traffic import Phase\n"
-        "from vlane.tb.tables_vlarb import random_tables\n"
-        "from vlane.sim_top.blocks import BLOCKS\nfrom vlane.tb.model import component_ports, row_layout, row_words\n"
+        "from vlane.tb.schedulers.stimulus_vlarb import *\nfrom vlane.tb.schedulers.traffic import Phase\n"
+        "from vlane.tb.schedulers.tables_vlarb import random_tables\n"
+        "from vlane.sim_top.blocks import BLOCKS\n"
+        "from vlane.tb.native.model import component_ports, row_layout, row_words\n"
         "shape = {'data_vls': 4, 'entries': 6, 'vl15': True}\n"
         "ports = component_ports(BLOCKS['vlarb'].make(shape))\n"
         "given, shown = row_layout(ports, inputs=True), row_layout(ports, inputs=False)\n"
@@ -208,15 +211,15 @@ def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_write_in_the_cycle_of_a_swap_is_ignored() -> None:
-    """Pointers and counter were loaded from the table that takes over: a write behind them would break A12."""
-    state, counted = golden.new_state(2), rules()
+    """Pointers and counter were loaded from the table that takes over: a write behind them would break VLA-12."""
+    state, counted = golden.make_state(data_vls=2, entries=2, vl15=True), rules()
     golden.load(state, VLArbTable(((0, 255),), ((1, 255),), 0))
-    golden.program(state, golden.SELECT_LIMIT, 0, 0, 254)
-    golden.program(state, golden.SELECT_HIGH, 0, 0, 255)
-    golden.program(state, golden.SELECT_LOW, 0, 1, 255)
+    golden.program(state, (1, golden.SELECT_LIMIT, 0, 0, 254))
+    golden.program(state, (1, golden.SELECT_HIGH, 0, 0, 255))
+    golden.program(state, (1, golden.SELECT_LOW, 0, 1, 255))
 
     write = (1, golden.SELECT_LIMIT, 0, 0, 0)
-    golden.step(state, 2, True, 0, 3, np.ones(3, np.int64), True, False, write, True, counted)
+    golden.step(state, no_heads(2), True, False, write, True, counted)
 
     assert state.limit[state.regs[golden.BANK]] == 254
     assert state.regs[golden.COUNTER] == 254 * 64
@@ -302,7 +305,7 @@ def test_low_waits_no_longer_than_the_stated_bound() -> None:
 def test_equal_seeds_give_equal_rows() -> None:
     """A run is repeated by its seed, on any machine."""
     shape = {"data_vls": 4, "entries": 4, "vl15": True}
-    ports = component_ports(VLArb(**shape))
+    ports = component_ports(VLArb(VLArbParameters(**shape)))
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     made = []
     for _ in range(2):
@@ -328,7 +331,7 @@ def test_equal_seeds_give_equal_rows() -> None:
 def test_component_refuses_parameters_out_of_range(parameters: dict[str, Any], error: type[Exception]) -> None:
     """A component that cannot be built says so when it is made."""
     with pytest.raises(error, match="must be"):
-        VLArb(**parameters)
+        VLArb(VLArbParameters(**parameters))
 
 
 @pytest.mark.slow
@@ -344,7 +347,7 @@ def test_cocotb_bench_agrees(simulator: str) -> None:
         Phase(900, wild=True),
     )
     outcome = run_cocotb(
-        VLArb(**DIRECTED), top="vlarb", bench="vlane.tb.tb_vlarb",
+        VLArb(VLArbParameters(**DIRECTED)), top="vlarb", bench="vlane.tb.cocotb_benches.tb_vlarb",
         told=encode_plan(**DIRECTED, tables=plan.tables, phases=phases, seed=4), simulator=simulator,
     )  # fmt: skip
 

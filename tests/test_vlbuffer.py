@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from vlane.hdl.vlbuffer import VLBuffer
+from vlane.hdl.buffers.vlbuffer import VLBuffer
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed_vlbuffer import PARAMETERS, STEPS
-from vlane.tb.prove import prove
+from vlane.tb.directed.directed_vlbuffer import PARAMETERS, STEPS
+from vlane.tb.proofs.prove import prove
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from vlane.vlbuffer import VLBufferParameters
 
 SHAPES: list[dict[str, Any]] = [
     {},
@@ -67,7 +68,7 @@ def test_a_broken_buffer_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["vlbuffer"]
 
-    proof = prove(block.properties(Swapping(**block.proven[0])), "test-vlbuffer-broken")
+    proof = prove(block.properties(Swapping(block.shape(**block.proven[0]))), "test-vlbuffer-broken")
 
     assert proof.verdict == "FAIL", proof.detail
 
@@ -80,4 +81,4 @@ def test_a_broken_buffer_is_not_proven() -> None:
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:
     """Guaranteed room that is not there is refused when the buffer is made."""
     with pytest.raises(ValueError, match="must be"):
-        VLBuffer(**given)
+        VLBuffer(VLBufferParameters(**given))

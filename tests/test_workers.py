@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from vlane.sim_top import cli_simulate
-from vlane.sim_top.workers import WorkerLostError, made_by_processes
+from vlane.sim_top.cli import simulate as cli_simulate
+from vlane.sim_top.study.workers import WorkerLostError, made_by_processes
 
 from tests.conftest import ROOT, STUDY, call
 from tests.made_runs import dies_until, fails, twice
@@ -90,7 +90,8 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
 @pytest.mark.slow
 def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
     """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
-    distributed = pytest.importorskip("distributed", reason="dask is not installed (the extra `scale`)")
+    import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
+
     here = call("simulate", study, "--out", tmp_path / "here", "--json")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
@@ -108,8 +109,6 @@ def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
 )
 def test_no_scheduler_there_is_one_line(address: str, study: Path, tmp_path: Path) -> None:
     """Whoever is asked and does not answer, nothing is begun."""
-    pytest.importorskip("distributed", reason="dask is not installed (the extra `scale`)")
-
     called = call("simulate", study, "--out", tmp_path / "out", "--scheduler", address)
 
     assert called.status == 2

@@ -1,4 +1,4 @@
-"""Files of an egress port's traffic: arrivals, and credits as they come back."""
+"""Files of an egress port's traffic: arrivals of packets, and returned credits."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _MAX_BLOCKS = 1 << 31
 
 
 class Arrival(NamedTuple):
-    """A packet that comes to the port.
+    """A packet that arrives at the port.
 
     Parameters
     ----------
     cycle : int
-        When; it may start in the same cycle.
+        Cycle of the arrival; the packet may start in the same cycle.
     vl : int
         Lane, 0 to 15.
     bytes : int
-        LRH to VCRC.
+        Length from LRH to VCRC.
     sl : int
         Service level; 0 where the file has none.
     line : int
-        Line of the file; 0 if it came from none.
+        Line of the file; 0 if it was not read from a file.
     """
 
     cycle: int
@@ -44,16 +44,16 @@ class Arrival(NamedTuple):
 
 
 class Credit(NamedTuple):
-    """Room that the next node gives.
+    """Room that the next node grants.
 
     Parameters
     ----------
     cycle : int
-        When; it counts in the same cycle.
+        Cycle from which it counts, this one included.
     vl : int
         Lane, 0 to 14: VL15 has no credits.
     blocks : int
-        64-byte blocks more.
+        Additional blocks of 64 bytes.
     """
 
     cycle: int

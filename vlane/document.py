@@ -1,4 +1,4 @@
-"""Documents, TOML or JSON, whose refusals name the line of the key."""
+"""TOML and JSON documents; errors in them name the line of the key."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from vlane.textfile import whole_text
 __all__ = ["Document", "key_of", "placed", "read_again", "read_document"]
 
 _LOOKED_AT_AGAIN = 1 << 20
-"""Bytes of the largest file that is read again to find a line."""
+"""Size in bytes of the largest file that is read again to find a line."""
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"|\[(\d+)\]|([^.\[\]\s"]++)')
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file holds.
+    """Contents of a file.
 
     Parameters
     ----------
     source : str
         The file.
     text : str
-        As it was read.
+        The text as it was read.
     content : object
-        What it means.
+        The parsed contents.
     """
 
     source: str
@@ -41,10 +41,10 @@ class Document:
     content: Any
 
     def placed(self, error: InputError) -> InputError:
-        """Return a refusal of something in this document with the document's name and the line of its key.
+        """Return an error about this document with the document's name and the line of its key.
 
         The key is the beginning of its field, up to a blank: keys and places joined by dots, or places in brackets.
-        What is missing has the line of the section that it is missing from; what is no key has none.
+        An error about a missing key has the line of its section; one that is not about a key has no line.
         """
         if error.line:
             return error.at(self.source)
@@ -68,7 +68,7 @@ class Document:
         return tuple(path)
 
     def at(self, path: key_lines.Path) -> Any:
-        """Return what is written at a place; raise ``KeyError`` if nothing is."""
+        """Return the value at a place; raise ``KeyError`` if there is none."""
         content = self.content
         for key in path:
             if not (key in content if isinstance(content, dict) else _is_place(key, content)):
@@ -94,7 +94,7 @@ def _is_place(key: str | int, content: object) -> bool:
 
 
 def key_of(path: key_lines.Path) -> str:
-    """Return keys as a field names them.
+    """Return keys in the notation of ``InputError.field``.
 
     Examples
     --------
@@ -108,13 +108,13 @@ def key_of(path: key_lines.Path) -> str:
 
 
 def placed(error: InputError) -> InputError:
-    """Return a refusal with the line of its key, if its file is a document and the line is not known yet."""
+    """Return an error with the line of its key, if its file is a document and the line is not known yet."""
     document = None if error.line or not error.source else read_again(Path(error.source))
     return document.placed(error) if document else error
 
 
 def read_again(path: Path) -> Document | None:
-    """Return a document that has been read before, to find a line in it; ``None`` if it cannot be read twice."""
+    """Read a document again to find a line in it; return ``None`` if it cannot be read twice."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LOOKED_AT_AGAIN:
@@ -132,14 +132,14 @@ def read_document(path: Path, what: str, parse_float: Callable[[str], Any] = flo
     path : Path
         The file.
     what : str
-        What it is called if it cannot be read.
+        Name of the file in the error if it cannot be read.
     parse_float : callable
-        Makes a number of a decimal fraction.
+        Converts a decimal fraction to a number.
 
     Raises
     ------
     InputError
-        If it cannot be read or parsed, naming the line, or has a key twice.
+        If it cannot be read or parsed (with the line), or has a key twice.
     """
     text = whole_text(path, what)
     document = Document(str(path), text, None)
@@ -197,7 +197,7 @@ _TOML_MUST = {
     "Illegal character": "text without control characters; a line end only in triple quotes",
     "Found invalid": "without control characters",
 }
-"""Beginnings of what the parser says, and what must be there instead."""
+"""Beginnings of the parser's messages, and what must be there instead."""
 _JSON_MUST = {
     "Expecting value": "a value: a number, text in double quotes, true or false, a list or an object",
     "Expecting property name": "a key in double quotes",
@@ -212,7 +212,7 @@ _JSON_MUST = {
 
 
 def _syntax(error: ValueError, text: str, source: str) -> InputError:
-    """Return what a parser refuses, in our words, with the line."""
+    """Return a parser's error in the wording of ``InputError``, with the line."""
     name, table = ("JSON", _JSON_MUST) if _is_json(source) else ("TOML", _TOML_MUST)
     said, lines = str(error), text.split("\n")
     must = next((f"{name}: {must}" for begin, must in table.items() if said.startswith(begin)), name)

@@ -1,14 +1,18 @@
-"""What every egress scheduler says of a decision, in golden and hardware alike."""
+"""Encoding of a scheduler's decision, common to golden and hardware."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = ["MAX_REQUESTERS", "MAX_SCHEDULER_VLS", "ListCode", "lane_of_vl"]
+from vlane.errors import InputError
+from vlane.parameters import Parameters, check_range, flag, whole
+
+__all__ = ["MAX_REQUESTERS", "MAX_SCHEDULER_VLS", "REST_CYCLES", "ListCode", "SchedulerParameters", "lane_of_vl"]
 
 
 class ListCode(IntEnum):
-    """The list a grant came from; schedulers without lists say ``NONE``."""
+    """The list that a packet was chosen from; schedulers without lists use ``NONE``."""
 
     NONE = 0
     HIGH = 1
@@ -22,16 +26,19 @@ class ListCode(IntEnum):
 
 
 MAX_REQUESTERS = 32
-"""Requesters of a scheduler: as many as Omni-Path has service levels."""
+"""Largest number of requesters of a scheduler: the number of Omni-Path's service levels."""
 
 MAX_SCHEDULER_VLS = 31
-"""Data lanes of a scheduler with VL15; Omni-Path numbers 32 lanes, one of them VL15."""
+"""Largest number of data lanes of a scheduler with VL15; Omni-Path has 32 lanes, one of which is VL15."""
+
+REST_CYCLES = 192
+"""More cycles than a line-rate form takes to walk a list to its end when no lane can send (VLALR-2 to VLALR-4)."""
 
 
 def lane_of_vl(vl: int, *, data_vls: int, vl15: bool) -> int | None:
     """Return the bit of a VL in a scheduler's vectors, ``None`` if the port lacks the VL.
 
-    Data lanes come in order, VL15 last: beside it, lane 15 and those above are one VL higher.
+    Data lanes come in order, VL15 last: with VL15, lane 15 and the lanes above it are one VL higher.
 
     Examples
     --------
@@ -42,3 +49,29 @@ def lane_of_vl(vl: int, *, data_vls: int, vl15: bool) -> int | None:
         return data_vls
     lane = vl - (vl15 and vl > 15)
     return lane if lane < data_vls else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SchedulerParameters(Parameters):
+    """Parameters that every scheduler of one list has; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    data_vls: int = whole(8, 2, MAX_REQUESTERS, "data lanes; at most 31 with VL15")
+    requesters: int = whole(0, 0, MAX_REQUESTERS, "requesters behind a map from lanes; 0: each lane is one")
+    vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
+
+    def check(self) -> None:
+        """Refuse a map to a single requester, and more lanes than a grant can name."""
+        check_range("data_vls", self.data_vls, 2, MAX_SCHEDULER_VLS + (not self.vl15))
+        if self.requesters == 1:
+            raise InputError("requesters", "0 or 2 to 32", "1")
+
+    @property
+    def count(self) -> int:
+        """Requesters there are: those behind the map, or the data lanes."""
+        return self.requesters or self.data_vls

@@ -1,4 +1,4 @@
-"""Refusal of bad input: one line that says where, what it must be and what it was."""
+"""Errors about bad input: one line that says where it is, what it must be and what it was."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlane.shown import harmless
 __all__ = ["InputError", "closest", "unknown_word"]
 
 _SHOWN = 80
-"""Most characters that are shown of what was read."""
+"""Largest number of characters of a value that are shown."""
 
 
 class InputError(ValueError):
@@ -21,9 +21,9 @@ class InputError(ValueError):
     Parameters
     ----------
     field : str
-        What was read: a key, a column, a file.
+        Key, column, option or file that was read.
     must : str
-        What it must be, as the words that follow "must be".
+        What it must be: the words that follow "must be".
     got : object
         What it was.
     source : str
@@ -31,14 +31,14 @@ class InputError(ValueError):
     line : int
         Line of the file, counted from 1; 0 if unknown.
     details : sequence of str
-        What does not go into one line: lines that follow it, none of them cut.
+        Further lines that follow the message, none of them shortened.
     meant : str
         The known word that is closest to an unknown one; empty if none is close.
 
     Attributes
     ----------
     shown : str
-        What it was, as the message shows it: harmless, and cut if it is long.
+        What it was, as the message shows it: escaped, and shortened if it is long.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class InputError(ValueError):
         return _rebuild, (self.field, self.must, self.got, self.source, self.line, self.details, self.meant)
 
     def at(self, source: str, line: int = 0) -> InputError:
-        """Return the same refusal with the place it was found in."""
+        """Return the same error with the place where it was found."""
         line = line or self.line
         return InputError(
             self.field, self.must, self.got, source=source, line=line, details=self.details, meant=self.meant
@@ -72,7 +72,7 @@ class InputError(ValueError):
 
 
 def unknown_word(field: str, known: Iterable[str], got: object) -> InputError:
-    """Return the refusal of a word that is none of the known ones, with the one that may have been meant.
+    """Return the error about an unknown word, with the known word that may have been meant.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def unknown_word(field: str, known: Iterable[str], got: object) -> InputError:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is most like a word, empty if none is like it; upper and lower case are alike.
+    """Return the known word most similar to a word, empty if none is similar; case is ignored.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def _text(got: object) -> str:
-    """Return a value as people write it; a whole number may be too long to be written."""
+    """Return a value as text; a very long whole number is not converted."""
     if isinstance(got, str):
         return got or '""'
     if isinstance(got, bool):

@@ -1,4 +1,4 @@
-"""The flow-control packet of an InfiniBand link (IBA 7.9.4): format, check sum, credit arithmetic."""
+"""The flow-control packet of an InfiniBand link (IBA 7.9.4): format, check sum and credit arithmetic."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ COUNTER_BITS = 12
 """Of FCTBS, FCCL and ABR, which count blocks."""
 COUNTER_MODULUS = 1 << COUNTER_BITS
 CREDIT_CAP = 2048
-"""Most blocks that are ever promised, and the largest difference that still means "ahead"."""
+"""Largest number of blocks that a limit grants, and the largest difference that counts as "ahead"."""
 FCP_BITS = 48
 MAX_FCP_PERIOD = 1 << 24
-"""Most cycles after which all limits are told again."""
+"""Longest period of flow-control packets, in cycles."""
 
 _POLYNOMIAL = 0xD008  # 0x100B, bits of a byte sent lowest first
 
 
 class Op(IntEnum):
-    """What a flow-control packet is for; others are discarded."""
+    """Operand of a flow-control packet; packets with other operands are discarded."""
 
     NORMAL = 0
     INITIALIZE = 1

@@ -1,4 +1,4 @@
-"""Writing of results: a file appears whole or not at all (``docs/files.md``)."""
+"""Writing of results: a file is written completely or not at all (``docs/files.md``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEW_MODE = 0o666
 
 
 def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
-    """Write a file; what was there stays until all of the new content is.
+    """Write a file; an existing file stays until the new content is complete.
 
     A regular file, or one that is not there yet, is replaced as a whole, and keeps its mode; where the name is a
     link, the file that it leads to. A device, a pipe and what this process has as its output are written to.
@@ -26,11 +26,11 @@ def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
     Parameters
     ----------
     file : Path
-        Its name.
+        Name of the file.
     content : str or bytes
         Text is written in UTF-8; what UTF-8 cannot say, as an escape.
     option : str
-        What named the file.
+        Option that named the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Nothing is executed or loaded from the working directory (``docs/files.md``).
+"""Isolation: nothing is executed or loaded from the working directory (``docs/files.md``).
 
 This module is imported while the working directory may still come first on Python's path. So it imports only what
 Python itself has loaded by then: a file there named ``pathlib.py``, or ``__future__.py``, would be taken otherwise.
@@ -11,7 +11,7 @@ __all__ = ["WithoutFile", "guarded_variables", "leave_out_working_directory"]
 
 
 def leave_out_working_directory() -> None:
-    """Take the working directory, where ``python -m`` looks first, off Python's path.
+    """Remove the working directory, where ``python -m`` looks first, from Python's path.
 
     If this package itself was found there, as in a checkout, the folder is looked in last: processes that are started
     must find the package too.

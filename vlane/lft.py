@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = ["FIRST_MULTICAST", "MAX_ENTRIES", "MAX_PORTS", "PERMISSIVE", "UNASSIGNED", "LFTCause"]
+from vlane.parameters import Parameters, whole
+
+__all__ = ["FIRST_MULTICAST", "MAX_ENTRIES", "MAX_PORTS", "PERMISSIVE", "UNASSIGNED", "LFTCause", "LFTParameters"]
 
 FIRST_MULTICAST = 0xC000
 """First multicast LID; unicast is 1 up to the one before."""
 PERMISSIVE = 0xFFFF
-"""The LID of whoever receives the packet."""
+"""The permissive LID, which addresses the node that receives the packet."""
 UNASSIGNED = 255
-"""Port of an entry that leads nowhere."""
+"""Port number of an unassigned entry."""
 MAX_ENTRIES = 0xC000
 MAX_PORTS = 254
 
 
 class LFTCause(IntEnum):
-    """Why a packet has no output."""
+    """Reason for which a packet has no output."""
 
     ROUTED = 0
     RESERVED = 1
@@ -25,3 +28,18 @@ class LFTCause(IntEnum):
     ABOVE_TOP = 3
     UNASSIGNED = 4
     NO_SUCH_PORT = 5
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LFTParameters(Parameters):
+    """Parameters of ``lft``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    lookups: int = whole(8, 1, 64, "destinations per cycle")
+    ports: int = whole(8, 1, MAX_PORTS, "ports of the switch, port 0 beside them")
+    entries: int = whole(1024, 2, MAX_ENTRIES, "LIDs that the table holds, from 0 on")

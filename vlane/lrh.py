@@ -1,4 +1,4 @@
-"""The local route header, the first eight bytes of a packet (IBA 7.7), and Omni-Path's use of them here."""
+"""The local route header, the first eight bytes of a packet (IBA 7.7), and its use for Omni-Path here."""
 
 from __future__ import annotations
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = ["COUNTER_BITS", "LTPS_PER_RETURN", "BufferSelect", "ResizeStep", "returned_units"]
+from vlane.egress import MAX_REQUESTERS
+from vlane.parameters import Parameters, whole
+
+__all__ = ["COUNTER_BITS", "LTPS_PER_RETURN", "BufferSelect", "CreditOPAParameters", "ResizeStep", "returned_units"]
 
 COUNTER_BITS = 12
 """Width of every count of allocation units of 64 bytes; a first generation port has 2176."""
@@ -14,7 +18,7 @@ LTPS_PER_RETURN = 4
 
 
 class BufferSelect(IntEnum):
-    """What a write of the buffer control table goes to."""
+    """Limit that a write of the buffer control table addresses."""
 
     DEDICATED = 0
     SHARED = 1
@@ -22,7 +26,7 @@ class BufferSelect(IntEnum):
 
 
 class ResizeStep(IntEnum):
-    """How far a change of a live buffer control table is."""
+    """Progress of a change of a live buffer control table."""
 
     IDLE = 0
     DRAIN_SHARED = 1
@@ -44,3 +48,17 @@ def returned_units(code: int, vcu: int) -> int:
     16
     """
     return code if code < 2 else 1 << (code - 1 + vcu)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CreditOPAParameters(Parameters):
+    """Parameters of ``credit_opa``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    vls: int = whole(8, 1, MAX_REQUESTERS, "lanes")
+    vcu: int = whole(0, 0, 5, "power of two of the credit unit, in 64 bytes")

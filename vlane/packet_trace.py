@@ -1,4 +1,4 @@
-"""Files of packets to be replayed through a network: CSV or Parquet; what ``--trace`` writes is one."""
+"""Files of packets to replay in a network: CSV or Parquet, also those that ``--trace`` writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = {
     "sl": (0, SC_COUNT - 1),
     "bytes": (1, MAX_PACKET_BYTES),
 }
-"""Columns of a trace, with the least and the most of each; there may be others, which are not looked at."""
+"""Columns of a trace, with their smallest and largest values; other columns are ignored."""
 
 
 def read_packet_trace(path: Path) -> NDArray[np.int64]:
@@ -56,7 +56,7 @@ def read_packet_trace(path: Path) -> NDArray[np.int64]:
 
 
 def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
-    """Say in sentences what of a trace may surprise in a run of so many cycles; nothing if nothing does."""
+    """Return remarks on a trace for a run of that many cycles, as sentences; empty if there are none."""
     late, own = int((rows[:, 0] >= cycles).sum()), int((rows[:, 1] == rows[:, 2]).sum())
     said = {
         f"{late} of {len(rows)} packets of the trace come after the run's end, cycle {cycles}: they are not sent": late,

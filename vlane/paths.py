@@ -1,4 +1,4 @@
-"""Where generated files go: outputs under ``build``, what is compiled in the user's cache (``docs/files.md``)."""
+"""Places of generated files: outputs under ``build``, compiled files in the user's cache (``docs/files.md``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def build_dir(*parts: str) -> Path:
-    """Return a folder for outputs under ``build`` in the current folder, made if it is missing.
+    """Return a folder for outputs under ``build`` in the current folder; it is created if it is missing.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def build_dir(*parts: str) -> Path:
 
 
 def cache_base() -> Path:
-    """Return the folder for what is compiled, which may not exist yet.
+    """Return the folder for compiled files, which may not exist yet.
 
     It is ``$VLANE_CACHE``, else ``$XDG_CACHE_HOME/vlane`` if that is absolute, else ``~/.cache/vlane``. A relative
     ``$VLANE_CACHE`` is made absolute, once, for this process and those that it starts.
@@ -42,16 +42,16 @@ def cache_base() -> Path:
         base = os.environ["VLANE_CACHE"] = os.path.abspath(given)  # noqa: PTH100 - `..` behind a link means the name
         return Path(base)
     shared_or_own = Path(shared) if Path(shared).is_absolute() else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
-    if not shared_or_own.is_absolute():  # as `~` stays what it is if nobody knows the user
+    if not shared_or_own.is_absolute():  # `~` of an unknown user
         raise InputError("VLANE_CACHE", "a folder for what is compiled, as there is no home", "missing")
     return shared_or_own / "vlane"
 
 
 def cache_dir(*parts: str) -> Path:
-    """Return a folder in the user's cache, made if it is missing, with mode 0700.
+    """Return a folder in the user's cache; it is created with mode 0700 if it is missing.
 
     Code is loaded from there: so the folder, and every one above it up to ``cache_base``, must belong to the user, and
-    nobody else may write to it.
+    no other user may write to it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a document, in our words: file, line, key, what it must be, what it was."""
+"""Translation of pydantic's errors: file, line, key, what it must be, and what it was."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_key(model: type[BaseModel], document: Document, path: Path) -> bool:
 
 
 def _written(error: Any, document: Document) -> Path:
-    """Return the keys that an error is about: its place without the branches of unions, which nobody wrote."""
+    """Return the keys that an error is about: its place without branches of unions, which no document has."""
     path: Path = ()
     for part in error["loc"]:
         if document.has((*path, part)):
@@ -115,7 +115,7 @@ def _given(types: list[Any]) -> str:
 
 
 def _judged(error: ValueError, path: Path, got: object) -> InputError:
-    """Return what a validator of ours said, of a key below its section."""
+    """Return the error of one of our validators, for a key below its section."""
     if not isinstance(error, InputError):
         return InputError(key_of(path) or "content", str(error), got)
     name = ".".join(filter(None, (key_of(path), error.field)))
@@ -123,7 +123,7 @@ def _judged(error: ValueError, path: Path, got: object) -> InputError:
 
 
 def _unknown(model: type[BaseModel], document: Document, path: Path) -> InputError:
-    """Return the refusal of a key that its section does not have."""
+    """Return the error about a key that its section does not have."""
     known = _keys(_types_at([model], path[:-1], document.content), document.at(path[:-1]))
     word = str(path[-1])
     meant = closest(word, known) or _section_with(model, word, document.content)

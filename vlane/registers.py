@@ -1,4 +1,4 @@
-"""What software sees of a block behind a bus: registers and windows, each at an address (``docs/register_port.md``)."""
+"""Registers and windows of a block behind a bus, with their addresses (``docs/register_port.md``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BitField:
     Parameters
     ----------
     name : str
-        Member of the program port that gets them.
+        Member of the program port that these bits drive.
     low, bits : int
         Lowest bit and width.
     meaning : str
@@ -34,7 +34,7 @@ class BitField:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A register that always reads the same.
+    """A register that always reads the same value.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Status(_OfMember):
 
 
 class Command(_OfMember):
-    """Registers whose ones, when written, raise an input of the block for a cycle."""
+    """Registers whose bits, written as one, assert an input of the block for one cycle."""
 
     __slots__ = ()
 

@@ -1,16 +1,19 @@
-"""Service channels of Omni-Path and the tables that map them (``docs/sc.md``)."""
+"""Service channels of Omni-Path, and the tables that map them (``docs/sc.md``)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
+from vlane.egress import MAX_SCHEDULER_VLS
+from vlane.parameters import Parameters, whole
 from vlane.whole import check_whole
 
-__all__ = ["SC15", "SC_COUNT", "SCTable", "gen1_sc2vl"]
+__all__ = ["SC15", "SC_COUNT", "SCParameters", "SCTable", "gen1_sc2vl"]
 
 SC_COUNT = 32
 SC15 = 15
-"""The management channel: always on VL15, and nothing else is."""
+"""The management channel, the only one on VL15."""
 
 
 class SCTable(IntEnum):
@@ -39,3 +42,17 @@ def gen1_sc2vl(data_vls: int) -> tuple[int, ...]:
     check_whole("data_vls", data_vls, 1, SC_COUNT - 1)
     lanes = [lane + (lane >= SC15) for lane in range(data_vls)]
     return tuple(SC15 if sc == SC15 else lanes[sc % data_vls] for sc in range(SC_COUNT))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SCParameters(Parameters):
+    """Parameters of ``sc``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    ports: int = whole(8, 1, 48, "ports")
+    data_vls: int = whole(8, 1, MAX_SCHEDULER_VLS, "data lanes, VL15 left out; other lanes in a table are invalid")

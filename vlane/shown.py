@@ -1,4 +1,4 @@
-"""Text from outside, made harmless for a terminal, a page or a file of lines."""
+"""Escaping of text from outside for terminals, pages and files of lines."""
 
 from __future__ import annotations
 

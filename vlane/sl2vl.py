@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlane.errors import InputError
+from vlane.parameters import Parameters, whole
+from vlane.vlarb import MAX_DATA_VLS
 from vlane.whole import whole_list
 
-__all__ = ["SL_COUNT", "VL_DROP", "SL2VLRow"]
+__all__ = ["SL_COUNT", "VL_DROP", "SL2VLParameters", "SL2VLRow"]
 
 SL_COUNT = 16
 VL_DROP = 15
-"""Packets of a service level that maps there are dropped."""
+"""VL of the mapping for which packets are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +47,18 @@ class SL2VLRow:
     def owners(self) -> dict[int, int]:
         """Return the requester of each VL in use: the lowest SL that maps there. VL15 has none."""
         return {vl: self.row.index(vl) for vl in sorted(set(self.row)) if vl != VL_DROP}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SL2VLParameters(Parameters):
+    """Parameters of ``sl2vl``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    inputs: int = whole(8, 1, 64, "input ports")
+    outputs: int = whole(8, 1, 64, "output ports")
+    data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes; other lanes in a row are invalid")

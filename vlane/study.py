@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.document import read_document
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
@@ -14,9 +15,10 @@ from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
 from vlane.refusal import checked
 from vlane.sc import SC_COUNT
+from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
-from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["MAX_CYCLES", "Study", "Traffic", "read_study"]
 
@@ -97,13 +99,18 @@ Net = Annotated[
 ]
 
 
-class SwitchKind(_Section):
+class SwitchSection(_Section):
     """Every switch."""
 
     kind: Literal["ib", "opa"] = "ib"
     allocation: Literal["turns", "fifo"] = "turns"
     crossbar: Literal["multiplexed", "per_vl"] = "multiplexed"
     central_blocks: int | None = Field(None, ge=1, le=1 << 20)
+
+    @property
+    def record(self) -> SwitchKind:
+        """What the kind of switch can do."""
+        return SWITCH_KINDS[self.kind]
 
 
 class Link(_Section):
@@ -126,7 +133,7 @@ class Link(_Section):
         return 1e9 * self.flit_bytes / self.bytes_per_second
 
 
-class BufferSizes(_Section):
+class BufferSection(_Section):
     """Input and output buffers of switches and NICs."""
 
     blocks: int = Field(1792, ge=1, le=1 << 20)
@@ -138,7 +145,7 @@ class BufferSizes(_Section):
 class Scheduler(_Section):
     """Egress scheduler of every port."""
 
-    name: Literal["vlarb", "dtable", "drr", "scfq", "rr"] = "rr"
+    name: Literal[tuple(SCHEDULERS)] = DEFAULT  # type: ignore[valid-type]
     table: _Name | None = None
     parameters: dict[str, int | bool | str] = {}
 
@@ -251,9 +258,9 @@ class Study(_Section):
     """A whole study."""
 
     network: Net
-    switch: SwitchKind = Field(default_factory=lambda: SwitchKind.model_validate({}))
+    switch: SwitchSection = Field(default_factory=lambda: SwitchSection.model_validate({}))
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
-    buffers: BufferSizes = Field(default_factory=lambda: BufferSizes.model_validate({}))
+    buffers: BufferSection = Field(default_factory=lambda: BufferSection.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = []
     trace: PacketTrace | None = None
@@ -276,61 +283,72 @@ class Study(_Section):
             raise InputError("run.loads", must, "given" if has_loads else "missing")
         if not self.traffic and self.run.precision is not None:
             raise InputError("run.precision", "left out without traffic", "given")
-        if self.loss and self.link.credits == "returns":
-            raise InputError("loss", "left out with link.credits returns", "given")
-        if self.switch.kind == "opa":
-            self._check_opa()
-        else:
-            self._check_ib()
+        if self.loss and not CREDIT_SCHEMES[self.link.credits].by_fcps:
+            raise InputError("loss", f"left out with link.credits {self.link.credits}", "given")
+        words = f"with switch.kind {self.switch.kind}"
+        self._check_switch(words)
+        self._check_link(words)
+        self._check_levels(words)
         return self
 
     @property
     def in_parts(self) -> bool:
         """Whether each VL must have its own part of a buffer."""
-        return self.switch.crossbar == "per_vl" or self.link.credits != "returns"
+        form = self.switch.record.form(self.switch.allocation, self.switch.crossbar)
+        return (form is not None and form.vls_apart) or CREDIT_SCHEMES[self.link.credits].by_fcps
 
-    def _check_ib(self) -> None:
-        link, switch = self.link, self.switch
-        kind = "with switch.kind ib"
+    def _check_switch(self, words: str) -> None:
+        """Refuse what the kind of switch does not have."""
+        switch, kind = self.switch, self.switch.record
         for field in ("sc_of_sl", "vl_of_sc"):
-            if getattr(link, field) is not None:
-                raise InputError(f"link.{field}", f"left out {kind}", "given")
-        if switch.central_blocks is not None:
-            raise InputError("switch.central_blocks", f"left out {kind}", "given")
-        if switch.crossbar == "per_vl" and switch.allocation != "turns":
-            raise InputError("switch.allocation", "turns with switch.crossbar per_vl", switch.allocation)
+            if getattr(self.link, field) is not None and field not in kind.link_maps:
+                raise InputError(f"link.{field}", f"left out {words}", "given")
+        if switch.central_blocks is not None and not kind.has_centre:
+            raise InputError("switch.central_blocks", f"left out {words}", "given")
+        for field in ("allocation", "crossbar"):
+            values = [getattr(form, field) for form in kind.forms]
+            if getattr(switch, field) not in values:
+                raise InputError(f"switch.{field}", f"{values[0]} {words}", getattr(switch, field))
+        if kind.form(switch.allocation, switch.crossbar) is None:
+            allocation = next(form.allocation for form in kind.forms if form.crossbar == switch.crossbar)
+            must = f"{allocation} with switch.crossbar {switch.crossbar}"
+            raise InputError("switch.allocation", must, switch.allocation)
+
+    def _check_link(self, words: str) -> None:
+        """Refuse maps and credits that the kind of switch does not have, and periods that do not fit the run."""
+        link, kind = self.link, self.switch.record
+        for field in ("credits", "fcp_blocks", "fcp_period_cycles"):
+            if field in link.model_fields_set and len(kind.credits) == 1:
+                raise InputError(f"link.{field}", f"left out {words}", "given")
+        if link.vl_of_sl is not None and "vl_of_sl" not in kind.link_maps:
+            raise InputError("link.vl_of_sl", f"left out {words}", "given")
+        by_fcps = CREDIT_SCHEMES[link.credits].by_fcps
         for field in ("fcp_blocks", "fcp_period_cycles"):
-            if field in link.model_fields_set and link.credits == "returns":
-                raise InputError(f"link.{field}", "left out with link.credits returns", "given")
-        if link.credits != "returns" and self.run.stuck_cycles <= link.fcp_period_cycles:
+            if field in link.model_fields_set and not by_fcps:
+                raise InputError(f"link.{field}", f"left out with link.credits {link.credits}", "given")
+        if by_fcps and self.run.stuck_cycles <= link.fcp_period_cycles:
             if "stuck_cycles" in self.run.model_fields_set:
                 must = f"more than link.fcp_period_cycles, {link.fcp_period_cycles}"
                 raise InputError("run.stuck_cycles", must, self.run.stuck_cycles)
             must = f"less than run.stuck_cycles, {self.run.stuck_cycles} unless given"
             raise InputError("link.fcp_period_cycles", must, link.fcp_period_cycles)
-        if link.data_vls is not None and link.data_vls > MAX_DATA_VLS:
-            raise InputError("link.data_vls", f"1 to {MAX_DATA_VLS} {kind}", link.data_vls)
-        for number, each in enumerate(self.traffic):
-            if isinstance(each.sl, int) and each.sl >= SL_COUNT:
-                raise InputError(f"traffic.{number}.sl", f"0 to {SL_COUNT - 1} {kind}", each.sl)
 
-    def _check_opa(self) -> None:
-        link, switch = self.link, self.switch
-        kind = "with switch.kind opa"
-        if switch.allocation != "turns":
-            raise InputError("switch.allocation", f"turns {kind}", switch.allocation)
-        if switch.crossbar != "multiplexed":
-            raise InputError("switch.crossbar", f"multiplexed {kind}", switch.crossbar)
-        for field in ("credits", "fcp_blocks", "fcp_period_cycles"):
-            if field in link.model_fields_set:
-                raise InputError(f"link.{field}", f"left out {kind}", "given")
-        if link.vl_of_sl is not None:
-            raise InputError("link.vl_of_sl", f"left out {kind}", "given")
+    def _check_levels(self, words: str) -> None:
+        """Refuse a network, VLs and service levels that the kind of switch does not take."""
+        link, kind = self.link, self.switch.record
         if self.network.topology == "fabric":
-            raise InputError("switch.kind", "ib with a captured fabric, whose tables are InfiniBand's", "opa")
-        for field in ("sc_of_sl", "vl_of_sc") if self.network.routing == "dor" else ():
-            if getattr(link, field) is not None:
-                raise InputError(f"link.{field}", "left out with network.routing dor", "given")
+            if not kind.takes_captured:
+                must = "ib with a captured fabric, whose tables are InfiniBand's"
+                raise InputError("switch.kind", must, kind.name)
+        elif kind.by_channel and self.network.routing == "dor":
+            for field in kind.link_maps:
+                if getattr(link, field) is not None:
+                    raise InputError(f"link.{field}", "left out with network.routing dor", "given")
+        if link.data_vls is not None and link.data_vls > kind.most_vls:
+            raise InputError("link.data_vls", f"1 to {kind.most_vls} {words}", link.data_vls)
+        for number, each in enumerate(self.traffic):
+            if isinstance(each.sl, int) and each.sl >= kind.levels:
+                raise InputError(f"traffic.{number}.sl", f"0 to {kind.levels - 1} {words}", each.sl)
 
 
 def read_study(path: Path) -> Study:

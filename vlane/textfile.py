@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 
 class TextFile:
-    """A text file being read line by line; it knows the line it stands on.
+    """A text file that is read line by line; it counts the lines.
 
     Lines end at a line feed alone (a carriage return before it is dropped), as the tools that write them mean it:
     other characters that Python takes for line ends may stand in a name. Bytes that are no UTF-8 are kept as

@@ -1,10 +1,18 @@
-"""Sizes that every layer counts in (IBA 7.9: a credit block is 64 bytes)."""
+"""Units of all layers (IBA 7.9: a credit block is 64 bytes)."""
 
 from __future__ import annotations
 
 from vlane.errors import InputError
 
-__all__ = ["BLOCK_BYTES", "MAX_PACKET_BLOCKS", "MAX_PACKET_BYTES", "blocks_of", "mtu_blocks"]
+__all__ = [
+    "BLOCK_BYTES",
+    "HEADER_BITS",
+    "MAX_BUFFER_BLOCKS",
+    "MAX_PACKET_BLOCKS",
+    "MAX_PACKET_BYTES",
+    "blocks_of",
+    "mtu_blocks",
+]
 
 BLOCK_BYTES = 64
 """Bytes of one credit block, and of one unit of an arbitration weight."""
@@ -15,13 +23,19 @@ MAX_PACKET_BLOCKS = 66
 MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
 """Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
 
+MAX_BUFFER_BLOCKS = 2048
+"""Most blocks of a switch's buffer."""
+
+HEADER_BITS = 64
+"""Bits of the local route header, on top of a packet's first flit (IBA 7.7)."""
+
 _VCRC_BYTES = 2
 _HEADER_BYTES = 8 + 12 + 4 + _VCRC_BYTES
 """LRH, BTH, ICRC and VCRC: what every packet with payload has (IBA 5.2)."""
 
 
 def blocks_of(packet_bytes: int, *, count_vcrc: bool = True) -> int:
-    """Return the 64-byte blocks a packet takes in credits, weights and the limit (decision A1).
+    """Return the 64-byte blocks a packet takes in credits, weights and the limit (decision VLA-1).
 
     Parameters
     ----------

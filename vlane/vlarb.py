@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vlane.errors import InputError
+from vlane.parameters import Parameters, choice, flag, whole
+from vlane.registers import BitField, Register, Status, Window
+from vlane.schedule_registers import swap_registers
 from vlane.whole import check_whole
+from vlane.writes import ListSelect, Write, entry_writes
 
-__all__ = ["LIMIT_UNBOUNDED", "MAX_DATA_VLS", "MAX_ENTRIES", "MAX_WEIGHT", "VL15", "VLArbEntry", "VLArbTable"]
+__all__ = [
+    "LIMIT_UNBOUNDED",
+    "MAX_DATA_VLS",
+    "MAX_ENTRIES",
+    "MAX_WEIGHT",
+    "VL15",
+    "VLArbEntry",
+    "VLArbParameters",
+    "VLArbTable",
+    "registers",
+    "switch_registers",
+]
 
 VL15 = 15
-"""The management lane: no entry, no credit, always first."""
+"""The management lane: it has no entry and no credit, and is always served first."""
 
 MAX_DATA_VLS = 15
 MAX_ENTRIES = 64
 MAX_WEIGHT = 255
 LIMIT_UNBOUNDED = 255
-"""LimitOfHighPriority that never expires: the low list may starve."""
+"""LimitOfHighPriority that never expires; the low list may starve."""
 
 
 class VLArbEntry(NamedTuple):
@@ -28,7 +44,7 @@ class VLArbEntry(NamedTuple):
     vl : int
         Lane, 0 to 15.
     weight : int
-        Units of 64 bytes, 0 to 255; 0 is skipped.
+        Weight in units of 64 bytes, 0 to 255; an entry with weight 0 is skipped.
     """
 
     vl: int
@@ -40,7 +56,7 @@ class VLArbTable:
     """Both lists and the limit, as a subnet manager programs them.
 
     Entries that name VL15 or a lane the port lacks are legal: they are kept, skipped and counted
-    (decision A17). List order is service order.
+    (decision VLA-17). List order is service order.
 
     Parameters
     ----------
@@ -73,6 +89,49 @@ class VLArbTable:
         """Return the data lanes that some entry with a weight names."""
         return frozenset(e.vl for e in self.high + self.low if e.weight and e.vl < data_vls)
 
+    def writes(self, parameters: Mapping[str, Any]) -> list[Write]:
+        """Return the writes that program an instance, both lists filled up with weight 0, the limit last.
+
+        Raises
+        ------
+        InputError
+            If a list is too long.
+        """
+        most, longest = parameters["entries"], max(len(self.high), len(self.low))
+        if longest > most:
+            raise InputError("vlarb", f"at most {most} entries per list", f"{longest} entries")
+        return self.padded(most)
+
+    def padded(self, entries: int) -> list[Write]:
+        """Return the writes of lists of that many entries.
+
+        Raises
+        ------
+        ValueError
+            If one of these is longer.
+        """
+        for listed in (self.high, self.low):
+            if len(listed) > entries:
+                raise ValueError(f"a table must have at most {entries} entries per list, not {len(listed)}")
+        lists = entry_writes(ListSelect.HIGH, self.high, entries) + entry_writes(ListSelect.LOW, self.low, entries)
+        return [*lists, (int(ListSelect.LIMIT), 0, 0, self.limit_of_high_priority)]
+
+    def shape(self) -> dict[str, int]:
+        """Return the entries of each list of an instance that holds the longer one."""
+        return {"entries": max(len(self.high), len(self.low), 1)}
+
+    def requesters(self) -> int:
+        """Return one more than the highest data lane that is named."""
+        return max((entry.vl + 1 for entry in self.high + self.low if entry.vl != VL15), default=0)
+
+    def served(self) -> dict[str, int]:
+        """Return the VL of each entry with a weight, by its place in the file."""
+        return {
+            f"vlarb.{name}[{i}] VL": entry.vl
+            for name, listed in (("high", self.high), ("low", self.low))
+            for i, entry in enumerate(listed) if entry.weight
+        }  # fmt: skip
+
 
 def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
     if not isinstance(entries, tuple | list):
@@ -88,3 +147,43 @@ def _checked(name: str, entries: object) -> tuple[VLArbEntry, ...]:
         check_whole(f"vlarb.{name}[{index}] weight", entry.weight, 0, MAX_WEIGHT)
         checked.append(entry)
     return tuple(checked)
+
+
+def registers(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Return the registers of an instance."""
+    return (
+        *swap_registers(),
+        Status("unreachable", "data lanes that no entry with a weight names", "unreachable"),
+        Status("bad_entries", "entries that name VL15 or a lane that is not there", "bad_entries"),
+        *switch_registers("program"),
+    )
+
+
+def switch_registers(program: str) -> tuple[Register, ...]:
+    """Return the windows of both lists and the limit, written through the member ``program``."""
+    limit = (BitField("weight", 0, 8, "LimitOfHighPriority"),)
+    entry = (BitField("weight", 0, 8, "weight in 64-byte blocks"), BitField("vl", 8, 4, "lane"))
+    index = (BitField("index", 0, 6),)
+    return (
+        Window("limit", "limit of the high-priority list", program, limit, fixed={"select": int(ListSelect.LIMIT)}),
+        Window("high", "high-priority list", program, entry, index, {"select": int(ListSelect.HIGH)}),
+        Window("low", "low-priority list", program, entry, index, {"select": int(ListSelect.LOW)}),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VLArbParameters(Parameters):
+    """Parameters of ``vlarb``; what each is stands with its bounds.
+
+    The form ``line_rate`` keeps the tables in memory and walks them ahead of need (``docs/vlarb_line_rate.md``).
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    data_vls: int = whole(8, 1, MAX_DATA_VLS, "data lanes")
+    entries: int = whole(8, 1, MAX_ENTRIES, "entries of each list")
+    vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
+    form: str = choice("exact", ("exact", "line_rate"), "form of the tables")

@@ -1,4 +1,4 @@
-"""What the entries of an arbitration list really give, when weights are rounded up to whole packets (decision A2)."""
+"""Shares that an arbitration list gives when weights are rounded up to whole packets (decision VLA-2)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["LaneShare", "NearestList", "lane_shares", "nearest_list", "packets_o
 
 
 class LaneShare(NamedTuple):
-    """What a lane gets of its list while every lane of the list has packets.
+    """Share that a lane gets of its list while all lanes of the list have packets.
 
     Parameters
     ----------
     vl : int
         The lane.
     meant, given : float
-        Its part of the weights, and of the blocks that are sent.
+        The lane's part of the weights, and of the blocks that are sent.
     """
 
     vl: int
@@ -31,16 +31,16 @@ class LaneShare(NamedTuple):
 
 
 class NearestList(NamedTuple):
-    """The same lanes with weights that give what the old ones meant, as near as one entry each can.
+    """Weights of the same lanes whose shares are closest to the intended ones, with one entry each.
 
     Parameters
     ----------
     entries : tuple of VLArbEntry
         Weights of whole packets.
     shares : tuple of LaneShare
-        What they give, beside what the old ones meant.
+        Shares that they give, with the intended ones.
     exact : bool
-        Whether that is the same.
+        Whether both are equal.
     """
 
     entries: tuple[VLArbEntry, ...]

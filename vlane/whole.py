@@ -1,4 +1,4 @@
-"""Lists of bounded whole numbers, checked."""
+"""Checks of whole numbers and lists of them."""
 
 from __future__ import annotations
 

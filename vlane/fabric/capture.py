@@ -1,4 +1,4 @@
-"""A captured fabric's folder, read into one :class:`~vlane.fabric.model.Fabric`."""
+"""Reader of a captured fabric's folder into one :class:`~vlane.fabric.model.Fabric`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPTIONS = ("LIMIT_REPLACED", "ENTRY_MALFORMED", "SL2VL_SHORT", "QOS_OFF", "ROUT
 def load_fabric(folder: Path) -> Fabric:
     """Read the files of a captured fabric; only ``ibnetdiscover.txt`` must be there.
 
-    Every other file may be missing; the fabric's notes then say so, and what is assumed instead.
+    Every other file may be missing; the fabric's notes then state this and what is assumed instead.
 
     Raises
     ------
@@ -95,13 +95,13 @@ def load_fabric(folder: Path) -> Fabric:
 
 
 class _Files:
-    """The files of a folder; what is not there is noted."""
+    """The files of a folder; missing ones are recorded."""
 
     def __init__(self, fabric: Fabric, folder: Path) -> None:
         self.fabric, self.folder = fabric, folder
 
     def first(self, readers: dict[str, Callable[[Path], T]], codes: tuple[str, ...], instead: str) -> T | None:
-        """Read the first file that is there; else note what cannot be checked, and what is assumed."""
+        """Read the first file that exists; otherwise record what cannot be checked, and what is assumed."""
         for name, read in readers.items():
             if (self.folder / name).exists():
                 return read(self.folder / name)
@@ -127,7 +127,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_switches(fabric: Fabric, folder: Path) -> None:
-    """Refuse forwarding tables of other switches than the fabric's; a file that was cut off lacks some."""
+    """Refuse forwarding tables that do not cover exactly the fabric's switches: a truncated file lacks some."""
     if not fabric.lfts:
         return
     name = next(name for name in _LFTS if (folder / name).exists())
@@ -140,7 +140,7 @@ def _check_switches(fabric: Fabric, folder: Path) -> None:
 
 
 def _note_bare_ports(fabric: Fabric) -> None:
-    """Note the cabled ports that files which are there do not speak of."""
+    """Record the cabled ports that the present files do not cover."""
     cabled = {Port(node.guid, number) for node in fabric.nodes.values() for number in node.links}
     bare = len(cabled) - sum(port in cabled for port in fabric.vlarb)
     if fabric.vlarb and bare:
@@ -161,7 +161,7 @@ def _note_bare_ports(fabric: Fabric) -> None:
 
 
 def _compare(fabric: Fabric, read_back: SL2VLTables) -> None:
-    """Let the rows that the ports returned hold, and note a dump that says otherwise."""
+    """Use the rows that the ports returned, and record a dump that differs."""
     differ = fabric.sl2vl.differing(read_back)
     if differ:
         node = fabric.nodes[differ[0][0]]

@@ -1,4 +1,4 @@
-"""What is wrong with a captured fabric, and what is not as its administrator may think."""
+"""Checks of a captured fabric: faults, and settings whose effect may differ from what was intended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FabricReport", "Unserved", "check_fabric"]
 
 
 class Unserved(NamedTuple):
-    """A lane of a port that packets take and no arbitration entry serves.
+    """A lane of a port that packets use and no arbitration entry serves.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Unserved(NamedTuple):
     vl : int
         The lane.
     pairs : int
-        Pairs whose packets get stuck there.
+        Number of pairs whose packets are blocked there.
     """
 
     port: Port
@@ -40,24 +40,24 @@ class Unserved(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FabricReport:
-    """The verdict.
+    """Result of a check.
 
     Parameters
     ----------
     loops : tuple of tuple of Hop
         Credit loops: each link waits for the next one, the last for the first.
     unreachable : tuple of Unreachable
-        Pairs of adapters whose packets do not arrive; of very many, not all.
+        Pairs of adapters whose packets do not arrive; if there are very many, only some of them.
     unreachable_pairs : int
-        How many there are.
+        Total number.
     unserved : tuple of Unserved
         Lanes with traffic that no entry serves.
     warnings : tuple of Finding
-        Every finding, those included that make the check fail.
+        All findings, including those that make the check fail.
     not_checked : tuple of str
-        Codes of findings that a missing file does not let be made, or lets rest on an assumption.
+        Codes of findings that cannot be made for want of a file, or that rest on an assumption.
     assumptions : tuple of str
-        What was taken for granted because nothing said it.
+        Assumptions made where no file gave the value.
     path_sls : dict of int to int
         Pairs by SL.
     """
@@ -73,17 +73,17 @@ class FabricReport:
 
     @property
     def ok(self) -> bool:
-        """No loop, every pair arrives, every used lane is served, as far as the captured files say."""
+        """Whether there is no loop, every pair arrives and every used lane is served, as far as the files show."""
         return not any(finding.code in ERRORS for finding in self.warnings)
 
     @property
     def spotless(self) -> bool:
-        """Nothing to warn of either, and nothing left unchecked."""
+        """Whether there is also no warning, and nothing was left unchecked."""
         return all(finding.severity == "note" for finding in self.warnings)
 
 
 def check_fabric(fabric: Fabric) -> FabricReport:
-    """Check a fabric; nothing of it is changed."""
+    """Check a fabric; the fabric is not changed."""
     trace = trace_pairs(fabric)
     loops = credit_loops(trace)
     unserved = _unserved(fabric, trace)
@@ -162,7 +162,7 @@ def _unserved_findings(fabric: Fabric, unserved: tuple[Unserved, ...]) -> list[F
 
 
 def _starvation(fabric: Fabric) -> list[Finding]:
-    """Limit 255: lanes that only the low list serves may wait for ever behind the high list."""
+    """Find lanes that only the low list serves where limit 255 lets the high list starve them."""
     findings = []
     groups: dict[tuple[VLArbTable, int], list[Port]] = {}
     for table, ports in fabric.distinct_tables().items():

@@ -1,4 +1,4 @@
-"""Configured against programmed: what OpenSM masked, wrapped, cut or dropped on its way to the ports."""
+"""Comparison of options with programmed tables: what OpenSM masked, wrapped, truncated or dropped."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def _compare_kind(fabric: Fabric, conf: OpenSMConf, kind: Kind, ports: list[Port
 
 
 def _grouped(fabric: Fabric, conf: OpenSMConf, ports: list[Port]) -> _Groups:
-    """Return the ports that can be compared as one."""
+    """Return groups of ports that can be compared together."""
     own_tables = _own_tables(conf)
     same: dict[tuple[bool, int, int], list[Port]] = {}
-    for port in ports:  # lists are long to hash, few, and stay
+    for port in ports:  # compared by identity: hashing long lists is slow, and few are alive
         key = (own_tables and _towards_adapter(fabric, port), fabric.data_vls_of(port), id(fabric.vlarb[port]))
         same.setdefault(key, []).append(port)
     groups: _Groups = {}
@@ -80,7 +80,7 @@ def _grouped(fabric: Fabric, conf: OpenSMConf, ports: list[Port]) -> _Groups:
 
 
 def _towards_adapter(fabric: Fabric, port: Port) -> bool:
-    """Tell whether a port is a switch's, towards an adapter: torus-2QoS cuts its lists."""
+    """Return whether a port is a switch port towards an adapter, where torus-2QoS truncates the lists."""
     node = fabric.nodes[port.guid]
     far = node.links.get(port.number)
     return node.kind is Kind.SWITCH and far is not None and fabric.nodes[far.guid].kind is not Kind.SWITCH
@@ -99,7 +99,7 @@ def _compare_narrowed(
     entries: tuple[tuple[int, int], ...],
     ports: list[Port],
 ) -> Iterator[Finding]:
-    """Towards adapters torus-2QoS keeps VL 0 and VL 4, the latter as VL 1, and drops the rest."""
+    """Compare lists towards adapters: torus-2QoS keeps VL 0 and VL 4, the latter as VL 1, and drops the rest."""
     where = _where(conf, option, Kind.SWITCH)
     at = f"{fabric.show(ports[0])}{_more(ports)}"
     cap = len(entries)
@@ -120,7 +120,7 @@ def _compare_narrowed(
 def _lanes(
     fabric: Fabric, conf: OpenSMConf, configured: Configured, kind: Kind, ports: list[Port]
 ) -> Iterator[Finding]:
-    """Compare the lanes that were asked for with those that ports run, where PortInfo says it."""
+    """Compare the configured lanes with the operational lanes of ports whose PortInfo is known."""
     port = next((port for port in ports if port in fabric.port_infos), None)
     if port is None:
         return
@@ -205,7 +205,7 @@ def _more(ports: list[Port]) -> str:
 
 
 def _short(text: str, most: int = 60) -> str:
-    """Cut what may have any length."""
+    """Shorten a text of any length."""
     return text if len(text) <= most else text[:most] + "..."
 
 
@@ -258,7 +258,7 @@ def _compare_sl2vl(fabric: Fabric, conf: OpenSMConf, configured: Configured, kin
 
 
 def _distinct_rows(fabric: Fabric, kind: Kind) -> dict[tuple[int, SL2VLRow], tuple[tuple[int, int, int], int]]:
-    """Return every row of cabled outputs by the lanes that the port runs: its first place, and how many have it."""
+    """Return the different rows of cabled outputs by the port's lanes, with their first place and count."""
     found: dict[tuple[int, SL2VLRow], tuple[tuple[int, int, int], int]] = {}
     for node in fabric.of_kind(kind):
         table = fabric.sl2vl.table(node.guid)

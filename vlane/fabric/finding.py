@@ -1,4 +1,4 @@
-"""One thing a check found."""
+"""A finding of a check."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ CODES = {
     "QOS_OFF": "qos is not TRUE: none of the QoS options has an effect",
     "ROUTING_FALLBACK": "the routing engine may fall back to min-hop, which can have credit loops",
 }
-"""Every code a finding can have; they are stable."""
+"""All codes of findings; they are stable."""
 
 ERRORS = frozenset({"CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED"})
 """Codes that make the check fail."""
 
 NOTES = frozenset({"VLARB_NARROWED"})
-"""Codes of what is as the subnet manager means it, and good to know."""
+"""Codes of findings that are intended by the subnet manager and informative."""
 
 
 class Finding(NamedTuple):
-    """One thing a check found.
+    """A finding of a check.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_ibnetdiscover"]
 
-# A description may hold anything, quotes too: it ends at the last quote, after which the tool writes none.
+# A description may contain quotes: it ends at the last quote of the line.
 _NODE = re.compile(r'(?:Switch|Ca|Rt)\s+([0-9]{1,9})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"([^"]*))?$')
 _LINK = re.compile(
     r'\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s+"[SHR]-([0-9a-fA-F]{1,16})"\[([0-9]{1,9})\](?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$'

@@ -24,9 +24,9 @@ _EMPTY = bytes([UNASSIGNED])
 
 
 def read_lfts(path: Path) -> dict[int, bytes]:
-    """Return the forwarding table of each switch, by GUID: the output port by LID, 255 where it leads nowhere.
+    """Return the forwarding table of each switch, by GUID: the output port by LID, 255 if unassigned.
 
-    A table ends with its last LID that leads somewhere, so that equal tables are equal whichever tool printed them.
+    Unassigned LIDs at the end of a table are removed, so that tables compare equal whichever tool printed them.
 
     Raises
     ------

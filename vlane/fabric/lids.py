@@ -1,4 +1,4 @@
-"""Whose LID is whose: the dumps name ports by LID and number."""
+"""Owners of LIDs: the dumps name ports by LID and number."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class LidBook:
     Parameters
     ----------
     nodes : dict of int to Node
-        By GUID.
+        Nodes by GUID.
     source : Path
-        The file they came from.
+        File from which they were read.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class LidBook:
                 self._owners[lid] = port
 
     def owner(self, dump: TextFile, lid: str) -> Port:
-        """Return the port with a LID of the current line; refuse an unknown one."""
+        """Return the port that owns a LID of the current line; an unknown LID is an error."""
         owner = self._owners.get(int(lid))
         if owner is None:
             dump.refuse("LID", "of a port in ibnetdiscover", lid)

@@ -1,13 +1,17 @@
-"""Credit loops: links that wait for each other, found by taking away all that do not."""
+"""Credit loops: links that wait for each other, found by removing all links that do not."""
 
 from __future__ import annotations
 
-import networkx as nx
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vlane.fabric.trace import Hop, Trace
 from vlane.fabric.wiring import Ints
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["credit_loops"]
 
@@ -15,10 +19,14 @@ __all__ = ["credit_loops"]
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
     """Return one loop of each set of links that wait for each other: the shortest through the link of most pairs.
 
-    It is told from the link that waits for that one.
+    The loop is listed from the link that waits for that one.
     """
     held, wanted = _ahead_of_a_loop(*trace.waits.pairs())
     wanted, held = _ahead_of_a_loop(wanted, held)
+    if not len(held):
+        return ()
+    import networkx as nx  # noqa: PLC0415 - it takes half of the start-up, and few fabrics have a loop
+
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_edges_from(sorted(zip(held.tolist(), wanted.tolist(), strict=True)))
     loops = [
@@ -36,13 +44,13 @@ def _shortest_loop(graph: nx.DiGraph[int], knot: set[int], trace: Trace) -> list
     busiest = max(knot, key=pairs)
     came_from, layer = {busiest: busiest}, [busiest]
     while not (waiting := [hop for hop in layer if graph.has_edge(hop, busiest)]):
-        following = []
+        reached = []
         for hop in layer:
             for wanted in graph[hop]:
                 if wanted in knot and wanted not in came_from:
                     came_from[wanted] = hop
-                    following.append(wanted)
-        layer = following
+                    reached.append(wanted)
+        layer = reached
     at = max(waiting, key=pairs)
     loop = [at]
     while at != busiest:

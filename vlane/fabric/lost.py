@@ -1,4 +1,4 @@
-"""Pairs whose packets do not arrive, and why: counted all, named as far as anybody reads."""
+"""Pairs whose packets do not arrive, and why: all are counted, a limited number is listed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlane.fabric.wiring import Ints, Wiring
 __all__ = ["LISTED", "Lost", "Unreachable", "Why"]
 
 LISTED = 100_000
-"""Most pairs that are named; a large fabric has millions."""
+"""Largest number of pairs that are listed; a large fabric has millions."""
 
 
 class Unreachable(NamedTuple):
@@ -24,7 +24,7 @@ class Unreachable(NamedTuple):
     slid, dlid : int
         The pair.
     reason : str
-        Where and why they stop.
+        Where and why the packets stop.
     """
 
     slid: int
@@ -33,7 +33,7 @@ class Unreachable(NamedTuple):
 
 
 class Why(IntEnum):
-    """Why packets stop; a reason is one number, of this, a port or node, and a detail of 16 bits."""
+    """Reasons for which packets stop; encoded with a port or node and a detail of 16 bits in one number."""
 
     DROPPED = 1
     NO_CABLE = 2
@@ -70,7 +70,7 @@ class Lost:
         self._reasons: dict[int, tuple[int, tuple[int, int]]] = {}
 
     def add(self, slids: Ints, dlids: Ints, why: Ints) -> None:
-        """Note pairs, those with a reason other than 0."""
+        """Record the pairs whose reason is not 0."""
         mine = np.flatnonzero(why)
         self.count += len(mine)
         order = mine[np.lexsort((dlids[mine], slids[mine], why[mine]))]

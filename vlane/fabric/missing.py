@@ -1,4 +1,4 @@
-"""What a check could not look at, because a file is not there or lacks it."""
+"""What a check could not examine, because a file or part of it is missing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["Missing", "missing_findings", "unchecked_codes"]
 
 
 class Missing(NamedTuple):
-    """Something that was not captured.
+    """A file, or part of one, that was not captured.
 
     Parameters
     ----------
     what : str
-        The file, or what a file lacks.
+        The file, or the part that it lacks.
     codes : tuple of str
         Findings that therefore cannot be made, or rest on an assumption.
     instead : str
-        What is assumed, or left.
+        What is assumed instead, or not checked.
     """
 
     what: str

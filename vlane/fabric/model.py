@@ -1,4 +1,4 @@
-"""A fabric as a subnet manager left it: nodes, cables and every table of every port."""
+"""A fabric as a subnet manager programmed it: nodes, cables and every table of every port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Fabric", "Kind", "Node", "Port", "ProgrammedVLArb"]
 
 
 class Kind(Enum):
-    """What a node is; the value is the letter before its GUID in ibnetdiscover."""
+    """Kind of a node; the value is the letter before its GUID in ibnetdiscover."""
 
     SWITCH = "S"
     CA = "H"
@@ -36,9 +36,9 @@ class Port(NamedTuple):
     Parameters
     ----------
     guid : int
-        Of the node.
+        GUID of the node.
     number : int
-        From 1; 0 is a switch's own port.
+        Port number, from 1; 0 is a switch's management port.
     """
 
     guid: int
@@ -56,7 +56,7 @@ class Node:
     kind : Kind
         What it is.
     name : str
-        Its description.
+        Node description.
     ports : int
         External ports.
     links : dict of int to Port
@@ -101,30 +101,30 @@ class ProgrammedVLArb(NamedTuple):
 
 @dataclass
 class Fabric:
-    """Everything that was captured; nothing of it changes once it is used.
+    """Everything that was captured; it must not be changed once it is used.
 
     Parameters
     ----------
     name : str
-        Of the folder.
+        Name of the folder.
     nodes : dict of int to Node
-        By GUID.
+        Nodes by GUID.
     lfts : dict of int to bytes
-        Output port by DLID, of each switch; 255, and what is past the end, leads nowhere.
+        Output port by DLID, of each switch; 255 and LIDs past the end are unassigned.
     sl2vl : SL2VLTables
         By (GUID, input, output) of a switch; (GUID, 0, port) of an adapter.
     vlarb : dict of Port to ProgrammedVLArb
-        By port; equal ones are one.
+        Tables by port; equal tables share one object.
     path_sls : PathSLs
         SL by (SLID, DLID).
     conf : OpenSMConf or None
-        What the subnet manager was told.
+        Options of the subnet manager.
     port_infos : dict of Port to PortInfo
-        Of ports whose PortInfo was captured.
+        PortInfo by port, as far as it was captured.
     notes : list of str
-        What was assumed because nothing says it.
+        Assumptions made where no file gave the value.
     missing : list of Missing
-        What cannot be checked because a file lacks it or is not there.
+        What cannot be checked because a file or part of it is missing.
     """
 
     name: str
@@ -188,7 +188,7 @@ class Fabric:
     def table_of(self, port: Port) -> VLArbTable:
         """Return the port's arbitration table with its limit."""
         lists, limit = self.vlarb[port], self.limit_of(port)
-        made = self._made.get((id(lists), limit))  # lists are long to hash, few, and stay
+        made = self._made.get((id(lists), limit))  # compared by identity: hashing long lists is slow, and few are alive
         if made is None:
             made = self._made[id(lists), limit] = VLArbTable(lists.high, lists.low, limit)
         return made
@@ -205,12 +205,12 @@ class Fabric:
         return {table: sorted(ports) for table, ports in tables.items()}
 
     def show(self, port: Port) -> str:
-        """Return a port as a person names it."""
+        """Return a port as text for messages."""
         node = self.nodes[port.guid]
         return f"{node.name or hex(node.guid)} port {port.number}"
 
     def show_all(self, ports: list[Port]) -> str:
-        """Return the first of some ports and how many more there are."""
+        """Return the first port as text, and the number of the others."""
         return self.show(ports[0]) + (f" and {len(ports) - 1} more" if len(ports) > 1 else "")
 
     def port_of_lid(self) -> dict[int, Port]:

@@ -1,4 +1,4 @@
-"""OpenSM's QoS options, and what OpenSM 3.3.23 makes of them.
+"""OpenSM's QoS options, and the tables that OpenSM 3.3.23 programs from them.
 
 OpenSM reads the lists with C's ``strtoul`` and skips one character after each number, whatever it is; the
 lane is taken modulo 15, the weight modulo 256; lanes that do not exist are masked, not refused; entries
@@ -45,7 +45,7 @@ class Option(NamedTuple):
     name, value : str
         As written.
     line : int
-        Where; 0 for a default of OpenSM.
+        Line of the file; 0 for a default of OpenSM.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Option(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An entry of a list as it was written, before OpenSM cut it to size.
+    """An entry of a list as it is written, before OpenSM reduces its numbers.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Pair(NamedTuple):
     weight: int
 
     def programmed(self, vls: int) -> VLArbEntry:
-        """Return what a port with that many lanes gets."""
+        """Return the entry that OpenSM programs into a port with that many lanes."""
         return VLArbEntry((self.vl % 15) & _mask(vls), self.weight & 0xFF)
 
 
@@ -127,7 +127,7 @@ class OpenSMConf:
     Parameters
     ----------
     file : str
-        Its name.
+        Name of the file.
     options : tuple of Option
         Every line with a value; of a name given twice the last holds.
     """

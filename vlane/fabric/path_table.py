@@ -1,4 +1,4 @@
-"""Service levels of paths, a byte each."""
+"""Service levels of paths, one byte each."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _READ = ("# Port info:", "OperVLs:", "NeighborMTU:")
 
 
 class PortInfo(NamedTuple):
-    """What a port says of itself.
+    """What PortInfo says of a port.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Packets as adapters send them: pairs by destination, service level, and the switch and kind of input they enter by.
+"""Packets as adapters send them: pairs by destination, service level, and the switch and input that they enter.
 
 Adapters whose inputs at their switch have equal SL2VL rows send alike from there on. Nothing ever waits for an
 adapter's own output, so that no credit loop leads through it: packets are followed from the first switch.
@@ -117,7 +117,7 @@ class Senders:
         self._kind: Ints = np.where(self.why == 0, np.repeat(group, SL_COUNT) * SL_COUNT + levels, self._kinds)
 
     def _rows_of_input(self, fabric: Fabric, port: int, used: dict[int, Ints]) -> tuple[int, bytes]:
-        """Return what is the same for inputs of a switch that can be taken as one; what is missing is told of each."""
+        """Return a key, equal for inputs of a switch that can be treated as one; record missing rows."""
         wiring = self._wiring
         number = int(wiring.node[port])
         table = fabric.sl2vl.table(wiring.nodes[number].guid)

@@ -1,4 +1,4 @@
-"""Where packets go: every pair of adapters along the forwarding tables, with the lane of every link.
+"""Paths of packets: every pair of adapters along the forwarding tables, with the lane of every link.
 
 Pairs to some destinations are followed at once, hop by hop, as arrays. Packets to one destination leave a switch by one
 port, wherever they came from: from there on those of a service level and lane are one, with a count of their pairs.
@@ -25,11 +25,11 @@ _AT_ONCE = 100_000
 """Pairs, or packets of senders that are alike, that are followed together."""
 
 _LONG = 32
-"""Links after which packets are suspected of going round; a power of two."""
+"""Number of links after which packets are checked for forwarding loops; a power of two."""
 
 
 class Hop(NamedTuple):
-    """A link a packet leaves by, and its lane there.
+    """An output by which a packet leaves, and its lane there.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def trace_pairs(fabric: Fabric) -> Trace:
 
 
 class _Tracer:
-    """Follows pairs and notes in a trace what they meet."""
+    """Follows pairs and records their hops in a trace."""
 
     def __init__(self, fabric: Fabric, trace: Trace) -> None:
         self.trace, self.wiring = trace, trace.wiring

@@ -1,4 +1,4 @@
-"""Which lanes of links wait for which: the edges of the dependency graph, a bit each."""
+"""Dependencies between lanes of links: the edges of the dependency graph, one bit each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights against packets: tables whose rounding gives other shares than their weights say."""
+"""Weights compared with packet sizes: tables whose rounding gives shares other than their weights say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vlane.vlarb_shares import LaneShare, lane_shares, nearest_list
 __all__ = ["weight_findings"]
 
 _OFF = 0.1
-"""Part of what was meant by which a lane's share may miss it: less is what whole packets cannot help."""
+"""Relative deviation of a lane's share that is tolerated; whole packets cannot always avoid less."""
 
 
 def weight_findings(fabric: Fabric) -> list[Finding]:

@@ -42,7 +42,7 @@ class Wiring:
     switch : array of int64, (nodes)
         Number of each node among the switches, or ``NOWHERE``.
     switches : int
-        How many there are.
+        Total number.
     lanes : array of int64, (ports)
         Data lanes of each port.
     captured_rows : int

@@ -1,0 +1,198 @@
+"""Reference behaviour of VL buffers in one storage (``docs/vlbuffer.md``).
+
+Golden keeps the flits of each lane in a ring buffer; how the hardware arranges them in its storage is not observable.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.credits.room_rule import beyond
+from vlane.golden.credits.room_rule import fits as within_room
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+
+__all__ = ["RULES", "VLBufferState", "fits", "new_state", "readable", "reset", "shown", "step"]
+
+RULES = (
+    Rule("reserved", "VLB-1", "a packet's room was taken"),
+    Rule("refused", "VLB-2", "a packet's room was not there: nothing was taken"),
+    Rule("within_minimum", "VLB-3", "room was taken from what the lane is guaranteed"),
+    Rule("from_shared", "VLB-3", "room was taken that lanes share"),
+    Rule("at_maximum", "VLB-2", "a lane was full to its maximum"),
+    Rule("shared_gone", "VLB-2", "what lanes share was gone; only guaranteed room was left"),
+    Rule("written", "VLB-4", "flits were written"),
+    Rule("several_written", "VLB-4", "a port wrote several flits in a cycle"),
+    Rule("two_writers", "VLB-4", "two ports wrote in a cycle"),
+    Rule("not_reserved", "VLB-5", "a flit came without reserved room: discarded"),
+    Rule("read", "VLB-6", "flits were read"),
+    Rule("several_read", "VLB-6", "a port read several flits in a cycle"),
+    Rule("two_readers", "VLB-6", "two ports read in a cycle"),
+    Rule("same_lane_refused", "VLB-7", "a second port asked for a lane that another reads: it got nothing"),
+    Rule("emptied_and_filled", "VLB-8", "the last flit of a lane was read in the cycle in which one was written"),
+)
+(RESERVED, REFUSED, WITHIN_MINIMUM, FROM_SHARED, AT_MAXIMUM, SHARED_GONE, WRITTEN, SEVERAL_WRITTEN, TWO_WRITERS,
+ NOT_RESERVED, READ, SEVERAL_READ, TWO_READERS, SAME_LANE, EMPTIED_AND_FILLED) = range(len(RULES))  # fmt: skip
+
+
+class VLBufferState(NamedTuple):
+    """Lanes and their flits.
+
+    Parameters
+    ----------
+    vls, flits, minimum, maximum, mtu_flits, write_flits, read_flits : int
+        Number of lanes, size of the storage, guaranteed and largest number of flits of a lane, largest packet, largest
+        number of flits of a writing and of a reading port per cycle.
+    ring : array of int64, (vls, maximum)
+        Flits of each lane.
+    first, held, used : array of int64, (vls,)
+        Place of the oldest flit; number of flits held; number of flits reserved, including those held.
+    """
+
+    vls: int
+    flits: int
+    minimum: int
+    maximum: int
+    mtu_flits: int
+    write_flits: int
+    read_flits: int
+    ring: NDArray[np.int64]
+    first: NDArray[np.int64]
+    held: NDArray[np.int64]
+    used: NDArray[np.int64]
+
+
+def new_state(
+    *, vls: int, flits: int, minimum: int, maximum: int, mtu_flits: int, write_flits: int, read_flits: int
+) -> VLBufferState:
+    """Return the state after reset: all lanes are empty."""
+    counters = np.zeros((3, vls), np.int64)
+    ring = np.zeros((vls, maximum), np.int64)
+    return VLBufferState(
+        vls=vls,
+        flits=flits,
+        minimum=minimum,
+        maximum=maximum,
+        mtu_flits=mtu_flits,
+        write_flits=write_flits,
+        read_flits=read_flits,
+        ring=ring,
+        first=counters[0],
+        held=counters[1],
+        used=counters[2],
+    )
+
+
+@kernel
+def reset(state: VLBufferState) -> None:
+    """Return to the state after reset."""
+    state.first[:] = 0
+    state.held[:] = 0
+    state.used[:] = 0
+
+
+@inner
+def shared_in_use(state: VLBufferState) -> int:
+    """Return the number of flits that the lanes use beyond their minima."""
+    total = 0
+    for vl in range(state.vls):
+        total += beyond(state.used[vl], state.minimum)
+    return total
+
+
+@kernel
+def fits(state: VLBufferState, vl: int, flits: int) -> bool:
+    """Tell whether so many more flits of a lane can be reserved."""
+    shared = state.flits - state.vls * state.minimum
+    return within_room(state.used[vl], flits, state.minimum, state.maximum, shared_in_use(state), shared)
+
+
+@kernel
+def readable(state: VLBufferState, vl: int) -> int:
+    """Return how many flits of a lane a reading port can read."""
+    return min(state.held[vl], state.read_flits) if vl < state.vls else 0
+
+
+@kernel
+def shown(state: VLBufferState, vl: int, place: int) -> int:
+    """Return the flit at a distance from the oldest flit of a lane; 0 if there is none."""
+    if place >= readable(state, vl):
+        return 0
+    return state.ring[vl, (state.first[vl] + place) % state.maximum]
+
+
+@kernel
+def step(
+    state: VLBufferState,
+    reserve_vl: int,
+    reserve_flits: int,
+    write_vl: NDArray[np.int64],
+    write_count: NDArray[np.int64],
+    write_data: NDArray[np.int64],
+    read_vl: NDArray[np.int64],
+    read_count: NDArray[np.int64],
+    rules: NDArray[np.int64],
+) -> int:
+    """Run one clock cycle and return the number of discarded flits; a reservation of 0 flits reserves nothing.
+
+    Parameters
+    ----------
+    reserve_vl, reserve_flits : int
+        Lane and size of the packet for which room is reserved.
+    write_vl, write_count : array of int64, (writers,)
+        Lane and number of flits of each writing port.
+    write_data : array of int64, (writers, write_flits)
+        Flits that are written.
+    read_vl, read_count : array of int64, (readers,)
+        Lane that each reading port reads, and the number of flits that it removes.
+    """
+    taken = reserve_flits > 0 and reserve_vl < state.vls and fits(state, reserve_vl, reserve_flits)
+    if reserve_flits > 0:
+        rules[RESERVED] += taken
+        rules[REFUSED] += not taken
+        if reserve_vl < state.vls:
+            after = state.used[reserve_vl] + reserve_flits
+            rules[WITHIN_MINIMUM] += taken and after <= state.minimum
+            rules[FROM_SHARED] += taken and after > state.minimum
+            rules[AT_MAXIMUM] += after > state.maximum
+            rules[SHARED_GONE] += not taken and after <= state.maximum
+
+    emptied, reading = 0, 0
+    for port in range(len(read_vl)):
+        vl = read_vl[port]
+        count = min(read_count[port], readable(state, vl))
+        if count == 0:
+            continue
+        if (reading >> vl) & 1:
+            rules[SAME_LANE] += 1
+            continue
+        rules[READ] += 1
+        rules[SEVERAL_READ] += count > 1
+        rules[TWO_READERS] += reading != 0
+        reading |= 1 << vl
+        state.first[vl] = (state.first[vl] + count) % state.maximum
+        state.held[vl] -= count
+        state.used[vl] -= count
+        if state.held[vl] == 0:
+            emptied |= 1 << vl
+
+    if taken:
+        state.used[reserve_vl] += reserve_flits
+    discarded, writing = 0, 0
+    for port in range(len(write_vl)):
+        vl, count = write_vl[port], min(write_count[port], state.write_flits)
+        rules[TWO_WRITERS] += writing != 0 and count > 0
+        rules[SEVERAL_WRITTEN] += count > 1
+        writing |= count > 0
+        for index in range(count):
+            if vl >= state.vls or state.held[vl] >= state.used[vl]:
+                discarded += 1
+                rules[NOT_RESERVED] += 1
+                continue
+            state.ring[vl, (state.first[vl] + state.held[vl]) % state.maximum] = write_data[port, index]
+            state.held[vl] += 1
+            rules[WRITTEN] += 1
+            rules[EMPTIED_AND_FILLED] += (emptied >> vl) & 1 and index == 0
+    return discarded

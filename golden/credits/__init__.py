@@ -1,0 +1,1 @@
+"""Golden models of both credit schemes, sender and receiver."""

@@ -1,0 +1,285 @@
+"""Absolute credits of an InfiniBand link, both ends of one port: reference behaviour (``docs/credit_ib.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.credits import counters
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+
+from vlane.fcp import COUNTER_MODULUS, CREDIT_CAP, Op
+
+__all__ = ["RULES", "CreditIBState", "Inputs", "body_crc", "fits", "new_inputs", "new_state", "offer", "reset", "step"]
+
+RULES = (
+    Rule("granted", "CIB-1", "a packet used credit"),
+    Rule("no_credit", "CIB-2", "a head packet did not fit into the credit there was"),
+    Rule("accepted", "CIB-3", "a packet arrived and its room was taken"),
+    Rule("discarded", "CIB-4", "a packet arrived without room for it: discarded, ABR stayed"),
+    Rule("freed", "CIB-5", "a block left the buffer"),
+    Rule("sent_for_advance", "CIB-6", "an FCP was sent because the limit had advanced"),
+    Rule("sent_for_period", "CIB-7", "an FCP was sent because its period was over, with nothing new"),
+    Rule("waited_for_packet", "CIB-8", "a due FCP waited for the end of a packet"),
+    Rule("taken_over", "CIB-9", "an FCP set the limit and ABR"),
+    Rule(
+        "blocks_returned",
+        "CIB-10",
+        "an FCP set ABR to another value: blocks of lost packets came back, and an FCP is due at once",
+    ),
+    Rule("corrupt", "CIB-11", "an FCP with a wrong check sum, operand or lane was ignored"),
+    Rule("counter_wrapped", "CIB-12", "FCTBS went past 4095"),
+    Rule("initializing", "CIB-13", "an initial FCP was sent, nothing fitted"),
+    Rule("overdue", "CIB-14", "a lane heard of no FCP for a whole watchdog period"),
+)
+(GRANTED, NO_CREDIT, ACCEPTED, DISCARDED, FREED, FOR_ADVANCE, FOR_PERIOD, WAITED, TAKEN_OVER, RETURNED, CORRUPT,
+ WRAPPED, INITIALIZING, OVERDUE) = range(len(RULES))  # fmt: skip
+
+PERIOD, WATCHDOG, LAST_VL, BUSY, PENDING, SEEN, OVERDUE_BITS = range(7)
+_MASK = COUNTER_MODULUS - 1
+_INITIALIZE = int(Op.INITIALIZE)
+
+
+class CreditIBState(NamedTuple):
+    """Counters of one port.
+
+    Parameters
+    ----------
+    data_vls, buffer_blocks, fcp_blocks, fcp_period, watchdog_cycles : int
+        Parameters of the component; ``fcp_blocks`` resolved.
+    fctbs, fccl : array of int64, (data_vls,)
+        Blocks sent, limit received: the sender.
+    abr, room, said : array of int64, (data_vls,)
+        Blocks received, blocks free, limit sent last: the receiver.
+    regs : array of int64, (7,)
+        Timers, lane of the last FCP, packet being sent, lanes whose period is over, lanes heard of, overdue.
+    """
+
+    data_vls: int
+    buffer_blocks: int
+    fcp_blocks: int
+    fcp_period: int
+    watchdog_cycles: int
+    fctbs: NDArray[np.int64]
+    fccl: NDArray[np.int64]
+    abr: NDArray[np.int64]
+    room: NDArray[np.int64]
+    said: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+class Inputs(NamedTuple):
+    """What a port sees in a cycle; every field is an array of one, but ``blocks``.
+
+    Parameters
+    ----------
+    blocks : array of int64, (data_vls,)
+        Sizes of the head packets.
+    flags : array of int64, (7,)
+        grant, tail, fcp_taken, fcp_arrived, arrived, freed, initializing.
+    values : array of int64, (6,)
+        grant_vl, grant_blocks, fcp_in, arrived_vl, arrived_blocks, freed_vl.
+    """
+
+    blocks: NDArray[np.int64]
+    flags: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+
+GRANT, TAIL, TAKEN, FCP_ARRIVED, ARRIVED, FREE, INIT = range(7)
+GRANT_VL, GRANT_BLOCKS, FCP_IN, ARRIVED_VL, ARRIVED_BLOCKS, FREED_VL = range(6)
+
+
+def new_inputs(data_vls: int) -> Inputs:
+    """Return inputs that do nothing."""
+    return Inputs(np.ones(data_vls, np.int64), np.zeros(7, np.int64), np.zeros(6, np.int64))
+
+
+def new_state(
+    *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int
+) -> CreditIBState:
+    """Return the state after reset; ``fcp_blocks`` 0 is a quarter of the buffer."""
+    advance = fcp_blocks or max(1, buffer_blocks // 4)
+    lanes = np.zeros((5, data_vls), np.int64)
+    state = CreditIBState(
+        data_vls=data_vls,
+        buffer_blocks=buffer_blocks,
+        fcp_blocks=advance,
+        fcp_period=fcp_period,
+        watchdog_cycles=watchdog_cycles,
+        fctbs=lanes[0],
+        fccl=lanes[1],
+        abr=lanes[2],
+        room=lanes[3],
+        said=lanes[4],
+        regs=np.zeros(7, np.int64),
+    )
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: CreditIBState) -> None:
+    """Return to the state after reset: nothing sent, nothing received, all room free, no credit."""
+    state.fctbs[:] = 0
+    state.fccl[:] = 0
+    state.abr[:] = 0
+    state.said[:] = 0
+    state.room[:] = state.buffer_blocks
+    state.regs[:] = 0
+    state.regs[LAST_VL] = state.data_vls - 1
+
+
+@kernel
+def fits(
+    state: CreditIBState,
+    vl: int,
+    blocks: int,
+    initializing: bool,  # noqa: FBT001 - a signal of the hardware
+) -> bool:
+    """Tell whether a packet's blocks are within the limit, modulo 4096 (IBA 7.9.4.3)."""
+    return not initializing and counters.within_limit(state.fccl[vl], state.fctbs[vl], blocks)
+
+
+@kernel
+def limit(state: CreditIBState, vl: int) -> int:
+    """Return the credit limit to be sent: blocks received and what can still be taken, 2048 at most."""
+    return (state.abr[vl] + min(state.room[vl], CREDIT_CAP)) & _MASK
+
+
+@inner
+def has_advanced(state: CreditIBState, vl: int) -> bool:
+    """Tell whether the limit has advanced enough for an FCP before its period is over."""
+    return counters.has_advanced(limit(state, vl), state.said[vl], state.fcp_blocks)
+
+
+@inner
+def due_lanes(state: CreditIBState) -> int:
+    """Return a bit per lane whose FCP is due."""
+    due = state.regs[PENDING]
+    for vl in range(state.data_vls):
+        if has_advanced(state, vl):
+            due |= 1 << vl
+    return due
+
+
+@kernel
+def body_crc(body: int) -> int:
+    """Return the LPCRC over 32 bits: bytes from the top, lowest bit first."""
+    crc = 0xFFFF
+    for byte in range(4):
+        crc ^= (body >> 8 * (3 - byte)) & 0xFF
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0xD008 if crc & 1 else crc >> 1
+    return crc ^ 0xFFFF
+
+
+@inner
+def offer(state: CreditIBState, initializing: bool) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
+    """Return (lane, packet) of the FCP that may be sent now; lane -1 if none, or a packet is under way."""
+    if state.regs[BUSY] != 0:
+        return -1, 0
+    due = due_lanes(state)
+    if due == 0:
+        return -1, 0
+    vl = counters.next_due(due, state.regs[LAST_VL])
+    body = (state.fctbs[vl] << 16) | (vl << 12) | limit(state, vl)
+    if initializing:
+        body |= _INITIALIZE << 28
+    return vl, (body << 16) | body_crc(body)
+
+
+@inner
+def read_fcp(state: CreditIBState, packet: int) -> tuple[int, int, int]:
+    """Return (lane, fctbs, fccl) of a packet that arrived; lane -1 if it must be ignored."""
+    body = packet >> 16
+    vl = (body >> 12) & 15
+    if body_crc(body) != packet & 0xFFFF or body >> 28 > _INITIALIZE or vl >= state.data_vls:
+        return -1, 0, 0
+    return vl, (body >> 16) & _MASK, body & _MASK
+
+
+@inner
+def accepts(state: CreditIBState, given: Inputs) -> bool:
+    """Tell whether the packet that arrives in this cycle has its room."""
+    vl = given.values[ARRIVED_VL]
+    return given.flags[ARRIVED] != 0 and vl < state.data_vls and state.room[vl] >= given.values[ARRIVED_BLOCKS]
+
+
+@kernel
+def step(state: CreditIBState, given: Inputs, rules: NDArray[np.int64]) -> None:
+    """Run one clock cycle: what arrives, what leaves, what is sent; an FCP counts before a packet of its cycle."""
+    regs, flags, values = state.regs, given.flags, given.values
+    initializing = flags[INIT] != 0
+    sent_vl, _ = offer(state, initializing)
+    rules[WAITED] += regs[BUSY] != 0 and due_lanes(state) != 0
+    accepted = accepts(state, given)
+    for vl in range(state.data_vls):
+        rules[NO_CREDIT] += not fits(state, vl, given.blocks[vl], initializing)
+
+    if flags[TAKEN] != 0 and sent_vl >= 0:
+        rules[FOR_ADVANCE] += has_advanced(state, sent_vl)
+        rules[FOR_PERIOD] += limit(state, sent_vl) == state.said[sent_vl]
+        rules[INITIALIZING] += initializing
+        state.said[sent_vl] = limit(state, sent_vl)
+        regs[PENDING] &= ~(1 << sent_vl)
+        regs[LAST_VL] = sent_vl
+
+    heard = _hear(state, values[FCP_IN], rules) if flags[FCP_ARRIVED] != 0 else 0
+    if flags[ARRIVED] != 0:
+        rules[ACCEPTED] += accepted
+        rules[DISCARDED] += not accepted
+    taken, freed = -1, -1
+    if accepted:
+        taken = values[ARRIVED_VL]
+        state.abr[taken] = (state.abr[taken] + values[ARRIVED_BLOCKS]) & _MASK
+        state.room[taken] -= values[ARRIVED_BLOCKS]
+    if flags[FREE] != 0 and values[FREED_VL] < state.data_vls:
+        freed = values[FREED_VL]
+        if state.room[freed] < state.buffer_blocks:
+            state.room[freed] += 1
+            rules[FREED] += 1
+
+    if flags[GRANT] != 0 and values[GRANT_VL] < state.data_vls:
+        vl = values[GRANT_VL]
+        rules[GRANTED] += 1
+        rules[WRAPPED] += state.fctbs[vl] + values[GRANT_BLOCKS] > _MASK
+        state.fctbs[vl] = (state.fctbs[vl] + values[GRANT_BLOCKS]) & _MASK
+    if flags[TAIL] != 0:
+        regs[BUSY] = 0
+    elif flags[GRANT] != 0:
+        regs[BUSY] = 1
+    run_timers(state, heard, rules)
+
+
+@inner
+def _hear(state: CreditIBState, packet: int, rules: NDArray[np.int64]) -> int:
+    """Take over what a sound FCP says (CIB-9 to CIB-11); return its lane as a bit, 0 if it is ignored."""
+    vl, fctbs, fccl = read_fcp(state, packet)
+    if vl < 0:
+        rules[CORRUPT] += 1
+        return 0
+    rules[TAKEN_OVER] += 1
+    if fctbs != state.abr[vl]:
+        rules[RETURNED] += 1
+        state.regs[PENDING] |= 1 << vl
+    state.abr[vl], state.fccl[vl] = fctbs, fccl
+    return 1 << vl
+
+
+@inner
+def run_timers(state: CreditIBState, heard: int, rules: NDArray[np.int64]) -> None:
+    """Let the period of all lanes and the watchdog's window go on."""
+    regs = state.regs
+    every = (1 << state.data_vls) - 1
+    regs[PERIOD] += 1
+    if regs[PERIOD] == state.fcp_period:
+        regs[PERIOD], regs[PENDING] = 0, every
+    regs[SEEN] |= heard
+    regs[WATCHDOG] += 1
+    if regs[WATCHDOG] == state.watchdog_cycles:
+        regs[OVERDUE_BITS] = every & ~regs[SEEN]
+        rules[OVERDUE] += regs[OVERDUE_BITS] != 0
+        regs[WATCHDOG], regs[SEEN] = 0, 0

@@ -1,0 +1,1 @@
+"""How golden functions are compiled: kernels, records, bits, random numbers, rules."""

@@ -1,0 +1,100 @@
+"""Sets of small numbers as bits of an integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.cpython.unsafe.numbers import leading_zeros, trailing_zeros
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+
+__all__ = ["LIST_MARGIN", "MAX_SET", "has", "length", "list_members", "lowest", "next_of", "next_or_none", "size"]
+
+MAX_SET = 62
+"""Members of a set are 0 to ``MAX_SET`` - 1."""
+
+_INSIDE: Any = {"strict": False, "jit_options": {"forceinline": True}}
+
+
+@inner
+def has(members: int, number: int) -> bool:
+    """Return whether a number is a member of a set."""
+    return (members >> number) & 1 != 0
+
+
+def lowest(members: int) -> int:
+    """Return the least member of a set that is not empty."""
+    return int(members & -members).bit_length() - 1
+
+
+@overload(lowest, **_INSIDE)
+def _lowest(members: Any) -> Any:  # noqa: ARG001 - numba gives it
+    return lambda members: trailing_zeros(members)  # noqa: PLW0108 - an intrinsic is no implementation
+
+
+def length(number: int) -> int:
+    """Return the number of bits of a non-negative number."""
+    return int(number).bit_length()
+
+
+@overload(length, **_INSIDE)
+def _length(number: Any) -> Any:  # noqa: ARG001 - numba gives it
+    return lambda number: 64 - leading_zeros(np.int64(number))
+
+
+@inner
+def next_of(members: int, last: int) -> int:
+    """Return the first member above ``last``, or the least member if none is above; the set must not be empty."""
+    above = members & -(2 << int(last))
+    return lowest(above if above != 0 else members)
+
+
+@inner
+def next_or_none(members: int, last: int) -> int:
+    """Return the first member above ``last``, or the least member if none is above; -1 if the set is empty."""
+    return next_of(members, last) if members != 0 else -1
+
+
+def size(members: int) -> int:
+    """Return the number of members of a set."""
+    return (int(members) & (1 << 64) - 1).bit_count()
+
+
+@intrinsic
+def _ones(_typing: Any, number: Any) -> Any:
+    """Return the number of bits that are 1."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return number(number), generate
+
+
+@overload(size, **_INSIDE)
+def _size(members: Any) -> Any:  # noqa: ARG001 - numba gives it
+    return lambda members: _ones(members)  # noqa: PLW0108 - an intrinsic is no implementation
+
+
+LIST_MARGIN = 3
+"""Spare places that a list needs behind its last number: ``list_members`` overwrites them."""
+
+
+@inner
+def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
+    """Write the members of all sets to ``numbers``, member ``m`` of set ``s`` as ``(s << bits) + m``.
+
+    Returns the count of members. Each pass of the inner loop writes four entries, so that its branch is predictable;
+    the surplus is overwritten by the next set, or lies behind the count (``docs/engine.md``).
+    """
+    count = 0
+    for number in range(len(sets)):
+        place, left = count, sets[number]  # begins right behind the previous set's members, over its surplus
+        while left != 0:
+            for _ in range(LIST_MARGIN + 1):
+                numbers[place] = (number << bits) + lowest(left)
+                left &= left - 1  # clears the lowest member; of an empty set nothing
+                place += 1
+        count += size(sets[number])
+    return count

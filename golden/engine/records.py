@@ -1,0 +1,67 @@
+"""Array-of-structs storage: the fields of one record are adjacent, and a field access compiles to one load.
+
+``docs/engine.md`` shows how a kernel reaches a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, TypeVar, get_type_hints, overload
+
+import numpy as np
+from numba.extending import typeof_impl
+from numpy.typing import NDArray
+from vlane.golden.engine.record_type import RecordsType
+
+__all__ = ["Int16", "Int32", "Int64", "Records", "new_records"]
+
+R = TypeVar("R")
+
+Int16 = Annotated[int, np.int16]
+Int32 = Annotated[int, np.int32]
+Int64 = Annotated[int, np.int64]
+
+
+class Records(Generic[R]):
+    """Records of one kind in one or two dimensions. A record is a view: a write to its field changes the array.
+
+    Parameters
+    ----------
+    array : array of records
+        Contiguous array; it is shared, not copied.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+    @overload
+    def __getitem__(self, place: int | tuple[int, int]) -> R: ...
+    @overload
+    def __getitem__(self, place: str) -> NDArray[Any]: ...
+    def __getitem__(self, place: Any) -> Any:
+        """Return the record at a place, or one field of all records."""
+        return self.array[place]
+
+    def __setitem__(self, place: slice | str, value: NDArray[Any] | Records[R] | int | Sequence[int]) -> None:
+        """Copy records, or set one field of all records."""
+        self.array[place] = value.array if isinstance(value, Records) else value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the count of records along each dimension."""
+        return self.array.shape
+
+    def __len__(self) -> int:
+        """Return the count of records along the first dimension."""
+        return len(self.array)
+
+
+def new_records(kind: type[R], *counts: int) -> Records[R]:
+    """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``."""
+    fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
+    return Records(np.zeros(counts, np.dtype((np.record, fields))))
+
+
+@typeof_impl.register(Records)
+def _typeof(records: Records[Any], context: Any) -> RecordsType:
+    return RecordsType(typeof_impl(records.array, context))

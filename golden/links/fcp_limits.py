@@ -1,0 +1,230 @@
+"""Absolute credits of all ends of a network (``docs/ib_switch.md``, rules IBS-C1 to IBS-C6).
+
+The decisions are those of ``credit_ib`` (``golden/credits/counters.py``). The counters are whole numbers, and what is
+due is noted when room comes free, not in every cycle; ``tests/test_credit_pair.py`` holds both equal, step by step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.credits import counters
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+
+__all__ = [
+    "FCPLimits",
+    "allows",
+    "count_freed",
+    "count_sent",
+    "goes_beside",
+    "hear",
+    "is_due",
+    "lose",
+    "mail",
+    "new_limits",
+    "say",
+    "say_limit",
+    "taken",
+]
+
+
+class End:
+    """What an end has to tell, and what is under way to it.
+
+    Parameters
+    ----------
+    due : int
+        VLs whose FCP is due, as bits.
+    periods : int
+        The last period counted.
+    loses_until : int
+        FCPs that the end sends before this cycle are lost.
+    last : int
+        VL of the last FCP sent.
+    oldest, flying : int
+        Place of the oldest FCP under way to the end, and how many there are.
+    """
+
+    due: Int64
+    periods: Int64
+    loses_until: Int64
+    last: Int32
+    oldest: Int32
+    flying: Int32
+
+
+class Flying:
+    """A flow-control packet on its way.
+
+    Parameters
+    ----------
+    holds_from : int
+        The cycle from which its limit holds.
+    limit, lane : int
+        What it tells, and of which VL.
+    """
+
+    holds_from: Int64
+    limit: Int64
+    lane: Int64
+
+
+class FCPLimits(NamedTuple):
+    """Credits of all ends, each a sender to its cable and a receiver from it.
+
+    Parameters
+    ----------
+    whole : array of int64, (lanes,)
+        Blocks of each VL's part of a buffer.
+    step : array of int64, (lanes,)
+        An FCP is due when the limit has grown by so many blocks.
+    period : int
+        Cycles after which an FCP of every lane is due.
+    beside : bool
+        Whether FCPs travel beside the link.
+    sent, limit : array of int64, (ends, lanes)
+        Blocks of packets started; the limit received last.
+    freed, said : array of int64, (ends, lanes)
+        Blocks freed in the own input buffer; the limit sent last.
+    end : Records of End, (ends,)
+        What each end has to tell, and what is under way to it.
+    flying : Records of Flying, (ends, FCPs)
+        FCPs on their way to each end; each row is a ring buffer.
+    fcps : array of int64, (ends, lanes)
+        FCPs sent.
+    """
+
+    whole: NDArray[np.int64]
+    step: NDArray[np.int64]
+    period: int
+    beside: bool
+    sent: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    freed: NDArray[np.int64]
+    said: NDArray[np.int64]
+    end: Records[End]
+    flying: Records[Flying]
+    fcps: NDArray[np.int64]
+
+
+def new_limits(
+    *, ends: int, whole: tuple[int, ...], fcp_blocks: int | None, period: int, beside: bool, flight: int
+) -> FCPLimits:
+    """Return ends whose limits are the whole remote buffer; without ``fcp_blocks`` a quarter of it makes an FCP due."""
+    blocks, lanes = np.array(whole, np.int64), len(whole)
+    step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
+    end = new_records(End, ends)
+    end["last"], end["periods"] = lanes - 1, -1
+    counters = [np.zeros((ends, lanes), np.int64) for _ in range(3)]
+    return FCPLimits(
+        whole=blocks,
+        step=step,
+        period=period,
+        beside=beside,
+        sent=counters[0],
+        limit=np.tile(blocks, (ends, 1)),
+        freed=counters[1],
+        said=np.tile(blocks, (ends, 1)),
+        end=end,
+        flying=new_records(Flying, ends, 1 << (flight + 2).bit_length()),
+        fcps=counters[2],
+    )
+
+
+@inner
+def goes_beside(limits: FCPLimits) -> bool:
+    """Tell whether FCPs travel beside the link."""
+    return limits.beside
+
+
+@inner
+def allows(limits: FCPLimits, end: int, lane: int, blocks: int) -> bool:
+    """Tell whether a packet of so many blocks may be sent (IBS-C1)."""
+    return counters.within_limit(limits.limit[end, lane], limits.sent[end, lane], blocks)
+
+
+@inner
+def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
+    """Count the blocks of a packet that starts."""
+    limits.sent[end, lane] += blocks
+
+
+@inner
+def taken(limits: FCPLimits, end: int, lane: int) -> int:
+    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
+    return int(limits.sent[end, lane] - limits.limit[end, lane] + limits.whole[lane])
+
+
+@inner
+def count_freed(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
+    """Count blocks that left this end's own input buffer (IBS-C2, IBS-C3)."""
+    limits.freed[end, lane] += blocks
+    limit = limits.whole[lane] + limits.freed[end, lane]
+    if counters.has_advanced(limit, limits.said[end, lane], limits.step[lane]):
+        limits.end[end].due |= 1 << lane
+
+
+@inner
+def is_due(limits: FCPLimits, end: int, cycle: int) -> bool:
+    """Tell whether an FCP is due in a cycle (IBS-C3). All room freed before must have been counted."""
+    this = limits.end[end]
+    if cycle >= (this.periods + 1) * limits.period:
+        this.periods = cycle // limits.period
+        this.due = (1 << len(limits.whole)) - 1
+    return this.due != 0
+
+
+@inner
+def say(limits: FCPLimits, end: int, to: int, cycle: int, flight: int) -> None:
+    """Send the next FCP that is due to the other end (IBS-C4)."""
+    this = limits.end[end]
+    lane = counters.next_due(this.due, this.last)
+    this.last = lane
+    this.due &= ~(1 << lane)
+    say_limit(limits, end, to, lane, limits.whole[lane] + limits.freed[end, lane], cycle, flight)
+
+
+@inner
+def say_limit(limits: FCPLimits, end: int, to: int, lane: int, limit: int, cycle: int, flight: int) -> None:
+    """Send an FCP with this limit; it is under way unless it is lost (IBS-C5, IBS-C6)."""
+    limits.said[end, lane] = limit
+    limits.fcps[end, lane] += 1
+    if cycle < limits.end[end].loses_until:
+        return
+    hear(limits, to, cycle)
+    other = limits.end[to]
+    fcp = limits.flying[to, (other.oldest + other.flying) & (limits.flying.shape[1] - 1)]
+    fcp.holds_from, fcp.lane, fcp.limit = cycle + flight + 1, lane, limit
+    other.flying += 1
+
+
+@inner
+def mail(limits: FCPLimits, end: int, cycle: int) -> tuple[int, int]:
+    """Return (lane, limit) of the FCP that arrives at an end in a cycle, lane -1 if none does."""
+    this = limits.end[end]
+    fcp = limits.flying[end, this.oldest]
+    if this.flying == 0 or fcp.holds_from != cycle + 1:
+        return -1, 0
+    return fcp.lane, fcp.limit
+
+
+@inner
+def lose(limits: FCPLimits, end: int, until: int) -> None:
+    """Lose the FCPs that an end sends before a cycle (IBS-C6)."""
+    limits.end[end].loses_until = max(limits.end[end].loses_until, until)
+
+
+@inner
+def hear(limits: FCPLimits, end: int, cycle: int) -> None:
+    """Apply the limits of the FCPs that are valid in a cycle (IBS-C5)."""
+    this = limits.end[end]
+    while this.flying > 0:
+        fcp = limits.flying[end, this.oldest]
+        if fcp.holds_from > cycle:
+            return
+        limits.limit[end, fcp.lane] = fcp.limit
+        this.oldest = (this.oldest + 1) & (limits.flying.shape[1] - 1)
+        this.flying -= 1

@@ -1,0 +1,136 @@
+"""Credits of a sender: the room of the remote buffer, learned from returns or from flow-control packets.
+
+The type of the credits selects the scheme: ``Rooms`` for returns, ``FCPLimits`` for flow-control packets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.links import fcp_limits as limits
+from vlane.golden.links import room
+from vlane.golden.links.fcp_limits import FCPLimits
+from vlane.golden.links.room import Rooms
+
+__all__ = [
+    "RemoteCredit",
+    "came_free",
+    "fcp_due",
+    "fcp_period",
+    "goes_beside",
+    "hear",
+    "say",
+    "still_fits",
+    "take",
+    "taken",
+]
+
+RemoteCredit = Rooms | FCPLimits
+
+
+@inner
+def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
+    return int(rooms.taken[end, lane].blocks)
+
+
+@inner
+def _nothing_to_hear(rooms: Rooms, end: int, cycle: int) -> None:
+    """Do nothing: returns take effect when they arrive."""
+
+
+@inner
+def _nothing_to_say(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
+    """Do nothing: with returns there are no FCPs."""
+
+
+@inner
+def _never(rooms: Rooms, end: int, cycle: int) -> bool:  # noqa: ARG001 - as the other's
+    return False
+
+
+@inner
+def _no(rooms: Rooms) -> bool:  # noqa: ARG001 - as the other's
+    return False
+
+
+@inner
+def _no_period(rooms: Rooms) -> int:  # noqa: ARG001 - as the other's
+    return 0
+
+
+@inner
+def _period(limits: FCPLimits) -> int:
+    return limits.period
+
+
+@inner
+def _none_sent(rooms: Rooms) -> NDArray[np.int64]:
+    return np.zeros((len(rooms.taken), len(rooms.bounds)), np.int64)
+
+
+@inner
+def _sent(limits: FCPLimits) -> NDArray[np.int64]:
+    return limits.fcps
+
+
+@inner
+def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
+    """Do nothing: returns are never lost."""
+
+
+@by_type({Rooms: _no_period, FCPLimits: _period})
+def fcp_period(remote: Any) -> int:
+    """Return the cycles after which FCPs are due at every end; 0 with returns, which need no FCPs."""
+
+
+@by_type({Rooms: _no, FCPLimits: limits.goes_beside})
+def goes_beside(remote: Any) -> bool:
+    """Tell whether flow-control packets travel beside the link, without occupying it."""
+
+
+@by_type({Rooms: room.fits, FCPLimits: limits.allows})
+def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
+    """Tell whether the remote buffer has room for a packet of so many blocks."""
+
+
+@by_type({Rooms: room.take, FCPLimits: limits.count_sent})
+def take(remote: Any, end: int, lane: int, blocks: int) -> None:
+    """Take room of the remote buffer for a packet that starts."""
+
+
+@by_type({Rooms: _taken_of_room, FCPLimits: limits.taken})
+def taken(remote: Any, end: int, lane: int) -> int:
+    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
+
+
+@by_type({Rooms: room.give_back, FCPLimits: limits.count_freed})
+def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
+    """Count blocks that were freed: with returns, in the remote buffer; with FCPs, in the own input buffer."""
+
+
+@by_type({Rooms: _nothing_to_hear, FCPLimits: limits.hear})
+def hear(remote: Any, end: int, cycle: int) -> None:
+    """Apply the limits of the FCPs that are valid in a cycle."""
+
+
+@by_type({Rooms: _none_sent, FCPLimits: _sent})
+def fcps_sent(remote: Any) -> NDArray[np.int64]:
+    """Return the flow-control packets sent so far, by end and VL."""
+
+
+@by_type({Rooms: _nothing_to_lose, FCPLimits: limits.lose})
+def lose(remote: Any, end: int, until: int) -> None:
+    """Let flow-control packets that an end sends before a cycle be lost."""
+
+
+@by_type({Rooms: _never, FCPLimits: limits.is_due})
+def fcp_due(remote: Any, end: int, cycle: int) -> bool:
+    """Tell whether an FCP of any VL is due in a cycle."""
+
+
+@by_type({Rooms: _nothing_to_say, FCPLimits: limits.say})
+def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
+    """Send the next FCP that is due."""

@@ -1,0 +1,225 @@
+"""Room that is being freed: at once in a known cycle, or flit by flit as a packet moves.
+
+Flit-by-flit returns are counted when a result depends on them, not in every cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int16, Int32, Records, new_records
+from vlane.golden.links.remote_credit import came_free
+
+__all__ = [
+    "Returns",
+    "are_under_way",
+    "begin",
+    "begin_at_once",
+    "flits_moved",
+    "forget_coming",
+    "new_returns",
+    "places_coming",
+    "settle",
+    "whole_blocks",
+]
+
+_NEVER = (1 << 31) - 1
+
+
+class Moving:
+    """A packet whose room is being freed, flit by flit.
+
+    Parameters
+    ----------
+    since : int
+        The cycle from which the room of its first flit is free.
+    lane, flits, blocks : int
+        VL and size of the packet.
+    given : int
+        Blocks freed so far.
+    ahead : int
+        Flits already buffered beyond the one that arrives per cycle.
+    """
+
+    since: Int32
+    ahead: Int32
+    flits: Int16
+    blocks: Int16
+    given: Int16
+    lane: Int16
+
+
+class Row:
+    """The packets of a row that are being freed.
+
+    Parameters
+    ----------
+    oldest, count : int
+        The first of them, and how many.
+    due : int
+        First cycle in which something may have been freed.
+    """
+
+    oldest: Int16
+    count: Int16
+    due: Int32
+
+
+class AtOnce:
+    """Room that is freed at once.
+
+    Parameters
+    ----------
+    end, lane, blocks : int
+        Which end and VL, and how much.
+    """
+
+    end: Int32
+    lane: Int16
+    blocks: Int16
+
+
+class Returns(NamedTuple):
+    """Room that is being freed: flit by flit, a list of packets per row; and at once, a list per cycle.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of each end: 1, or one per VL where packets of several VLs cross at the same time.
+    row : Records of Row, (ends * rows,)
+        State of each row.
+    packet : Records of Moving, (ends * rows, packets)
+        Packets whose room is being returned; each row is a ring buffer.
+    at_once : Records of AtOnce, (cycles * ends * rows,)
+        What is freed at once, a list per cycle; the number of cycles is a power of two.
+    coming : array of int64, (cycles,)
+        Length of each list.
+    flit_shift : int
+        A block is 2 to this power flits.
+    speed : int
+        Flits that cross a switch in a cycle, from one input.
+    """
+
+    rows: int
+    row: Records[Row]
+    packet: Records[Moving]
+    at_once: Records[AtOnce]
+    coming: NDArray[np.int64]
+    flit_shift: int
+    speed: int
+
+
+def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
+    """Return empty rows and lists; ``flight`` is the longest flight time of a cable in cycles."""
+    cycles = 1 << (flight + 4).bit_length()
+    return Returns(
+        rows=rows,
+        row=new_records(Row, ends * rows),
+        packet=new_records(Moving, ends * rows, cycles),
+        at_once=new_records(AtOnce, cycles * ends * rows),
+        coming=np.zeros(cycles, np.int64),
+        flit_shift=flit_shift,
+        speed=speed,
+    )
+
+
+@inner
+def whole_blocks(flits: int, of_flits: int, blocks: int, flit_shift: int) -> int:
+    """Return the number of blocks that are complete within the first ``flits`` flits of a packet."""
+    return blocks if flits >= of_flits else flits >> flit_shift
+
+
+@inner
+def flits_moved(returns: Returns, cycles: int, ahead: int) -> int:
+    """Return the flits of an endless packet that crossed in so many cycles; one flit arrives per cycle (OPAS-6)."""
+    return min(returns.speed * cycles, cycles + ahead)
+
+
+@inner
+def begin(
+    returns: Returns, remote: Any, end: int, cycle: int, since: int, lane: int, flits: int, blocks: int, ahead: int
+) -> None:
+    """Begin to free a packet's room as its flits move; that of the first flit is free from cycle ``since`` on."""
+    if flits == 1:
+        begin_at_once(returns, end, since, lane, blocks)
+        return
+    number = end * returns.rows + (lane if returns.rows > 1 else 0)
+    row, places = returns.row[number], returns.packet.shape[1]
+    if row.count == places:
+        _settle_row(returns, remote, end, number, cycle)
+    moving = returns.packet[number, (row.oldest + row.count) & (places - 1)]
+    row.due = min(row.due, since)
+    row.count += 1
+    moving.since, moving.lane, moving.flits, moving.blocks, moving.given = since, lane, flits, blocks, 0
+    moving.ahead = ahead
+
+
+@inner
+def _slot(returns: Returns, cycle: int) -> int:
+    return cycle & (len(returns.coming) - 1)
+
+
+@inner
+def places_coming(returns: Returns, cycle: int) -> range:
+    """Return the places in ``at_once`` of the room that is freed in a cycle."""
+    slot = _slot(returns, cycle)
+    first = slot * len(returns.row)
+    return range(first, first + returns.coming[slot])
+
+
+@inner
+def begin_at_once(returns: Returns, end: int, since: int, lane: int, blocks: int) -> None:
+    """Free room at once in a later cycle, less than ``len(coming)`` ahead; at most one packet per row and cycle."""
+    slot = _slot(returns, since)
+    last = returns.at_once[slot * len(returns.row) + returns.coming[slot]]
+    last.end, last.lane, last.blocks = end, lane, blocks
+    returns.coming[slot] += 1
+
+
+@inner
+def forget_coming(returns: Returns, cycle: int) -> None:
+    """Clear the list of a cycle after it was counted."""
+    returns.coming[_slot(returns, cycle)] = 0
+
+
+@inner
+def settle(returns: Returns, remote: Any, end: int, cycle: int) -> None:
+    """Count the room of an end that was freed before a cycle."""
+    for number in range(end * returns.rows, (end + 1) * returns.rows):
+        _settle_row(returns, remote, end, number, cycle)
+
+
+@inner
+def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int) -> None:
+    row = returns.row[number]
+    if cycle < row.due:
+        return
+    row.due = _NEVER
+    while row.count > 0:
+        packet = returns.packet[number, row.oldest]
+        elapsed = cycle - packet.since + 1
+        if elapsed <= 0:
+            row.due = packet.since
+            return
+        moved = flits_moved(returns, elapsed, packet.ahead)
+        back = whole_blocks(moved, packet.flits, packet.blocks, returns.flit_shift)
+        if back != packet.given:
+            came_free(remote, end, packet.lane, back - packet.given)
+            packet.given = back
+        if moved < packet.flits:
+            row.due = cycle + 1
+            return
+        row.count -= 1
+        row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1) if row.count > 0 else 0
+
+
+@inner
+def are_under_way(returns: Returns, end: int) -> bool:
+    """Tell whether room of an end is still being freed flit by flit, as of the last ``settle``."""
+    packets = 0
+    for number in range(end * returns.rows, (end + 1) * returns.rows):
+        packets += returns.row[number].count
+    return packets > 0

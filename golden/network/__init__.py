@@ -1,0 +1,1 @@
+"""The golden network: topology, routes, sources, meters, and the loop over cycles."""

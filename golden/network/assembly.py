@@ -1,0 +1,303 @@
+"""A network put together: topology, routes, buffers, schedulers and traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from vlane.golden.engine.bits import LIST_MARGIN
+from vlane.golden.engine.records import new_records
+from vlane.golden.links.fcp_limits import new_limits
+from vlane.golden.links.remote_credit import RemoteCredit
+from vlane.golden.links.returns import new_returns
+from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.network.meters import Meters
+from vlane.golden.network.network import Network
+from vlane.golden.network.routing import ChannelRoutes, Routes
+from vlane.golden.network.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
+from vlane.golden.network.topology import Topology
+from vlane.golden.network.wiring import NOWHERE, Cable, Wiring
+from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
+from vlane.golden.switches.fifo_switch import new_fifo_switches
+from vlane.golden.switches.ib_switch import new_ib_switches
+from vlane.golden.switches.inputs import Grant, port_bits_for
+from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.opa_switch import new_opa_switches
+from vlane.golden.switches.output_ports import new_output_ports
+from vlane.golden.switches.packets import NOBODY
+from vlane.golden.switches.per_vl_switch import new_per_vl_switches
+from vlane.golden.switches.vl_tables import VLTables
+
+from vlane.credit_schemes import CREDIT_SCHEMES, CreditScheme
+from vlane.errors import InputError
+from vlane.fcp import CREDIT_CAP
+from vlane.lft import UNASSIGNED
+from vlane.mports import READERS, mports_of
+from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchForm
+from vlane.units import BLOCK_BYTES
+
+__all__ = ["Buffers", "Credits", "PortSettings", "assemble"]
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Sizes of the buffers, in 64-byte blocks.
+
+    Parameters
+    ----------
+    blocks : int
+        Each of the input and output buffers of switches and NICs.
+    minimum, maximum : tuple of int
+        Guaranteed to and allowed for each lane.
+    largest : tuple of int
+        Blocks of the largest packet of each lane.
+
+    Raises
+    ------
+    InputError
+        If a minimum cannot hold the largest packet, or the minima do not fit.
+    """
+
+    blocks: int
+    minimum: tuple[int, ...]
+    maximum: tuple[int, ...]
+    largest: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if sum(self.minimum) > self.blocks:
+            raise InputError("blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
+        for lane, (least, most, packet) in enumerate(zip(self.minimum, self.maximum, self.largest, strict=True)):
+            if least < packet:
+                raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
+            if not least <= most <= self.blocks - sum(self.minimum) + least:
+                must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
+                raise InputError(f"maximum_blocks of VL {lane}", must, most)
+
+    def rooms(self, count: int) -> Rooms:
+        """Return so many such buffers, empty."""
+        return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)
+
+
+@dataclass(frozen=True)
+class Credits:
+    """How senders hear of room at the far ends.
+
+    Parameters
+    ----------
+    scheme : str
+        ``returns`` (IBS-8), or flow-control packets (IBS-C1 to IBS-C6): ``fcp`` on the link, ``sideband`` beside it.
+    fcp_blocks : int or None
+        Blocks by which a limit grows before an FCP is due; None is a quarter of the lane's part.
+    fcp_period : int
+        Cycles after which an FCP of every lane is due.
+    """
+
+    scheme: str = "returns"
+    fcp_blocks: int | None = None
+    fcp_period: int = 1024
+
+    @property
+    def kind(self) -> CreditScheme:
+        """What the scheme does."""
+        return CREDIT_SCHEMES[self.scheme]
+
+
+@dataclass(frozen=True)
+class PortSettings:
+    """The egress scheduler of every port.
+
+    Parameters
+    ----------
+    scheduler : str
+        One of ``SCHEDULERS``.
+    parameters : dict
+        Of the component, apart from lanes.
+    writes : sequence of (select, index, requester or VL, weight)
+        What its program port is told, at every port alike.
+    of_port : dict of (int, int) to writes
+        Ports of switches that are told something else, by (switch, port).
+    of_nic : dict of int to writes
+        NICs that are.
+    """
+
+    scheduler: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    writes: Sequence[Write] = ()
+    of_port: dict[tuple[int, int], Sequence[Write]] = field(default_factory=dict)
+    of_nic: dict[int, Sequence[Write]] = field(default_factory=dict)
+
+
+def assemble(
+    topology: Topology,
+    routes: Routes | ChannelRoutes,
+    buffers: Buffers,
+    settings: PortSettings,
+    sources: Sources,
+    meters: Meters,
+    *,
+    allocation: str = "turns",
+    crossbar: str = "multiplexed",
+    credit: Credits | None = None,
+    central: Buffers | None = None,
+    flight: int = 1,
+    flit_bytes: int = 64,
+    patience: int = 100_000,
+) -> Network:
+    """Return a network at rest, before cycle 0.
+
+    Parameters
+    ----------
+    routes : Routes or ChannelRoutes
+        Tables; their ``kind`` is that of the switches.
+    allocation : str
+        ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3).
+    crossbar : str
+        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions.
+    credit : Credits
+        How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
+    central : Buffers
+        Of the central buffers of Omni-Path switches; as all others if left out.
+    flight : int
+        Cycles that every cable takes, 1 to 64.
+    flit_bytes : int
+        8, 16, 32 or 64.
+    patience : int
+        Cycles without any movement after which it is called stuck.
+    """
+    lanes, bits, kind = len(buffers.largest), port_bits_for(topology.ports), routes.kind
+    groups = topology.switches + -(-len(topology.hosts) >> bits)
+    ends = groups << bits
+    _check_tables(topology, routes)
+    _check_lanes(routes, sources, lanes)
+    state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
+    bank = new_bank(state, ends)
+    own = {(switch << bits) + port: writes for (switch, port), writes in settings.of_port.items()}
+    own |= {(topology.switches << bits) + nic: writes for nic, writes in settings.of_nic.items()}
+    for end, writes in own.items():
+        state = new_scheduler(settings.scheduler, data_vls=lanes, writes=writes, **settings.parameters)
+        install(bank, end, state)
+    form = kind.form(allocation, crossbar)
+    if form is None:
+        raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
+    switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers)
+    credit = credit or Credits()
+    _check_credits(buffers, form, credit)
+    returns = new_returns(
+        ends=ends, rows=lanes if form.vls_apart else 1, flight=flight,
+        flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
+        speed=kind.inner_flits,
+    )  # fmt: skip
+    out_ports = new_output_ports(
+        buffer=buffers.rooms(ends), remote=_remote_credit(buffers, credit, ends, flight), returns=returns, bank=bank,
+        largest=buffers.largest,
+    )  # fmt: skip
+    most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
+    most_grants = topology.switches * most_of_each
+    return Network(
+        wiring=_wiring(topology, routes, ends, flight, by_fcps=credit.kind.by_fcps),
+        switches=switches,
+        out_ports=out_ports,
+        sources=sources,
+        meters=meters,
+        staged=np.full(sources.due.shape, NOBODY, np.int64),
+        awake=np.zeros(groups, np.int64),
+        busy=np.zeros(ends + LIST_MARGIN, np.int64),
+        grants=new_records(Grant, most_grants),
+        outside=np.zeros(0, np.int64),
+        clock=np.zeros(2, np.int64),
+        patience=patience,
+    )
+
+
+def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
+    """Refuse shared buffers where each lane must have its part, and a period that starves the link."""
+    if not (form.vls_apart or credit.kind.by_fcps):
+        return
+    lanes = len(buffers.minimum)
+    if credit.kind.on_link and credit.fcp_period <= lanes:
+        raise InputError(
+            "fcp_period_cycles", f"more than {lanes}, its VLs, or the link carries nothing else", credit.fcp_period
+        )
+    for lane, (least, most) in enumerate(zip(buffers.minimum, buffers.maximum, strict=True)):
+        why = f"crossbar {form.crossbar}" if form.vls_apart else f"credits {credit.scheme}"
+        if least != most:
+            raise InputError(f"maximum_blocks of VL {lane}", f"its minimum, {least}, with {why}", most)
+        if credit.kind.by_fcps and least > CREDIT_CAP:
+            raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
+
+
+def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) -> RemoteCredit:
+    if not credit.kind.by_fcps:
+        return buffers.rooms(ends)
+    return new_limits(
+        ends=ends, whole=buffers.minimum, fcp_blocks=credit.fcp_blocks, period=credit.fcp_period,
+        beside=not credit.kind.on_link, flight=flight,
+    )  # fmt: skip
+
+
+def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
+    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane))
+
+
+def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
+    most = OMNI_PATH.most_ports
+    if most is not None and topology.ports > most:
+        raise InputError("ports", f"up to {most} of an {OMNI_PATH.technology} switch", topology.ports)
+    rooms = central.rooms(topology.switches * mports_of(topology.ports))
+    return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
+
+
+_MAKERS: dict[tuple[str, str, str], Callable[[Topology, Any, Buffers], Switches]] = {
+    (INFINIBAND.name, "turns", "multiplexed"): partial(_infiniband, new_ib_switches),
+    (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
+    (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
+    (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
+}
+"""By kind, allocation and crossbar: makes the switches of a network, with its tables."""
+
+
+def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:
+    bits = port_bits_for(topology.ports)
+    inputs = topology.switches << bits
+    cable = new_records(Cable, ends)
+    far, told, peer = (cable[name] for name in ("far", "told", "peer"))
+    far[:] = told[:] = peer[:] = NOWHERE
+    for (switch, port), (other, other_port) in topology.far_ends().items():
+        far[(switch << bits) + port] = (other << bits) + other_port
+        told[(other << bits) + other_port] = (switch << bits) + port
+        peer[(switch << bits) + port] = (other << bits) + other_port
+    for host, (switch, port) in enumerate(topology.hosts):
+        at = (switch << bits) + port
+        far[at], far[inputs + host] = -1 - host, at
+        told[at], told[inputs + host] = inputs + host, at
+        peer[at], peer[inputs + host] = inputs + host, at
+    cable["flight"] = cable["telling"] = flight
+    if by_fcps:
+        told[:] = np.arange(ends)
+        cable["telling"] = 0
+    return Wiring(cable, routes.nic_vl, routes.nic_channel)
+
+
+def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
+    """Refuse a forwarding table that names a port without a cable."""
+    cabled = np.zeros((topology.switches, UNASSIGNED + 1), np.bool_)
+    cabled[:, UNASSIGNED] = True
+    for switch, port in (*topology.far_ends(), *topology.hosts):
+        cabled[switch, port] = True
+    wrong = np.argwhere(~np.take_along_axis(cabled, routes.lft.astype(np.int64), axis=1))
+    if len(wrong):
+        switch, lid = map(int, wrong[0])
+        raise InputError(
+            f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(routes.lft[switch, lid])
+        )
+
+
+def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:
+    """Refuse traffic on a service level that a NIC has no lane for."""
+    levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
+    for sl in sorted(int(level) for level in levels if level != PATH_SL):
+        if int(routes.nic_vl[:, sl].max()) >= lanes:
+            raise InputError(f"VL of SL {sl} at a NIC", f"0 to {lanes - 1}", int(routes.nic_vl[:, sl].max()))

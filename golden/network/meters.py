@@ -1,0 +1,244 @@
+"""What is measured of packets: counts, latencies and their histogram, per service level, in parts of the stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import length
+from vlane.golden.engine.kernel import inner
+from vlane.golden.switches.packets import Packet
+
+from vlane.sc import SC_COUNT
+
+__all__ = [
+    "LEVELS",
+    "PARTS",
+    "Meters",
+    "count_delivery",
+    "count_generation",
+    "count_loss",
+    "double_stretch",
+    "latency_at",
+    "new_meters",
+]
+
+LEVELS = SC_COUNT
+"""Service levels that are told apart: Omni-Path's 32; InfiniBand has the first 16."""
+
+PARTS = 40
+"""Equal parts of the measured stretch that are told apart, for the confidence of a mean and the drift of a backlog."""
+
+FINE_BITS, FLOW_FINE_BITS = 5, 3
+"""Bins per power of two, as a power of two, of a service level's latencies and of a flow's."""
+
+_BINS = 40 << FINE_BITS
+_FLOW_BINS = 16 << FLOW_FINE_BITS
+(PACKETS, FLITS_IN, LATENCY, LATENCY_MOST, HOPS_IN) = range(5)
+(TIMED, TIMED_LATENCY, MADE, RECEIVED, LOST) = range(5)
+(FIRST, END, SHARE) = range(3)
+(AT, WITH_SL, BORN, OF_FLITS, HOPS, SOURCE) = range(6)
+_TRACE_FIELDS = 11
+_MASK = (1 << 62) - 1
+_SHARE_BITS = 57
+_FACTORS = (0x9E3779B97F4A7C15 & _MASK, 0xC2B2AE3D27D4EB4F & _MASK, 0x165667B19E3779F9)
+
+
+class Meters(NamedTuple):
+    """Counters.
+
+    Parameters
+    ----------
+    window : array of int64, (3,)
+        First cycle that is measured, and the first that is not any more; parts of a measured cycle, times 2**57 and
+        rounded up: exact for 2**28 cycles.
+    total : array of int64, (32 SLs, 5)
+        Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
+        Latencies and hops are of packets generated in the window.
+    part : array of int64, (32 SLs, parts, 5)
+        Of each part of the stretch: packets received that were generated in the stretch, and the sum of their
+        latencies; flits generated, flits received, flits of packets that were dropped.
+    late : array of int64, (NICs, 6)
+        Packet whose last flit a NIC receives after the stretch while its head came in it: cycle, SL, cycle of
+        generation, flits, switches, source; all zero for none.
+    histogram : array of int64, (32 SLs, bins)
+        Latencies: exact below 32, then 32 bins per power of two.
+    digest : array of int64, (2,)
+        Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
+    trace : array of int64, (rows, 11)
+        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel.
+    traced : array of int64, (1,)
+        Rows in use.
+    flow_level : array of int64, (32,)
+        Place of each SL in ``flow``; -1 for none.
+    flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
+        By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
+        generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
+    flow_histogram : array of int32, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
+        Latencies of each flow: exact below 8, then 8 bins per power of two; the last holds all from 245,760 on.
+    """
+
+    window: NDArray[np.int64]
+    total: NDArray[np.int64]
+    part: NDArray[np.int64]
+    late: NDArray[np.int64]
+    histogram: NDArray[np.int64]
+    digest: NDArray[np.int64]
+    trace: NDArray[np.int64]
+    traced: NDArray[np.int64]
+    flow_level: NDArray[np.int64]
+    flow: NDArray[np.int64]
+    flow_histogram: NDArray[np.int32]
+
+
+(FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
+
+
+def new_meters(*, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = ()) -> Meters:
+    """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
+
+    Parameters
+    ----------
+    nics : int
+        NICs that receive.
+    trace_rows : int
+        Deliveries that are kept; none if it is 0.
+    flow_levels : sequence of int
+        The SLs whose flows are told apart; none if it is empty.
+    """
+    places = np.full(LEVELS, -1, np.int64)
+    places[sorted(flow_levels)] = np.arange(len(flow_levels))
+    flow_nics = nics if flow_levels else 0
+    return Meters(
+        window=np.array([first, end, _share(end - first)], np.int64),
+        total=np.zeros((LEVELS, 5), np.int64),
+        part=np.zeros((LEVELS, PARTS, 5), np.int64),
+        late=np.zeros((nics, 6), np.int64),
+        histogram=np.zeros((LEVELS, _BINS), np.int64),
+        digest=np.zeros(2, np.int64),
+        trace=np.zeros((trace_rows, _TRACE_FIELDS), np.int64),
+        traced=np.zeros(1, np.int64),
+        flow_level=places,
+        flow=np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
+        flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
+    )
+
+
+def _share(cycles: int) -> int:
+    return -((-PARTS << _SHARE_BITS) // max(1, cycles))
+
+
+def double_stretch(meters: Meters) -> None:
+    """Let the measured stretch be twice as long, at the cycle at which it would have ended.
+
+    All counts are then as if it had been so long from the start: each two parts are one.
+    """
+    first, end = int(meters.window[FIRST]), int(meters.window[END])
+    meters.window[END], meters.window[SHARE] = 2 * end - first, _share(2 * (end - first))
+    meters.part[:, : PARTS // 2] = meters.part[:, ::2] + meters.part[:, 1::2]
+    meters.part[:, PARTS // 2 :] = 0
+    for target in np.flatnonzero(meters.late[:, AT]).tolist():
+        cycle, sl, born, flits, hops, source = meters.late[target].tolist()
+        meters.late[target] = 0
+        _count(meters, sl, born, flits, hops, source, target, cycle)
+
+
+@inner
+def _bin_of(latency: int, fine_bits: int) -> int:
+    shift = max(0, length(latency) - fine_bits - 1)
+    return (shift << fine_bits) + (latency >> shift)
+
+
+@inner
+def _mixed(first: int, second: int) -> int:
+    """Return 62 bits in which every bit of both shows; products may lose bits beyond those."""
+    both = (first * _FACTORS[0] ^ second * _FACTORS[1]) & _MASK
+    return (both ^ both >> 31) * _FACTORS[2] & _MASK
+
+
+def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
+    """Return the least latency of a bin."""
+    shift = max(0, (bin_number >> fine_bits) - 1)
+    return (bin_number - (shift << fine_bits)) << shift
+
+
+@inner
+def _part_of(meters: Meters, cycle: int) -> int:
+    return (cycle - meters.window[FIRST]) * meters.window[SHARE] >> _SHARE_BITS
+
+
+@inner
+def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, latency: int) -> None:
+    level = meters.flow_level[sl]
+    flow = meters.flow[source, target, level]
+    flow[FLOW_PACKETS] += 1
+    flow[FLOW_FLITS] += flits
+    if latency >= 0:
+        flow[FLOW_TIMED] += 1
+        flow[FLOW_LATENCY] += latency
+        flow[FLOW_MOST] = max(flow[FLOW_MOST], latency)
+        place = min(_bin_of(latency, FLOW_FINE_BITS), meters.flow_histogram.shape[3] - 1)
+        meters.flow_histogram[source, target, level, place] += 1
+
+
+@inner
+def count_generation(meters: Meters, packet: Packet) -> None:
+    """Count a packet that was generated, once; its cycle of generation may be long ago."""
+    if meters.window[FIRST] <= packet.born < meters.window[END]:
+        meters.part[packet.sl, _part_of(meters, packet.born), MADE] += packet.flits
+        if meters.flow.size > 0:
+            level = meters.flow_level[packet.sl]
+            meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
+
+
+@inner
+def count_loss(meters: Meters, packet: Packet, cycle: int) -> None:
+    """Count a packet that a switch drops in a cycle."""
+    if meters.window[FIRST] <= cycle < meters.window[END]:
+        meters.part[packet.sl, _part_of(meters, cycle), LOST] += packet.flits
+
+
+@inner
+def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
+    """Count a packet whose last flit is received in a cycle."""
+    sl, born, flits, hops = int(packet.sl), int(packet.born), int(packet.flits), int(packet.hops)
+    source, target = int(packet.source), int(packet.target)
+    who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
+    meters.digest[0] = (meters.digest[0] + _mixed(who, born | int(cycle) << 31)) & _MASK
+    meters.digest[1] += flits * hops
+    _count(meters, sl, born, flits, hops, source, target, cycle)
+    if meters.traced[0] < len(meters.trace):
+        row = meters.trace[meters.traced[0]]
+        row[0], row[1], row[2], row[3] = packet.source, packet.target, packet.dlid, sl
+        row[4], row[5], row[6], row[7] = flits, born, cycle, hops
+        row[8], row[9], row[10] = packet.bytes, packet.lane, packet.channel
+        meters.traced[0] += 1
+
+
+@inner
+def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: int, target: int, cycle: int) -> None:
+    """Count a delivery that is measured; one after the stretch is kept, in case the stretch goes on."""
+    first = meters.window[FIRST]
+    if cycle >= meters.window[END]:
+        late = meters.late[target]
+        late[AT], late[WITH_SL], late[BORN] = cycle, sl, born
+        late[OF_FLITS], late[HOPS], late[SOURCE] = flits, hops, source
+        return
+    if cycle < first:
+        return
+    total, part = meters.total[sl], meters.part[sl, _part_of(meters, cycle)]
+    total[PACKETS] += 1
+    total[FLITS_IN] += flits
+    part[RECEIVED] += flits
+    if born >= first:
+        latency = cycle - born
+        total[LATENCY] += latency
+        total[LATENCY_MOST] = max(total[LATENCY_MOST], latency)
+        total[HOPS_IN] += hops
+        part[TIMED] += 1
+        part[TIMED_LATENCY] += latency
+        meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1
+    if meters.flow.size > 0:
+        _count_flow(meters, sl, source, target, flits, cycle - born if born >= first else -1)

@@ -1,0 +1,389 @@
+"""A network of switches and NICs, cycle by cycle (``docs/network.md``).
+
+Port ``q`` of the sending ends is port ``q`` of the switches, and behind those the NICs, one port each.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import list_members, next_of
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Records
+from vlane.golden.links.remote_credit import came_free, fcp_period
+from vlane.golden.links.returns import begin, forget_coming, places_coming
+from vlane.golden.network.meters import Meters, count_delivery, count_generation, count_loss
+from vlane.golden.network.sources import Sources, advance, draw_packet
+from vlane.golden.network.wiring import NOWHERE, Wiring
+from vlane.golden.switches.inputs import ROUTED, Grant, local_port, switch_of
+from vlane.golden.switches.kinds import Switches, allocate, receive, store
+from vlane.golden.switches.output_ports import (
+    OutputPorts,
+    is_at_rest,
+    may_say,
+    queue_packet,
+    room_for_largest,
+    say_limits,
+    start_packet,
+    take_in,
+)  # fmt: skip
+from vlane.golden.switches.packets import (
+    EVENTS,
+    IN_USE,
+    NOBODY,
+    TO_CENTRE,
+    TO_INPUT,
+    TO_OUTPUT,
+    TO_SINK,
+    Packet,
+    Packets,
+    free,
+    grown,
+    schedule,
+    spare,
+    take_due,
+)  # fmt: skip
+
+from vlane.units import BLOCK_BYTES
+
+__all__ = [
+    "DONE",
+    "MOVED",
+    "NOW",
+    "POOL_EMPTY",
+    "STUCK",
+    "TRACE_FULL",
+    "Change",
+    "Network",
+    "depart",
+    "nic_end",
+    "run",
+    "run_cycle",
+    "run_to",
+    "take_waiting",
+    "why_not",
+]
+
+(DONE, POOL_EMPTY, STUCK, TRACE_FULL) = range(4)
+"""Why a run stopped: the cycle asked for; too few packets in the pool; nothing moved for long; the trace is full."""
+
+
+class Network(NamedTuple):
+    """Everything there is.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        Cables.
+    switches : Switches
+        Input sides and allocation.
+    out_ports : OutputPorts
+        Output sides, of switches and NICs.
+    sources : Sources
+        What is generated.
+    meters : Meters
+        What is measured.
+    staged : array of int64, (NICs, classes)
+        Head of each application queue, once it is drawn.
+    awake : array of int64, (groups of ports,)
+        Sending ends that may have something to do, as bits, a switch's ports to a group.
+    busy : array of int64, (ends and a margin,)
+        Within a cycle: the sending ends that are awake.
+    grants : Records of Grant, (as many as switches may grant in a cycle,)
+        Within a cycle: what the switches granted.
+    outside : array of int64, (ends,)
+        Head that arrives at a co-simulated end, ``NOBODY`` for none; empty in a pure golden run. Co-simulated ends are
+        numbered after all NICs.
+    clock : array of int64, (2,)
+        The next cycle; the last one in which anything moved.
+    patience : int
+        Cycles without any movement after which a network with packets in it is stuck.
+    """
+
+    wiring: Wiring
+    switches: Switches
+    out_ports: OutputPorts
+    sources: Sources
+    meters: Meters
+    staged: NDArray[np.int64]
+    awake: NDArray[np.int64]
+    busy: NDArray[np.int64]
+    grants: Records[Grant]
+    outside: NDArray[np.int64]
+    clock: NDArray[np.int64]
+    patience: int
+
+
+NOW, MOVED = range(2)
+
+
+@inner
+def _wake(net: Network, port: int) -> None:
+    inputs = net.switches.inputs
+    net.awake[switch_of(inputs, port)] |= 1 << int(local_port(inputs, port))
+
+
+@inner
+def nic_end(net: Network, nic: int) -> int:
+    """Return the number of a NIC's end."""
+    return len(net.switches.inputs.port) + nic
+
+
+@inner
+def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
+    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
+    cable = net.wiring.cable[end]
+    told, since = cable.told, since + cable.telling
+    begin(net.out_ports.returns, net.out_ports.remote, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
+    if told == end:
+        _wake(net, told)
+
+
+@inner
+def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
+    """Make the packet that a class has due; it is the head of its application queue."""
+    sources = net.sources
+    to, dlid, sl, size, flits = draw_packet(sources, nic, number)
+    packet = spare(packets)
+    field = packets.pool[packet]
+    field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), flits
+    field.dlid, field.sl, field.source, field.target = dlid, sl, nic, to
+    field.lane, field.channel = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
+    field.born, field.hops = sources.due[nic, number], 0
+    count_generation(net.meters, field)
+    net.staged[nic, number] = packet
+    return packet
+
+
+@inner
+def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
+    """Let a NIC take one packet, round robin over the classes, into its output buffer."""
+    sources, out_ports = net.sources, net.out_ports
+    port = nic_end(net, nic)
+    classes = sources.due.shape[1]
+    left, last = 0, sources.last_class[nic]
+    for number in range(classes):
+        left |= int(sources.due[nic, number] <= cycle) << number
+    while left != 0:
+        number = next_of(left, last)
+        left &= ~(1 << number)
+        last = number
+        packet = net.staged[nic, number]
+        if packet == NOBODY:
+            packet = _stage(net, packets, nic, number)
+        lane = packets.pool[packet].lane
+        if room_for_largest(out_ports, port, lane, cycle):
+            sources.last_class[nic] = number
+            net.staged[nic, number] = NOBODY
+            advance(sources, nic, number)
+            take_in(out_ports, packets, port, packet, cycle + 1)
+            return
+
+
+@kernel
+def take_waiting(net: Network, packets: Packets) -> None:
+    """Take away all that was generated so far and never left the application queues, so that it is counted."""
+    for nic in range(net.staged.shape[0]):
+        for number in range(net.staged.shape[1]):
+            while net.sources.due[nic, number] < net.clock[NOW]:
+                packet = net.staged[nic, number]
+                if packet == NOBODY:
+                    packet = _stage(net, packets, nic, number)
+                net.staged[nic, number] = NOBODY
+                free(packets, packet)
+                advance(net.sources, nic, number)
+
+
+@inner
+def _rooms_come_free(net: Network, cycle: int) -> None:
+    """Count what comes free at once in this cycle; who may tell of it is woken."""
+    returns, remote = net.out_ports.returns, net.out_ports.remote
+    for place in places_coming(returns, cycle):
+        it = returns.at_once[place]
+        came_free(remote, it.end, it.lane, it.blocks)
+        if fcp_period(remote) != 0:
+            _wake(net, it.end)
+    forget_coming(returns, cycle)
+
+
+@inner
+def _events(net: Network, packets: Packets, cycle: int) -> None:
+    """Let happen what was to happen in this cycle."""
+    for event in range(EVENTS):
+        packet = take_due(packets, cycle, event)
+        while packet != NOBODY:
+            following = packets.chain[packet].next
+            _happens(net, packets, packet, event, cycle)
+            packet = following
+
+
+@inner
+def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
+    place = int(packets.chain[packet].place)
+    if event == TO_INPUT:
+        receive(net.switches, packets, place, packet, cycle)
+    elif event == TO_OUTPUT:
+        queue_packet(net.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
+        _wake(net, place)
+    elif event == TO_CENTRE:
+        store(net.switches, packets, place, packet)
+    else:
+        _sink(net, packets, packet, place, cycle)
+
+
+@inner
+def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -> None:
+    """Let a head arrive at a NIC or at an end of another model, or let a packet that was dropped be gone."""
+    field = packets.pool[packet]
+    if place >= len(net.staged):
+        net.outside[place - len(net.staged)] = packet
+        return
+    if place >= 0:
+        field.target = place
+        _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+        count_delivery(net.meters, field, cycle + field.flits - 1)
+    else:
+        count_loss(net.meters, field, cycle)
+    free(packets, packet)
+
+
+@inner
+def _switch(net: Network, packets: Packets, cycle: int) -> None:
+    """Run the switches' allocation, and let the room of what they granted come back to the senders."""
+    count = allocate(net.switches, net.out_ports, packets, cycle, net.grants)
+    for index in range(count):
+        grant = net.grants[index]
+        port, packet, lane = grant.port, grant.packet, grant.lane
+        if port >= 0:
+            field = packets.pool[packet]
+            _come_free(net, field, port, lane, cycle, cycle + 2, cycle - field.arrived)
+    if count:
+        net.clock[MOVED] = cycle
+
+
+@inner
+def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
+    """Let the head of a packet that starts in a cycle come to where the cable leads."""
+    cable = net.wiring.cable[port]
+    far = int(cable.far)
+    event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
+    schedule(packets, packet, cycle + cable.flight + after, event, place)
+
+
+@inner
+def _send(net: Network, packets: Packets, cycle: int) -> None:
+    """Run the schedulers of the sending ends that are awake."""
+    out_ports, inputs = net.out_ports, net.switches.inputs
+    for index in range(list_members(net.awake, inputs.port_bits, net.busy)):
+        port = net.busy[index]
+        cable = net.wiring.cable[port]
+        says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
+        is_free = not says and out_ports.sending[port].free_from <= cycle
+        packet = start_packet(out_ports, packets, port, cycle, is_free)
+        if is_free and is_at_rest(out_ports, port) and not may_say(out_ports, port, cycle):
+            net.awake[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+        if packet == NOBODY:
+            continue
+        net.clock[MOVED] = cycle
+        packets.pool[packet].lane = out_ports.sending[port].lane
+        depart(net, packets, packet, port, cycle)
+
+
+@inner
+def _wake_all(net: Network) -> None:
+    """Let every cabled end look whether it has anything to do."""
+    for end in range(len(net.wiring.cable)):
+        if net.wiring.cable[end].peer != NOWHERE:
+            _wake(net, end)
+
+
+@inner
+def why_not(net: Network, packets: Packets, end: int) -> int:
+    """Return why the next cycle cannot be run; -1 if it can."""
+    if net.clock[NOW] >= end:
+        return DONE
+    if len(packets.pool) - packets.regs[IN_USE] < net.staged.size:
+        return POOL_EMPTY
+    if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < len(net.staged):
+        return TRACE_FULL
+    if packets.regs[IN_USE] != 0 and net.clock[NOW] - 1 - net.clock[MOVED] > net.patience:
+        return STUCK
+    return -1
+
+
+@inner
+def run_cycle(net: Network, packets: Packets) -> None:
+    """Run one cycle."""
+    cycle, period = net.clock[NOW], fcp_period(net.out_ports.remote)
+    if period != 0 and cycle % period == 0:
+        _wake_all(net)
+    _rooms_come_free(net, cycle)
+    _events(net, packets, cycle)
+    _switch(net, packets, cycle)
+    for nic in range(len(net.staged)):
+        if net.sources.earliest[nic] <= cycle:
+            _inject(net, packets, nic, cycle)
+    _send(net, packets, cycle)
+    if packets.regs[IN_USE] == 0:
+        net.clock[MOVED] = cycle
+    net.clock[NOW] = cycle + 1
+
+
+@kernel
+def run(net: Network, packets: Packets, end: int) -> int:
+    """Run up to a cycle; return why it stopped. Whatever the reason but ``STUCK``, it may go on."""
+    reason = why_not(net, packets, end)
+    while reason < 0:
+        run_cycle(net, packets)
+        reason = why_not(net, packets, end)
+    return reason
+
+
+_AT_A_TIME = 1 << 22
+"""Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
+
+
+class Change(NamedTuple):
+    """Something that is done to a network from outside.
+
+    Parameters
+    ----------
+    cycle : int
+        Before this one is run.
+    make : callable
+        Does it, given the network.
+    """
+
+    cycle: int
+    make: Callable[[Network], None]
+
+
+def run_to(
+    net: Network,
+    packets: Packets,
+    end: int,
+    run_on: Callable[[Network, Packets, int], int] = run,
+    changes: deque[Change] | None = None,
+) -> tuple[int, Packets]:
+    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool.
+
+    Parameters
+    ----------
+    changes : deque of Change
+        In order; those that were made are taken out.
+    """
+    pending = deque() if changes is None else changes
+    at_a_time = max(1, _AT_A_TIME // len(net.staged))
+    while True:
+        stop = min(end, pending[0].cycle) if pending else end
+        reason = run_on(net, packets, min(stop, int(net.clock[NOW]) + at_a_time))
+        if reason == POOL_EMPTY:
+            packets = grown(packets, 2 * len(packets.pool) + net.staged.size)
+        elif reason != DONE or net.clock[NOW] >= stop == end:
+            return reason, packets
+        elif net.clock[NOW] >= stop:
+            pending.popleft().make(net)

@@ -1,0 +1,270 @@
+"""Routings: all of them end in forwarding tables and VL tables, as hardware has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.network.topology import Topology
+
+from vlane.egress import lane_of_vl
+from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
+from vlane.sc import SC15, SC_COUNT
+from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchKind
+from vlane.switch_programs import TableWrite, sc_writes, sl2vl_writes
+
+__all__ = ["ChannelRoutes", "Routes", "dimension_order", "dmodk", "sl_rows", "up_down", "valiant", "with_channels"]
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Tables of every switch and NIC.
+
+    Parameters
+    ----------
+    lft : array of uint8, (switches, LIDs)
+        Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
+    vl : array of uint8, (switches, inputs, outputs, 16)
+        Outgoing VL by SL, or by incoming VL if ``by_lane``.
+    nic_vl : array of uint8, (NICs, 16)
+        VL by SL where packets start.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has.
+    by_lane : bool
+        Whether the last index of ``vl`` is the incoming VL (not standard in InfiniBand) instead of the SL.
+    """
+
+    kind: ClassVar[SwitchKind] = INFINIBAND
+
+    lft: NDArray[np.uint8]
+    vl: NDArray[np.uint8]
+    nic_vl: NDArray[np.uint8]
+    lids: NDArray[np.int64]
+    by_lane: bool = False
+
+    @property
+    def nic_channel(self) -> NDArray[np.uint8]:
+        """Channel by SL where packets start: InfiniBand has none, all are 0."""
+        return np.zeros_like(self.nic_vl)
+
+    def lanes_of(self, sl: int | None) -> set[int]:
+        """Return every VL that the tables name for packets of an SL, of all SLs for None."""
+        if self.by_lane and sl is not None:
+            first = int(self.nic_vl[0, sl])
+            return {first, first | 1}
+        sls = range(SL_COUNT) if sl is None else (sl,)
+        rows = (np.unique(table[..., each]) for each in sls for table in (self.vl, self.nic_vl))
+        return {int(lane) for row in rows for lane in row}
+
+    def map_writes(self, switch: int) -> list[TableWrite]:
+        """Return the writes of a switch's SL2VL after power-on."""
+        return sl2vl_writes(self.vl[switch])
+
+
+@dataclass(frozen=True)
+class ChannelRoutes:
+    """Tables of every Omni-Path switch and NIC.
+
+    Parameters
+    ----------
+    lft : array of uint8, (switches, LIDs)
+        Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
+    sc2sc : array of uint8, (switches, inputs, outputs, 32)
+        Outgoing channel by channel; SC15 drops.
+    sc2vl : array of uint8, (switches, outputs, 32)
+        Lane by outgoing channel; 255 drops.
+    nic_channel, nic_vl : array of uint8, (NICs, 32)
+        Channel and lane by SL where packets start.
+    lids : array of int64, (NICs, 2)
+        First LID of each NIC, and how many it has.
+    """
+
+    kind: ClassVar[SwitchKind] = OMNI_PATH
+    by_lane: ClassVar[bool] = False
+
+    lft: NDArray[np.uint8]
+    sc2sc: NDArray[np.uint8]
+    sc2vl: NDArray[np.uint8]
+    nic_channel: NDArray[np.uint8]
+    nic_vl: NDArray[np.uint8]
+    lids: NDArray[np.int64]
+
+    def lanes_of(self, sl: int | None) -> set[int]:
+        """Return every VL of the channels that packets of an SL may take, of all SLs for None."""
+        channels = {int(channel) for channel in (self.nic_channel[0] if sl is None else self.nic_channel[:1, sl])}
+        while more := {int(new) for channel in channels for new in np.unique(self.sc2sc[..., channel])} - channels:
+            channels |= more
+        return {int(lane) for channel in channels for lane in np.unique(self.sc2vl[..., channel])}
+
+    def map_writes(self, switch: int) -> list[TableWrite]:
+        """Return the writes of a switch's SC2SC and SC2VL after power-on."""
+        return sc_writes(self.sc2sc[switch], self.sc2vl[switch])
+
+
+def with_channels(
+    topology: Topology, routes: Routes, sc_of_sl: tuple[int, ...], vl_of_sc: tuple[int, ...], *, data_vls: int
+) -> ChannelRoutes:
+    """Return routes for Omni-Path, the same rows of 32 everywhere.
+
+    What InfiniBand's tables do by incoming VL, SC2SC does by channel; otherwise channels stay what they are. VLs from
+    16 on are lanes one lower, as no data packet is on VL15.
+    """
+    numbers = [UNASSIGNED if vl == SC15 else lane_of_vl(vl, data_vls=data_vls, vl15=True) for vl in vl_of_sc]
+    lane = np.array([UNASSIGNED if number is None else number for number in numbers], np.uint8)
+    channel = np.array(sc_of_sl, np.uint8)
+    shape = (topology.switches, topology.ports, topology.ports, SC_COUNT)
+    sc2sc = np.full(shape, SC15, np.uint8)
+    if routes.by_lane:
+        sc2sc[..., :SL_COUNT] = routes.vl
+    else:
+        sc2sc[:] = np.arange(SC_COUNT)
+    hosts = len(topology.hosts)
+    return ChannelRoutes(
+        routes.lft, sc2sc, np.tile(lane, (topology.switches, topology.ports, 1)), np.tile(channel, (hosts, 1)),
+        np.tile(lane[channel], (hosts, 1)), routes.lids,
+    )  # fmt: skip
+
+
+def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return (VL table, NICs' VLs) with the same row of 16 VLs everywhere."""
+    row = np.array(vl_of_sl, np.uint8)
+    shape = (topology.switches, topology.ports, topology.ports, SL_COUNT)
+    return np.ascontiguousarray(np.broadcast_to(row, shape)), np.tile(row, (len(topology.hosts), 1))
+
+
+def _lids(topology: Topology, each: int = 1) -> NDArray[np.int64]:
+    count = len(topology.hosts)
+    return np.stack([1 + each * np.arange(count), np.full(count, each)], axis=1).astype(np.int64)
+
+
+def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> Routes:
+    """Return up*/down* routes: towards the root (fewer cables from it, then the lower number), then away from it.
+
+    From a switch that reaches the destination going down only, the shortest way down; else the up cable that
+    leads to the shortest such route. Ties: the lower port.
+    """
+    if not 0 <= root < topology.switches:
+        raise InputError("root", f"0 to {topology.switches - 1}", root)
+    level = topology.distances(root)
+    rank = {switch: (level[switch], switch) for switch in range(topology.switches)}
+    ends: dict[int, list[tuple[int, int]]] = {switch: [] for switch in rank}
+    for (switch, port), (other, _) in sorted(topology.far_ends().items()):
+        ends[switch].append((port, other))
+    towards_root = sorted(rank, key=lambda switch: rank[switch])
+    lids = _lids(topology)
+    lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
+    tables: dict[int, NDArray[np.uint8]] = {}
+    for host, (target, port) in enumerate(topology.hosts):
+        if target not in tables:
+            tables[target] = _towards(target, ends, rank, towards_root)
+        lft[:, lids[host, 0]] = tables[target]
+        lft[target, lids[host, 0]] = port
+    return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
+
+
+def _towards(
+    target: int, ends: dict[int, list[tuple[int, int]]], rank: dict[int, tuple[int, int]], order: list[int]
+) -> NDArray[np.uint8]:
+    """Return the port of every switch towards one switch."""
+    far = len(order) + 1
+    down, best = {target: 0}, np.full(len(order), UNASSIGNED, np.uint8)
+    for switch in reversed(order):  # what is below a switch is further from the root, so it comes first
+        ways = [(down[other] + 1, port) for port, other in ends[switch] if rank[other] > rank[switch] and other in down]
+        if ways and switch != target:
+            down[switch], best[switch] = min(ways)
+    cost = dict(down)
+    for switch in order:
+        if switch not in down:
+            ways = [(cost.get(other, far) + 1, port) for port, other in ends[switch] if rank[other] < rank[switch]]
+            cost[switch], best[switch] = min(ways)
+    return best
+
+
+def dmodk(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
+    """Return D-mod-k routes of a tree: going up from level l by digit l of the destination, base k."""
+    return _climbing(topology, vl_of_sl, roots=None)
+
+
+def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
+    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can."""
+    k, n = _tree(topology)
+    return _climbing(topology, vl_of_sl, roots=k ** (n - 1))
+
+
+def _tree(topology: Topology) -> tuple[int, int]:
+    if "k" not in topology.shape:
+        raise InputError("routing", "one for this topology; dmodk and valiant are for trees", topology.name)
+    return topology.shape["k"], topology.shape["n"]
+
+
+def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) -> Routes:
+    k, n = _tree(topology)
+    row = k ** (n - 1)
+    copies = 1 if roots is None else 1 << (roots - 1).bit_length()
+    lids = _lids(topology, copies)
+    lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
+    hosts, words = np.arange(len(topology.hosts)), np.arange(row)
+    leaf = hosts // k
+    for level in range(n):
+        below = leaf[None, :] // k**level == words[:, None] // k**level
+        down = hosts // k**level % k
+        for copy in range(copies):
+            climbing = hosts // k**level % k if roots is None else np.full(len(hosts), copy % roots // k**level % k)
+            ports = np.where(below, down[None, :], (k + climbing)[None, :])
+            lft[level * row : (level + 1) * row, lids[:, 0] + copy] = ports
+    return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
+
+
+def dimension_order(topology: Topology, classes: int) -> Routes:
+    """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
+
+    SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
+    are by incoming VL. A tie of half a ring goes up for even DLIDs; a trunk's member is DLID modulo trunks.
+    """
+    if "size" not in topology.shape:
+        raise InputError("routing", "one for this topology; dor is for tori", topology.name)
+    if not 1 <= classes <= 7:
+        raise InputError("classes", "1 to 7 of two VLs each", classes)
+    size, trunks = topology.shape["size"], topology.shape["trunks"]
+    step = [prod(size[:dimension]) for dimension in range(len(size))]
+    lids = _lids(topology)
+    lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
+    switches = np.arange(topology.switches)
+    for host, (target, port) in enumerate(topology.hosts):
+        lid = int(lids[host, 0])
+        ports = np.full(topology.switches, port)
+        for dimension in reversed(range(len(size))):
+            k = size[dimension]
+            ahead = (target // step[dimension] - switches // step[dimension]) % k
+            up = (2 * ahead < k) | ((2 * ahead == k) & (lid % 2 == 0))
+            way = 2 * trunks * dimension + np.where(up, 0, trunks) + lid % trunks
+            ports = np.where(ahead != 0, way, ports)
+        lft[:, lid] = ports
+    return Routes(lft, _dateline_rows(topology, size, trunks, step), _class_rows(topology, classes), lids, by_lane=True)
+
+
+def _class_rows(topology: Topology, classes: int) -> NDArray[np.uint8]:
+    row = [2 * sl if sl < classes else VL_DROP for sl in range(SL_COUNT)]
+    return np.tile(np.array(row, np.uint8), (len(topology.hosts), 1))
+
+
+def _dateline_rows(topology: Topology, size: tuple[int, ...], trunks: int, step: list[int]) -> NDArray[np.uint8]:
+    lanes = np.arange(SL_COUNT)
+    first, second = lanes & ~1, lanes | 1
+    table = np.zeros((topology.switches, topology.ports, topology.ports, SL_COUNT), np.uint8)
+    links = 2 * trunks * len(size)
+    table[:] = first
+    for output in range(links):
+        dimension, down = output // (2 * trunks), output // trunks % 2
+        at = np.arange(topology.switches) // step[dimension] % size[dimension]
+        wraps = at == (0 if down else size[dimension] - 1)
+        same = slice(2 * trunks * dimension, 2 * trunks * (dimension + 1))
+        table[:, same, output] = lanes
+        table[wraps, :, output] = second
+    table[..., VL_DROP] = VL_DROP
+    return table

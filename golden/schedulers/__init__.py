@@ -1,0 +1,1 @@
+"""Golden models of the egress schedulers, alone and as banks of ports."""

@@ -1,0 +1,43 @@
+"""The golden schedulers by name and form, those of the registry (``vlane/schedulers.py``).
+
+The module of a form is ``NAME_FORM`` beside this one, or ``NAME`` if there is none. Every module has the same names.
+``State`` is its state, ``make_state`` returns it for the parameters of the component, ``reset`` and ``step`` change it
+in place, ``program`` writes what the program port can. ``RULES`` are the rules that a step counts, ``RULE_COUNT`` their
+number. ``LOOKS_BEHIND`` and ``REST_CYCLES`` tell when a step may be left out.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from vlane.schedulers import SCHEDULERS
+
+__all__ = ["FORMS", "MODULES", "module_of"]
+
+_FAMILY = "vlane.golden.schedulers"
+
+
+def _module(name: str, form: str) -> Any:
+    own = f"{_FAMILY}.{name}_{form}"
+    return import_module(own if form and find_spec(own) else f"{_FAMILY}.{name}")
+
+
+FORMS = {(each.name, form): _module(each.name, form) for each in SCHEDULERS.values() for form in each.forms or ("",)}
+"""Module of each scheduler and form; a scheduler's first form is its default."""
+
+MODULES = tuple({id(module): module for module in FORMS.values()}.values())
+"""Each module once."""
+
+
+def module_of(name: str, form: str = "") -> Any:
+    """Return the module of a scheduler; form "" is its default one.
+
+    Raises
+    ------
+    KeyError
+        If the scheduler is unknown or has no such form.
+    """
+    forms = SCHEDULERS[name].forms
+    return FORMS[name, form or (forms[0] if forms else "")]

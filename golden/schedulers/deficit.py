@@ -1,0 +1,238 @@
+"""The deficit accounting that the Deficit Table and deficit round robin share (``docs/dtable.md``).
+
+A turn serves one entry. It begins with the entry's weight plus the deficit of its requester, and sends packets while
+the next one fits into what is left. What is left at the end becomes the requester's deficit. A requester that cannot
+send loses both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import has
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads
+from vlane.golden.schedulers.lanes import Lanes, offer, offered, sent
+
+__all__ = ["ACCUMULATED", "TURN_RULES", "DeficitState", "end_turns", "new_deficits", "serve_turn"]
+
+TURN_RULES = (
+    Rule("turn_continued", "DT-2", "the turn sent another packet"),
+    Rule("turn_began", "DT-3", "a turn began and sent a packet"),
+    Rule("fits_exactly", "DT-2", "a packet used what was accumulated to exactly 0"),
+    Rule("remainder_kept", "DT-4", "what was left was too little for the next packet: it became the deficit"),
+    Rule("deficit_used", "DT-3", "a turn began with a deficit"),
+    Rule("returned_to_itself", "DT-5", "the next entry that could serve was one of the same requester"),
+    Rule("turn_without_grant", "DT-6", "a turn began that did not cover the head packet"),
+    Rule("accumulated_over_turns", "DT-6", "a packet larger than the weight was sent after turns without a grant"),
+    Rule("turn_lost", "DT-7", "the requester of the turn could not send any more: what was left was lost"),
+    Rule("deficit_lost", "DT-7", "a requester could not send: its deficit was lost"),
+    Rule("kept_on_stall", "DT-8", "a requester that only lacked room kept its deficit"),
+    Rule("nobody_served", "DT-9", "requesters could send but no entry serves them"),
+    Rule("idle", "DT-9", "nobody could send"),
+)
+(CONTINUED, BEGAN, EXACT, REMAINDER, DEFICIT_USED, TO_ITSELF, NO_GRANT, OVER_TURNS, TURN_LOST, DEFICIT_LOST, ON_STALL,
+ NOBODY, IDLE) = range(len(TURN_RULES))  # fmt: skip
+
+POINTER, TURN, ACCUMULATED = range(3)
+NO_TURN, NO_ENTRY = -1, -1
+
+
+class DeficitState(NamedTuple):
+    """The turn under way, and the deficit of each requester, in blocks.
+
+    Parameters
+    ----------
+    regs : array of int64, (3,)
+        Entry of the last turn, requester in turn or -1, accumulated weight.
+    carried : array of int64, (requesters,)
+        The deficit that each requester carries to its next turn.
+    keep : bool
+        Whether a requester that only lacks room keeps its deficit.
+    most_kept : int
+        Most that such a requester keeps of its turn.
+    most_accumulated : int
+        Value at which the counter of the accumulated weight saturates.
+    """
+
+    regs: NDArray[np.int64]
+    carried: NDArray[np.int64]
+    keep: bool
+    most_kept: int
+    most_accumulated: int
+
+
+def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, most_accumulated: int) -> DeficitState:
+    """Return the state after reset."""
+    deficits = DeficitState(
+        np.zeros(3, np.int64), np.zeros(requesters, np.int64), bool(keep), int(most_kept), int(most_accumulated)
+    )
+    end_turns(deficits, entries)
+    return deficits
+
+
+@kernel
+def end_turns(deficits: DeficitState, entries: int) -> None:
+    """End the turn and clear all deficits; the search for the next turn starts at entry 0."""
+    regs = deficits.regs
+    regs[POINTER], regs[TURN], regs[ACCUMULATED] = entries - 1, NO_TURN, 0
+    deficits.carried[:] = 0
+
+
+class Asking(NamedTuple):
+    """The requesters of a cycle.
+
+    Parameters
+    ----------
+    active, waiting : int
+        One bit per requester: it can send; it has a packet but no room for it.
+    lane : array of int64, (requesters,)
+        Lane that each requester offers.
+    blocks : array of int64
+        Sizes of the heads, by lane.
+    """
+
+    active: int
+    waiting: int
+    lane: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+
+
+@inner
+def decide_turn(
+    deficits: DeficitState,
+    owner: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    asking: Asking,
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
+    """Return the requester that sends, -1 if none does; change the state if told.
+
+    Parameters
+    ----------
+    deficits : DeficitState
+        Changed in place if ``commit``.
+    owner, weight : array of int64, (entries,)
+        Requester and weight of each entry; owners past the last requester are never active.
+    asking : Asking
+        The requesters of this cycle.
+    commit : bool
+        The link is ready: the decision is taken.
+    rules : array of int64
+        Counters of ``TURN_RULES``, raised if ``commit``.
+    """
+    turn, accumulated = deficits.regs[TURN], deficits.regs[ACCUMULATED]
+    in_turn = turn != NO_TURN
+    able = in_turn and has(asking.active, turn)
+    if able and accumulated >= asking.blocks[asking.lane[turn]]:
+        if commit:
+            _continue(deficits, asking, rules)
+        return turn
+
+    entry = _next_entry(deficits.regs[POINTER], owner, weight, asking.active)
+    left = 0  # of the turn that ends, for its requester's deficit
+    if in_turn:
+        left = accumulated if able else 0
+        if deficits.keep and has(asking.waiting, turn):
+            left = min(accumulated, deficits.most_kept)
+    served, sends, total = -1, False, 0
+    if entry != NO_ENTRY:
+        served = owner[entry]
+        carried = left if served == turn else deficits.carried[served]
+        total = min(weight[entry] + carried, deficits.most_accumulated)
+        sends = total >= asking.blocks[asking.lane[served]]
+    if commit:
+        rules[IDLE] += asking.active == 0
+        rules[NOBODY] += asking.active != 0 and entry == NO_ENTRY
+        if in_turn:
+            deficits.carried[turn] = left
+            rules[REMAINDER] += able and left > 0
+            rules[TURN_LOST] += left < accumulated
+            rules[ON_STALL] += not able and left > 0
+        deficits.regs[TURN], deficits.regs[ACCUMULATED] = NO_TURN, 0
+        if entry != NO_ENTRY:
+            rules[TO_ITSELF] += served == turn
+            _begin(deficits, entry, served, weight[entry], total, asking.blocks[asking.lane[served]], rules)
+        _lose_deficits(deficits, asking, rules)
+    return served if sends else -1
+
+
+@inner
+def _next_entry(last: int, owner: NDArray[np.int64], weight: NDArray[np.int64], active: int) -> int:
+    """Return the first entry after ``last``, and round, that has a weight and an active requester."""
+    if active == 0:
+        return NO_ENTRY
+    entries, entry = len(owner), last
+    for _ in range(entries):
+        entry = entry + 1 if entry + 1 < entries else 0
+        if weight[entry] != 0 and has(active, owner[entry]):
+            return entry
+    return NO_ENTRY
+
+
+@inner
+def _continue(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
+    """Send another packet in the turn under way (DT-2)."""
+    regs = deficits.regs
+    _lose_deficits(deficits, asking, rules)
+    regs[ACCUMULATED] -= asking.blocks[asking.lane[regs[TURN]]]
+    rules[CONTINUED] += 1
+    rules[EXACT] += regs[ACCUMULATED] == 0
+
+
+@inner
+def _begin(
+    deficits: DeficitState, entry: int, served: int, weight: int, total: int, blocks: int, rules: NDArray[np.int64]
+) -> None:
+    """Begin the turn of an entry with ``total`` blocks accumulated; its head is sent if that covers it (DT-3, DT-6)."""
+    regs = deficits.regs
+    sends = total >= blocks
+    rules[BEGAN] += sends
+    rules[NO_GRANT] += not sends
+    rules[DEFICIT_USED] += deficits.carried[served] > 0
+    rules[OVER_TURNS] += sends and blocks > weight
+    rules[EXACT] += sends and total == blocks
+    deficits.carried[served] = 0
+    regs[POINTER], regs[TURN] = entry, served
+    regs[ACCUMULATED] = total - (blocks if sends else 0)
+
+
+@inner
+def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
+    """Clear the deficit of every requester that is not active; with ``keep`` not of one that only lacks room."""
+    kept = asking.active | (asking.waiting if deficits.keep else 0)
+    for requester in range(len(deficits.carried)):
+        if deficits.carried[requester] != 0:
+            if not has(kept, requester):
+                deficits.carried[requester] = 0
+                rules[DEFICIT_LOST] += 1
+            elif not has(asking.active, requester):
+                rules[ON_STALL] += 1
+
+
+@inner
+def serve_turn(
+    deficits: DeficitState,
+    lanes: Lanes,
+    entries: tuple[NDArray[np.int64], NDArray[np.int64]],
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
+    """Decide on the data lanes of a cycle and note who sent; return the lane, -1 if none sends.
+
+    ``entries`` are the requester and the weight of each entry.
+    """
+    able, every = heads.request & heads.fits, (1 << lanes.data_vls) - 1
+    active, waiting = offer(lanes, able & every, heads.request & every)
+    asking = Asking(active, waiting, lanes.lane, heads.blocks)
+    served = decide_turn(deficits, entries[0], entries[1], asking, ready, rules)
+    if served < 0:
+        return NO_LANE
+    if ready:
+        sent(lanes, served)
+    return offered(lanes, served)

@@ -1,0 +1,141 @@
+"""Reference model of deficit round robin (Shreedhar and Varghese 1995; ``docs/drr.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.deficit import TURN_RULES, DeficitState, end_turns, new_deficits, serve_turn
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    SELECT_MAP,
+    SELECT_TABLE,
+    Lanes,
+    new_lanes,
+    program_map,
+    reset_lanes,
+    wins_vl15,
+)
+
+from vlane.drr import MAX_QUANTUM
+from vlane.egress import ListCode
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "make_state",
+    "program",
+    "reset",
+    "step",
+    "unreachable",
+]
+
+RULES = (
+    *TURN_RULES,
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+)
+RULE_COUNT = len(RULES)
+HELD, VL15_FIRST = range(len(TURN_RULES), RULE_COUNT)
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 1
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class State(NamedTuple):
+    """State of the scheduler.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Lanes of the port, and the requester of each.
+    deficits : DeficitState
+        The turn and the deficits; entry i is requester i.
+    owner, quantum : array of int64, (requesters,)
+        0, 1, 2 and so on; blocks that each requester gets per turn.
+    """
+
+    lanes: Lanes
+    deficits: DeficitState
+    owner: NDArray[np.int64]
+    quantum: NDArray[np.int64]
+
+
+def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_stall: bool, mtu_blocks: int) -> State:
+    """Return the state after reset; the parameters are those of the component."""
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    count = lanes.requesters
+    deficits = new_deficits(
+        requesters=count,
+        entries=count,
+        keep=keep_on_stall,
+        most_kept=mtu_blocks - 1,
+        most_accumulated=2 * MAX_QUANTUM,
+    )
+    return State(lanes, deficits, np.arange(count, dtype=np.int64), np.zeros(count, np.int64))
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: every quantum is 0, so that no requester is served."""
+    reset_lanes(state.lanes)
+    end_turns(state.deficits, len(state.owner))
+    state.quantum[:] = 0
+
+
+@inner
+def program(state: State, write: Program) -> None:
+    """Write the quantum of a requester, or the requester of a lane; an index past the end changes nothing."""
+    if write[1] == SELECT_MAP:
+        program_map(state.lanes, write[2], write[3])
+    elif write[1] == SELECT_TABLE and write[2] < len(state.quantum):
+        state.quantum[write[2]] = write[4]
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: ARG001, FBT001 - there is one table only
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    """
+    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source = NO_LANE, _FROM_NONE
+    if wins_vl15(state.lanes, able):
+        lane, source = state.lanes.data_vls, _FROM_VL15
+        rules[VL15_FIRST] += ready and able & data != 0
+    elif hold_data:
+        rules[HELD] += ready and able & data != 0
+    else:
+        lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rules)
+    if write[0] != 0:
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per requester whose quantum is 0."""
+    missing = 0
+    for requester in range(len(state.quantum)):
+        if state.quantum[requester] == 0:
+            missing |= 1 << requester
+    return missing

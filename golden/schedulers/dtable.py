@@ -1,0 +1,192 @@
+"""Reference model of the Deficit Table scheduler, exact forms (decisions DT-1 to DT-12 of ``docs/dtable.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.deficit import (
+    ACCUMULATED,
+    TURN_RULES,
+    DeficitState,
+    end_turns,
+    new_deficits,
+    serve_turn,
+)
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    SELECT_MAP,
+    SELECT_TABLE,
+    Lanes,
+    new_lanes,
+    program_map,
+    reset_lanes,
+    wins_vl15,
+)
+
+from vlane.dtable import IB_COUNTER_MOST, MAX_WEIGHT
+from vlane.egress import ListCode
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "make_state",
+    "program",
+    "read_ib",
+    "reset",
+    "step",
+    "unreachable",
+]
+
+RULES = (
+    *TURN_RULES,
+    Rule("swapped", "DT-10", "the shadow table took over"),
+    Rule("swap_waited", "DT-10", "a swap waited for the link"),
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+)
+RULE_COUNT = len(RULES)
+SWAPPED, SWAP_WAITED, HELD, VL15_FIRST = range(len(TURN_RULES), RULE_COUNT)
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 1
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+BANK, SWAP_PENDING = 0, 1
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class State(NamedTuple):
+    """State of the scheduler.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Lanes of the port, and the requester of each.
+    deficits : DeficitState
+        The turn and the deficits.
+    owner, weight : array of int64, (2 banks, entries)
+        Requester and weight of each entry; ``regs[BANK]`` is the active bank.
+    regs : array of int64, (2,)
+        Bank, swap pending.
+    """
+
+    lanes: Lanes
+    deficits: DeficitState
+    owner: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def make_state(
+    *,
+    data_vls: int,
+    requesters: int,
+    entries: int,
+    vl15: bool = False,
+    form: str = "free",
+    keep_on_stall: bool,
+    mtu_blocks: int,
+) -> State:
+    """Return the state after reset; the parameters are those of the component."""
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    most = IB_COUNTER_MOST if form == "ib" else 2 * MAX_WEIGHT
+    deficits = new_deficits(
+        requesters=lanes.requesters,
+        entries=entries,
+        keep=keep_on_stall,
+        most_kept=mtu_blocks - 1,
+        most_accumulated=most,
+    )
+    shape = (2, entries)
+    return State(lanes, deficits, np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64))
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: both banks are empty."""
+    reset_lanes(state.lanes)
+    end_turns(state.deficits, state.owner.shape[1])
+    state.owner[:] = 0
+    state.weight[:] = 0
+    state.regs[:] = 0
+
+
+@inner
+def program(state: State, write: Program) -> None:
+    """Write an entry of the shadow bank, or the requester of a lane; an index past the end changes nothing."""
+    if write[1] == SELECT_MAP:
+        program_map(state.lanes, write[2], write[3])
+    elif write[1] == SELECT_TABLE and write[2] < state.owner.shape[1]:
+        shadow = state.regs[BANK] ^ 1
+        state.owner[shadow, write[2]] = write[3]
+        state.weight[shadow, write[2]] = write[4]
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    A swap takes effect at the end of the first cycle in which the link is ready; a write to the table in that cycle
+    changes nothing.
+    """
+    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source = NO_LANE, _FROM_NONE
+    bank = state.regs[BANK]
+    if wins_vl15(state.lanes, able):
+        lane, source = state.lanes.data_vls, _FROM_VL15
+        rules[VL15_FIRST] += ready and able & data != 0
+    elif hold_data:
+        rules[HELD] += ready and able & data != 0
+    else:
+        lane = serve_turn(state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rules)
+    wanted = swap or state.regs[SWAP_PENDING] != 0
+    exchanged = wanted and ready
+    if exchanged:
+        state.regs[BANK] = bank ^ 1
+        end_turns(state.deficits, state.owner.shape[1])
+        rules[SWAPPED] += 1
+    rules[SWAP_WAITED] += wanted and not ready
+    state.regs[SWAP_PENDING] = wanted and not ready
+    if write[0] != 0 and (write[1] == SELECT_MAP or not exchanged):
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per requester that no entry with a weight names."""
+    bank = state.regs[BANK]
+    named = 0
+    for entry in range(state.owner.shape[1]):
+        if state.weight[bank, entry] != 0:
+            named |= 1 << state.owner[bank, entry]
+    return ((1 << state.lanes.requesters) - 1) & ~named
+
+
+@kernel
+def read_ib(state: State, low: bool, index: int) -> tuple[int, int]:  # noqa: FBT001 - a signal of the hardware
+    """Return (VL, weight) that the IB tables show at an index of the high or the low list (DT-12)."""
+    if not low:
+        bank = state.regs[BANK]
+        return state.owner[bank, index], state.weight[bank, index]
+    if index < len(state.deficits.carried):
+        return index, state.deficits.carried[index]
+    return 0, state.deficits.regs[ACCUMULATED] if index == 63 else 0

@@ -1,0 +1,148 @@
+"""Requesters of an egress scheduler, and the lanes that belong to each of them (``docs/schedulers.md``).
+
+A requester is active if one of its lanes can send; its lanes are served round robin, packet by packet.
+Without a map every data lane is a requester of its own. Sets of lanes and requesters are bits of integers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+
+__all__ = [
+    "SELECT_MAP",
+    "SELECT_TABLE",
+    "Lanes",
+    "hold",
+    "new_lanes",
+    "offer",
+    "reset_lanes",
+    "wins_vl15",
+]
+
+SELECT_TABLE, SELECT_MAP = 0, 1
+"""Values of the program port's ``select``: an entry of the table, the requester of a lane."""
+
+
+class Lanes(NamedTuple):
+    """The lanes of a port and the requester of each.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    has_vl15 : bool
+        Whether bit ``data_vls`` of the vectors is VL15.
+    requesters : int
+        Number of requesters.
+    mapped : bool
+        Whether there is a map; if not, requester i is lane i.
+    owner : array of int64, (data_vls,)
+        Requester of each lane; a lane of a requester past the last one is never served.
+    last : array of int64, (requesters,)
+        Lane that each requester sent from last.
+    lane : array of int64, (requesters + 1,)
+        Lane that each requester offers in this cycle; the spare last one is never offered.
+    """
+
+    data_vls: int
+    has_vl15: bool
+    requesters: int
+    mapped: bool
+    owner: NDArray[np.int64]
+    last: NDArray[np.int64]
+    lane: NDArray[np.int64]
+
+
+def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
+    """Return the lanes after reset; ``requesters`` 0 means one per lane, without a map."""
+    count = requesters or data_vls
+    lanes = Lanes(
+        data_vls,
+        bool(vl15),
+        count,
+        requesters > 0,
+        np.zeros(data_vls, np.int64),
+        np.zeros(count, np.int64),
+        np.arange(count + 1, dtype=np.int64),
+    )
+    reset_lanes(lanes)
+    return lanes
+
+
+@kernel
+def reset_lanes(lanes: Lanes) -> None:
+    """Return to the state after reset: lane i belongs to requester i modulo their number, lane 0 is next."""
+    for lane in range(lanes.data_vls):
+        lanes.owner[lane] = lane % lanes.requesters
+    lanes.last[:] = lanes.data_vls - 1
+
+
+@inner
+def program_map(lanes: Lanes, lane: int, requester: int) -> None:
+    """Give a lane to a requester; a lane past the last one changes nothing."""
+    if lanes.mapped and lane < lanes.data_vls:
+        lanes.owner[lane] = requester
+
+
+@inner
+def offered(lanes: Lanes, requester: int) -> int:
+    """Return the lane that a requester offers."""
+    return lanes.lane[requester] if lanes.mapped else requester
+
+
+@inner
+def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
+    """Return the requesters that can send and those that only lack room; choose the lane each offers."""
+    if not lanes.mapped:
+        return able, request & ~able
+    active, waiting = 0, 0
+    for lane in range(lanes.data_vls):
+        requester = lanes.owner[lane]
+        if requester >= lanes.requesters or not (request >> lane) & 1:
+            continue
+        if not (able >> lane) & 1:
+            waiting |= 1 << requester
+            continue
+        if (active >> requester) & 1:
+            now, best = lane - lanes.last[requester], lanes.lane[requester] - lanes.last[requester]
+            if not (now > 0 and best <= 0):
+                continue
+        active |= 1 << requester
+        lanes.lane[requester] = lane
+    return active, waiting & ~active
+
+
+@kernel
+def hold(lanes: Lanes, able: int, held: int) -> int:
+    """Let requesters offer the lane they offered last, while it can send; return those whose lane cannot.
+
+    To be called after ``offer``, with the same lanes.
+    """
+    if not lanes.mapped:
+        return 0
+    lost = 0
+    for requester in range(lanes.requesters):
+        if (held >> requester) & 1:
+            lane = lanes.last[requester]
+            if lanes.owner[lane] == requester and (able >> lane) & 1:
+                lanes.lane[requester] = lane
+            else:
+                lost |= 1 << requester
+    return lost
+
+
+@kernel
+def sent(lanes: Lanes, requester: int) -> None:
+    """Note that a requester sent from the lane it offers."""
+    if lanes.mapped:
+        lanes.last[requester] = lanes.lane[requester]
+
+
+@inner
+def wins_vl15(lanes: Lanes, able: int) -> bool:
+    """Tell whether VL15 can send: then it does."""
+    return lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0

@@ -1,0 +1,140 @@
+"""Reference model of round robin: the next requester that can send, whatever its packet's size (``docs/rr.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import next_or_none
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    SELECT_MAP,
+    Lanes,
+    new_lanes,
+    offer,
+    offered,
+    program_map,
+    reset_lanes,
+    sent,
+    wins_vl15,
+)
+
+from vlane.egress import ListCode
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "make_state",
+    "program",
+    "reset",
+    "step",
+]
+
+RULES = (
+    Rule("moved_on", "RR-1", "the next requester in order sent"),
+    Rule("skipped", "RR-1", "requesters that could not send were passed over"),
+    Rule("went_round", "RR-1", "the search went past the last requester"),
+    Rule("same_again", "RR-2", "nobody else could send: the same requester sent again"),
+    Rule("idle", "RR-3", "nobody could send: the order stayed"),
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+)
+RULE_COUNT = len(RULES)
+MOVED_ON, SKIPPED, WENT_ROUND, SAME_AGAIN, IDLE, HELD, VL15_FIRST = range(RULE_COUNT)
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 0
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class State(NamedTuple):
+    """State of the scheduler.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Lanes of the port, and the requester of each.
+    regs : array of int64, (1,)
+        The requester that sent last.
+    """
+
+    lanes: Lanes
+    regs: NDArray[np.int64]
+
+
+def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
+    """Return the state after reset; the parameters are those of the component."""
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    return State(lanes, np.full(1, lanes.requesters - 1, np.int64))
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: requester 0 is next."""
+    reset_lanes(state.lanes)
+    state.regs[0] = state.lanes.requesters - 1
+
+
+@inner
+def program(state: State, write: Program) -> None:
+    """Write the requester of a lane; the map is all there is to write."""
+    if write[1] == SELECT_MAP:
+        program_map(state.lanes, write[2], write[3])
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: ARG001, FBT001 - there is no table
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    """
+    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source = NO_LANE, _FROM_NONE
+    if wins_vl15(state.lanes, able):
+        lane, source = state.lanes.data_vls, _FROM_VL15
+        rules[VL15_FIRST] += ready and able & data != 0
+    elif hold_data:
+        rules[HELD] += ready and able & data != 0
+    else:
+        active, _ = offer(state.lanes, able & data, heads.request & data)
+        served = next_or_none(active, state.regs[0])
+        if served >= 0:
+            lane = offered(state.lanes, served)
+        if ready:
+            _note(state, served, rules)
+    if write[0] != 0:
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+@inner
+def _note(state: State, served: int, rules: NDArray[np.int64]) -> None:
+    """Note which requester sent, -1 for none: the search begins behind it from now on."""
+    last = state.regs[0]
+    rules[IDLE] += served < 0
+    if served >= 0:
+        following = last + 1 if last + 1 < state.lanes.requesters else 0
+        rules[MOVED_ON] += served != last
+        rules[SAME_AGAIN] += served == last
+        rules[SKIPPED] += served != following
+        rules[WENT_ROUND] += served < following
+        state.regs[0] = served
+        sent(state.lanes, served)

@@ -1,0 +1,278 @@
+"""Reference model of self-clocked fair queueing (Golestani 1994; ``docs/scfq.md``).
+
+Tags are unbounded integers here; the hardware keeps them modulo a power of two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    SELECT_MAP,
+    SELECT_TABLE,
+    Lanes,
+    hold,
+    new_lanes,
+    offer,
+    offered,
+    program_map,
+    reset_lanes,
+    sent,
+    wins_vl15,
+)
+
+from vlane.egress import ListCode
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "make_state",
+    "program",
+    "reset",
+    "step",
+    "unreachable",
+]
+
+RULES = (
+    Rule("least_tag", "SCFQ-1", "the least of several tags was served"),
+    Rule("tie", "SCFQ-2", "the least tag was there more than once: the first requester sent"),
+    Rule("tagged", "SCFQ-3", "a requester that could send got its tag"),
+    Rule("tag_waited", "SCFQ-4", "the shared tag unit had more than one tag to make: nothing sent"),
+    Rule("tag_dropped", "SCFQ-5", "a requester could not send any more: its tag was dropped"),
+    Rule("clock_reset", "SCFQ-6", "nobody could send: virtual time went back to 0"),
+    Rule("nobody_served", "SCFQ-7", "requesters could send but have no reciprocal weight"),
+    Rule("tag_wrapped", "SCFQ-8", "virtual time went past the width of a tag"),
+    Rule("lane_lost", "SCFQ-9", "the tagged lane could not send, another of the requester could: a new tag"),
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+)
+RULE_COUNT = len(RULES)
+(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, LANE_LOST, HELD, VL15_FIRST) = range(RULE_COUNT)
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 1
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+TIME, HAS_TAG, UNIT = range(3)
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class State(NamedTuple):
+    """State of the scheduler.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Lanes of the port, and the requester of each.
+    shared : bool
+        Whether one unit computes all tags, one a cycle.
+    tag_bits : int
+        Width of a tag in hardware; only the rule counters need it.
+    reciprocal : array of int64, (requesters,)
+        What a block adds to a requester's tag; a requester with 0 is never served.
+    tag : array of int64, (requesters,)
+        Finishing tags of the heads.
+    regs : array of int64, (3,)
+        Virtual time, requesters with a tag, requester that the shared unit served last.
+    """
+
+    lanes: Lanes
+    shared: bool
+    tag_bits: int
+    reciprocal: NDArray[np.int64]
+    tag: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def make_state(
+    *, data_vls: int, requesters: int, vl15: bool = False, tag_bits: int, reciprocal_bits: int, units: str
+) -> State:
+    """Return the state after reset; the parameters are those of the component."""
+    del reciprocal_bits  # limits what is written, not how it is used
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    count = lanes.requesters
+    state = State(
+        lanes,
+        units == "shared",
+        int(tag_bits),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(3, np.int64),
+    )
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: all reciprocal weights are 0, so that no requester is served."""
+    reset_lanes(state.lanes)
+    state.reciprocal[:] = 0
+    state.tag[:] = 0
+    state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
+
+
+@inner
+def served_requesters(state: State) -> int:
+    """Return the requesters that have a reciprocal weight."""
+    mask = 0
+    for requester in range(len(state.reciprocal)):
+        if state.reciprocal[requester] != 0:
+            mask |= 1 << requester
+    return mask
+
+
+@inner
+def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
+    """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
+    sent(state.lanes, requester)
+    size = blocks[offered(state.lanes, requester)]
+    state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
+
+
+@inner
+def give_tag(
+    state: State,
+    requester: int,
+    blocks: NDArray[np.int64],
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+) -> None:
+    """Give a head its tag in the decision itself; the lane is held only if the decision is taken."""
+    last = state.lanes.last[requester]
+    new_tag(state, requester, blocks)
+    if not commit:
+        state.lanes.last[requester] = last
+
+
+@inner
+def tag_one(state: State, active: int, blocks: NDArray[np.int64], rules: NDArray[np.int64]) -> int:
+    """Let the shared unit tag the next requester without a tag; return those that still have none."""
+    regs = state.regs
+    untagged = active & ~regs[HAS_TAG]
+    if untagged != 0:
+        unit = next_of(untagged, regs[UNIT])
+        new_tag(state, unit, blocks)
+        rules[TAGGED] += 1
+        regs[UNIT] = unit
+        regs[HAS_TAG] |= 1 << unit
+    return untagged & ~regs[HAS_TAG]
+
+
+@inner
+def least_tag(state: State, tagged: int) -> tuple[int, bool]:
+    """Return the first requester with the least tag, and whether another has the same."""
+    winner, same = -1, False
+    for requester in range(len(state.tag)):
+        if (tagged >> requester) & 1:
+            if winner < 0 or state.tag[requester] < state.tag[winner]:
+                winner, same = requester, False
+            elif state.tag[requester] == state.tag[winner]:
+                same = True
+    return winner, same
+
+
+@kernel
+def decide(
+    state: State,
+    offered: int,
+    blocks: NDArray[np.int64],
+    decides: bool,  # noqa: FBT001 - a signal of the hardware
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
+    """Return the requester with the least tag, -1 if nobody sends.
+
+    The shared unit works in every cycle; all else moves in decision cycles, ``commit``. Tags of requesters
+    that are tagged in the decision itself are written whether it commits or not: nobody looks at them before.
+    """
+    regs = state.regs
+    active = offered & served_requesters(state)
+    if state.shared:
+        missing = tag_one(state, active, blocks, rules)
+    else:
+        missing = 0
+        fresh = active & ~regs[HAS_TAG]
+        rules[TAGGED] += commit and fresh != 0
+        for requester in range(len(state.tag)):
+            if (fresh >> requester) & 1:
+                give_tag(state, requester, blocks, commit)
+    winner, same = -1, False
+    if decides and missing == 0:
+        winner, same = least_tag(state, active)
+    if commit:
+        dropped = regs[HAS_TAG] & ~active
+        rules[DROPPED] += dropped != 0
+        rules[TAG_WAITED] += missing != 0
+        rules[CLOCK_RESET] += active == 0 and regs[TIME] != 0
+        rules[NOBODY] += active == 0 and offered != 0
+        regs[HAS_TAG] = active & ~missing
+        if active == 0:
+            regs[TIME] = 0
+        if winner >= 0:
+            rules[LEAST] += active != 1 << winner
+            rules[TIE] += same
+            rules[WRAPPED] += state.tag[winner] >> state.tag_bits != regs[TIME] >> state.tag_bits
+            regs[TIME] = state.tag[winner]
+            regs[HAS_TAG] &= ~(1 << winner)
+    return winner
+
+
+@inner
+def program(state: State, write: Program) -> None:
+    """Write the reciprocal weight of a requester, or the requester of a lane; an index past the end changes nothing."""
+    if write[1] == SELECT_MAP:
+        program_map(state.lanes, write[2], write[3])
+    elif write[1] == SELECT_TABLE and write[2] < len(state.reciprocal):
+        state.reciprocal[write[2]] = write[4]
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: ARG001, FBT001 - there is one table only
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    """
+    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    first = wins_vl15(state.lanes, able)
+    decides = not first and not hold_data
+    active, _ = offer(state.lanes, able & data, heads.request & data)
+    lost = hold(state.lanes, able & data, state.regs[HAS_TAG])
+    rules[LANE_LOST] += lost & active != 0
+    state.regs[HAS_TAG] &= ~(lost & active)
+    served = decide(state, active, heads.blocks, decides, decides and ready, rules)
+    lane, source = NO_LANE, _FROM_NONE
+    if first:
+        lane, source = state.lanes.data_vls, _FROM_VL15
+        rules[VL15_FIRST] += ready and able & data != 0
+    elif hold_data:
+        rules[HELD] += ready and able & data != 0
+    elif served >= 0:
+        lane = offered(state.lanes, served)
+    if write[0] != 0:
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per requester without a reciprocal weight."""
+    return ((1 << state.lanes.requesters) - 1) & ~served_requesters(state)

@@ -1,0 +1,374 @@
+"""Reference model of the VL arbiter, exact form: IBA 7.6.9 with the decisions VLA-1 to VLA-17 of ``docs/vlarb.md``.
+
+The state is a few integer arrays; ``step`` runs one clock cycle. Lists, banks and registers are indexed by the
+constants below.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import has
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.schedulers import vlarb_rules as rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+
+from vlane.egress import ListCode
+from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbTable
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "bad_entries",
+    "load",
+    "make_state",
+    "program",
+    "reset",
+    "step",
+    "unreachable",
+    "vl_of",
+]
+
+RULES = rule.RULES
+RULE_COUNT = len(RULES)
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 1
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+HIGH, LOW = 0, 1
+(
+    BANK,
+    SWAP_PENDING,
+    COUNTER,
+    POINTER_HIGH,
+    POINTER_LOW,
+    REMAINING_HIGH,
+    REMAINING_LOW,
+    SERVED_HIGH,
+    SERVED_LOW,
+    LAST_LIST,
+) = range(10)
+SELECT_HIGH, SELECT_LOW, SELECT_LIMIT = 0, 1, 2
+
+_LIMIT_BLOCKS = 64  # the limit counts 4096 bytes
+_FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+class State(NamedTuple):
+    """State of the arbiter.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes of the port, 1 to 15.
+    has_vl15 : bool
+        Whether bit ``data_vls`` of the vectors is VL15.
+    vl, weight : array of int64, (2 banks, 2 lists, entries)
+        VL and weight of each entry; ``regs[BANK]`` is the active bank.
+    limit : array of int64, (2 banks,)
+        LimitOfHighPriority of each bank, in units of 4096 bytes.
+    regs : array of int64, (10,)
+        The active bank, swap pending, the counter of the limit, the pointer and the remaining weight of each list; the
+        lanes that each active list serves, as bits, derived from the tables; the list that sent last, which only the
+        rule counters use.
+    """
+
+    data_vls: int
+    has_vl15: bool
+    vl: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "exact") -> State:
+    """Return the state after reset: both banks are empty, the limit is 0; the parameters are those of the component."""
+    del form  # names this module
+    shape = (2, 2, entries)
+    state = State(
+        data_vls, bool(vl15), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64),
+        np.zeros(10, np.int64),
+    )  # fmt: skip
+    reset(state)
+    return state
+
+
+def load(state: State, table: VLArbTable) -> None:
+    """Make a table the active one, as writing all of it and a swap would; the other entries are cleared.
+
+    Raises
+    ------
+    ValueError
+        If a list of the table is longer than the state's.
+    """
+    entries = state.vl.shape[2]
+    if max(len(table.high), len(table.low)) > entries:
+        raise ValueError(f"the table must have at most {entries} entries per list")
+    bank = int(state.regs[BANK]) ^ 1
+    for which, listed in ((HIGH, table.high), (LOW, table.low)):
+        state.vl[bank, which] = 0
+        state.weight[bank, which] = 0
+        for index, entry in enumerate(listed):
+            state.vl[bank, which, index] = entry.vl
+            state.weight[bank, which, index] = entry.weight
+    state.limit[bank] = table.limit_of_high_priority
+    exchange(state)
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: both banks are empty."""
+    state.vl[:] = 0
+    state.weight[:] = 0
+    state.limit[:] = 0
+    state.regs[:] = 0
+    state.regs[COUNTER] = counter_load(0)
+
+
+@inner
+def counter_load(limit: int) -> int:
+    """Blocks High may send before Low gets its turn (VLA-8); limit 0 is one packet (VLA-9)."""
+    return max(1, _LIMIT_BLOCKS * limit)
+
+
+@inner
+def served_lanes(state: State, bank: int, which: int) -> int:
+    """Return one bit per VL that an entry of a list with a weight names, VL15 included."""
+    lanes = 0
+    for entry in range(state.vl.shape[2]):
+        if state.weight[bank, which, entry] != 0:
+            lanes |= 1 << state.vl[bank, which, entry]
+    return lanes
+
+
+@kernel
+def exchange(state: State) -> None:
+    """Exchange the banks: both lists start at entry 0 with its weight, the counter reloads (VLA-12, VLA-15)."""
+    regs = state.regs
+    bank = regs[BANK] ^ 1
+    regs[BANK] = bank
+    for which in (HIGH, LOW):
+        regs[POINTER_HIGH + which] = 0
+        regs[REMAINING_HIGH + which] = state.weight[bank, which, 0]
+        regs[SERVED_HIGH + which] = served_lanes(state, bank, which)
+    regs[COUNTER] = counter_load(state.limit[bank])
+    regs[LAST_LIST] = _FROM_NONE
+
+
+@kernel
+def program(state: State, write: Program) -> None:
+    """Write an entry or the limit of the shadow bank; an index past the end changes nothing."""
+    _, select, index, vl, weight = write
+    bank = state.regs[BANK] ^ 1
+    if select == SELECT_LIMIT:
+        state.limit[bank] = weight
+    elif select in (SELECT_HIGH, SELECT_LOW) and index < state.vl.shape[2]:
+        state.vl[bank, select, index] = vl
+        state.weight[bank, select, index] = weight
+
+
+@inner
+def serves(vl: int, weight: int, eligible: int) -> bool:
+    """Tell whether an entry has a weight and names a lane that can send now; bad lanes never can (VLA-10)."""
+    return weight != 0 and (eligible >> vl) & 1 != 0
+
+
+@kernel
+def search(
+    state: State,
+    which: int,
+    eligible: int,
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> int:
+    """Return the entry that a list serves; one of its entries must be able to send.
+
+    The current entry while it has weight left (VLA-5), else the next one that can send, in list order and
+    round; the current entry is the last candidate (VLA-4).
+    """
+    bank, entry = state.regs[BANK], state.regs[POINTER_HIGH + which]
+    vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
+    if state.regs[REMAINING_HIGH + which] > 0 and serves(vl, weight, eligible):
+        return entry
+    while True:
+        entry = entry + 1 if entry + 1 < state.vl.shape[2] else 0
+        vl, weight = state.vl[bank, which, entry], state.weight[bank, which, entry]
+        if serves(vl, weight, eligible):
+            return entry
+        if commit:
+            rules[rule.ZERO_WEIGHT_SKIPPED] += weight == 0 and (eligible >> vl) & 1 != 0
+            rules[rule.BAD_ENTRY_SKIPPED] += vl >= state.data_vls
+
+
+@inner
+def turn_to(state: State, which: int, entry: int, blocks: int, rules: NDArray[np.int64]) -> None:
+    """Charge a packet to an entry, loading the entry's weight if the pointer arrives at it (VLA-2, VLA-4)."""
+    regs = state.regs
+    pointer, remaining = regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which]
+    if entry == pointer and remaining > 0:
+        rules[rule.ENTRY_CONTINUED] += 1
+        other = _FROM_LOW if which == HIGH else _FROM_HIGH
+        rules[rule.LIST_RESUMED] += regs[LAST_LIST] == other and remaining < state.weight[regs[BANK], which, entry]
+    else:
+        rules[rule.WRAPPED_TO_ITSELF] += entry == pointer
+        rules[rule.REMAINDER_FORFEITED] += remaining > 0
+        remaining = state.weight[regs[BANK], which, entry]
+    remaining -= blocks
+    rules[rule.ENTRY_EXPIRED_EXACTLY] += remaining == 0
+    rules[rule.ENTRY_OVERSHOT] += remaining < 0
+    regs[POINTER_HIGH + which], regs[REMAINING_HIGH + which] = entry, remaining
+    regs[LAST_LIST] = _FROM_HIGH if which == HIGH else _FROM_LOW
+
+
+@inner
+def count_limit(state: State, counter: int, blocks: int, rules: NDArray[np.int64]) -> int:
+    """Return the counter after a high packet; limit 255 never counts (VLA-8, VLA-15)."""
+    limit = state.limit[state.regs[BANK]]
+    if limit == LIMIT_UNBOUNDED:
+        return counter
+    counter -= blocks
+    rules[rule.LIMIT_EXPIRED_EXACTLY] += counter == 0
+    rules[rule.LIMIT_OVERSHOT] += counter < 0
+    rules[rule.LIMIT_ZERO] += limit == 0
+    rules[rule.LIMIT_ONE] += limit == 1
+    rules[rule.LIMIT_NEAR_MOST] += limit == LIMIT_UNBOUNDED - 1
+    return counter
+
+
+@inner
+def decide_data(
+    state: State,
+    eligible: int,
+    blocks: NDArray[np.int64],
+    commit: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Return (lane, list) of the data packet that starts, lane -1 if none does; update the state if told.
+
+    High sends while it can and its counter has not expired; otherwise the counter reloads and Low sends,
+    or High in the same decision if Low has nothing (VLA-7, VLA-15).
+    """
+    regs = state.regs
+    bank = regs[BANK]
+    high = eligible & regs[SERVED_HIGH] != 0
+    low = eligible & regs[SERVED_LOW] != 0
+    expired = regs[COUNTER] <= 0
+    use_high = high and (not expired or not low)
+    source = _FROM_HIGH if use_high else _FROM_LOW if low else _FROM_NONE
+    if not commit:
+        if source == _FROM_NONE:
+            return NO_LANE, source
+        which = HIGH if use_high else LOW
+        return state.vl[bank, which, search(state, which, eligible, commit, rules)], source
+
+    rules[rule.REMAINDER_KEPT] += (not high and regs[REMAINING_HIGH] > 0) or (not low and regs[REMAINING_LOW] > 0)
+    rules[rule.UNSERVED_STALLED] += eligible != 0 and source == _FROM_NONE
+    counter = regs[COUNTER]
+    if expired or not high:
+        counter = counter_load(state.limit[bank])
+        rules[rule.RELOADED_ON_HIGH_EMPTY] += not high and counter != regs[COUNTER]
+    vl = NO_LANE
+    if use_high:
+        rules[rule.HIGH_BEFORE_LOW] += low
+        rules[rule.EXPIRED_BUT_LOW_EMPTY] += expired
+        rules[rule.LIMIT_UNBOUNDED_USED] += low and state.limit[bank] == LIMIT_UNBOUNDED
+        entry = search(state, HIGH, eligible, commit, rules)
+        vl = state.vl[bank, HIGH, entry]
+        turn_to(state, HIGH, entry, blocks[vl], rules)
+        counter = count_limit(state, counter, blocks[vl], rules)
+    elif low:
+        rules[rule.LOW_AFTER_EXPIRY] += high
+        rules[rule.LOW_ALONE] += not high
+        entry = search(state, LOW, eligible, commit, rules)
+        vl = state.vl[bank, LOW, entry]
+        turn_to(state, LOW, entry, blocks[vl], rules)
+    regs[COUNTER] = counter
+    return vl, source
+
+
+@inner
+def decide(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Return (lane, list) of the packet that starts in this cycle if the link is ready; lane -1 if none does.
+
+    VL15 goes first and changes nothing; a hold lets only VL15 through; otherwise the lists decide, and
+    their state moves only when ``ready`` (VLA-14, VLA-15).
+    """
+    able = heads.request & heads.fits
+    eligible = able & ((1 << state.data_vls) - 1)
+    if state.has_vl15 and has(able, state.data_vls):
+        if ready:
+            rules[rule.VL15_CHANGES_NOTHING] += eligible != 0
+            rules[rule.VL15_UNDER_HOLD] += hold_data
+        return state.data_vls, _FROM_VL15
+    if hold_data:
+        rules[rule.HELD] += ready and eligible != 0
+        return NO_LANE, _FROM_NONE
+    if ready:
+        rules[rule.NO_CREDIT] += heads.request & ~heads.fits != 0
+        rules[rule.IDLE] += able == 0
+    return decide_data(state, eligible, heads.blocks, ready, rules)
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    A swap takes effect at the end of the first cycle in which the link is ready; a write in that cycle changes nothing
+    (VLA-16).
+    """
+    lane, source = decide(state, heads, ready, hold_data, rules)
+    wanted = swap or state.regs[SWAP_PENDING] != 0
+    exchanged = wanted and ready
+    if exchanged:
+        exchange(state)
+        rules[rule.SWAPPED] += 1
+        rules[rule.SWAP_WITH_GRANT] += source in (_FROM_HIGH, _FROM_LOW)
+    rules[rule.SWAP_WAITED] += wanted and not ready
+    state.regs[SWAP_PENDING] = wanted and not ready
+    if write[0] != 0 and not exchanged:
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+def vl_of(state: State, lane: int) -> int:
+    """Return the VL that the component shows for the lane that a step returned; 0 for none."""
+    return VL15 if lane == state.data_vls else max(int(lane), 0)
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per data lane that no entry with a weight names (VLA-11)."""
+    return ((1 << state.data_vls) - 1) & ~(state.regs[SERVED_HIGH] | state.regs[SERVED_LOW])
+
+
+@kernel
+def bad_entries(state: State) -> int:
+    """Return how many entries of the active lists name VL15 or a lane the port lacks (VLA-17)."""
+    bank, bad = state.regs[BANK], 0
+    for which in (HIGH, LOW):
+        for entry in range(state.vl.shape[2]):
+            bad += state.vl[bank, which, entry] >= state.data_vls
+    return bad

@@ -1,0 +1,312 @@
+"""Reference model of the VL arbiter, line-rate form (``docs/vlarb_line_rate.md``).
+
+Each list is walked ahead of need, and a packet is charged to its entry and to the limit one block a cycle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import has
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.list_walk import (
+    BAD,
+    CAN,
+    NO_ENTRY,
+    OFFERED,
+    REST_CYCLES,
+    SERVED,
+    ListWalk,
+    exchange_walk,
+    new_walk,
+    offered_lane,
+    offered_weight,
+    reset_walk,
+    walk,
+    write_entry,
+)
+from vlane.golden.schedulers.vlarb import SELECT_HIGH, SELECT_LIMIT, SELECT_LOW, counter_load
+
+from vlane.egress import ListCode
+from vlane.vlarb import LIMIT_UNBOUNDED
+
+if TYPE_CHECKING:
+    from vlane.vlarb import VLArbTable
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "applicable_rules",
+    "bad_entries",
+    "make_state",
+    "program",
+    "reset",
+    "step",
+    "unreachable",
+]
+
+RULES = (
+    Rule("stayed", "VLA-5", "the current entry sent with the weight it had left"),
+    Rule("taken", "VLALR-6", "an offered entry became the current one"),
+    Rule("weight_ended", "VLA-2", "a packet used an entry's weight to its end"),
+    Rule("overshot", "VLA-2", "blocks went out beyond an entry's weight"),
+    Rule("high_before_low", "VLA-18", "High sent although Low could"),
+    Rule("low_after_expiry", "VLA-18", "the limit had expired: Low sent although High could"),
+    Rule("expired_but_low_empty", "VLA-7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
+    Rule("lost", "VLALR-7", "the lane that a decision named could not send after all"),
+    Rule("dropped", "VLALR-8", "an offered entry left unserved"),
+    Rule("waited", "VLALR-4", "a picked entry waited"),
+    Rule("charged_later", "VLALR-6", "a further block was charged"),
+    Rule("emptied", "VLALR-1", "a row that had weights before a reset was written for the first time after it"),
+    Rule("swapped", "VLA-12", "the shadow table took over"),
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
+)
+RULE_COUNT = len(RULES)
+(STAYED, TAKEN, WEIGHT_ENDED, OVERSHOT, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, EXPIRED_BUT_LOW_EMPTY, LOST, DROPPED,
+ WAITED, CHARGED_LATER, EMPTIED, SWAPPED, HELD, VL15_FIRST) = range(RULE_COUNT)  # fmt: skip
+
+LOOKS_BEHIND = True
+"""A step also uses what is behind the heads, and changes the state in cycles in which the link is not ready."""
+
+HIGH, LOW = 0, 1
+_NO_LIST = -1
+VL, LEFT, LOOKS, RECENT = range(4)
+BANK, SWAP_PENDING, COUNTER, ABLE_BEFORE, ONGOING, TO_CHARGE, LAST_BLOCKS = range(7)
+_FROM_NONE, _FROM_HIGH, _FROM_LOW, _FROM_VL15 = (int(code) for code in ListCode)
+
+
+def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that traffic through this one table can make happen."""
+    high, low = ({each.vl for each in side if each.weight and each.vl < data_vls} for side in (table.high, table.low))
+    counted = bool(high) and table.limit_of_high_priority != LIMIT_UNBOUNDED
+    heaviest = max((each.weight for each in (*table.high, *table.low) if each.vl < data_vls), default=0)
+    conditions = {
+        STAYED: heaviest > 1,
+        HIGH_BEFORE_LOW: high and low,
+        LOW_AFTER_EXPIRY: counted and low,
+        EXPIRED_BUT_LOW_EMPTY: counted and high - low,
+        SWAPPED: True,
+        HELD: True,
+        VL15_FIRST: has_vl15,
+    }
+    return frozenset(rule.name for number, rule in enumerate(RULES) if conditions.get(number, high or low))
+
+
+class State(NamedTuple):
+    """State of the arbiter.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes of the port, 1 to 15.
+    has_vl15 : bool
+        Whether bit ``data_vls`` of the vectors is VL15.
+    walks : tuple of two ListWalk
+        The high and the low list.
+    limit : array of int64, (2 banks,)
+        LimitOfHighPriority of each bank.
+    current : array of int64, (2 lists, 4)
+        Current entry of each list: its VL, the weight it has left, whether its lane is expected to be able to send in
+        this cycle, whether the list won in the previous one (VLALR-5, VLALR-6).
+    regs : array of int64, (7,)
+        What both lists share: the active bank, swap pending, the counter of the limit, the lanes that could send in the
+        previous cycle, the list of the packet being charged, its blocks that are still to be charged, the size granted
+        in the previous cycle.
+    """
+
+    data_vls: int
+    has_vl15: bool
+    walks: tuple[ListWalk, ListWalk]
+    limit: NDArray[np.int64]
+    current: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "line_rate") -> State:
+    """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
+    del form  # names this module
+    state = State(
+        data_vls, bool(vl15), (new_walk(entries), new_walk(entries)),
+        np.zeros(2, np.int64), np.zeros((2, 4), np.int64), np.zeros(7, np.int64),
+    )  # fmt: skip
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: both banks are empty (VLALR-1)."""
+    for each in state.walks:
+        reset_walk(each)
+    state.current[:] = 0
+    state.limit[:] = 0
+    state.regs[:] = 0
+    state.regs[COUNTER] = counter_load(0)
+
+
+@inner
+def _charge(state: State, which: int, rules: NDArray[np.int64]) -> None:
+    """Charge a block to a list's current entry and, if it is High's, to the limit (VLALR-6)."""
+    current = state.current[which]
+    rules[OVERSHOT] += current[LEFT] == 0
+    rules[WEIGHT_ENDED] += current[LEFT] == 1
+    current[LEFT] = max(0, current[LEFT] - 1)
+    if which == HIGH and state.limit[state.regs[BANK]] != LIMIT_UNBOUNDED:
+        state.regs[COUNTER] -= 1
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) that it names, and whether that lane's packet may start.
+
+    The lane is -1 if none is named. ``bank.step`` documents the arguments that all schedulers share.
+    """
+    regs, walks = state.regs, state.walks
+    able = heads.request & heads.fits
+    data = able & ((1 << state.data_vls) - 1)
+    vl15 = state.has_vl15 and has(able, state.data_vls)
+    stays = (_stays(state, HIGH), _stays(state, LOW))
+    high, low = stays[HIGH] or walks[HIGH].regs[CAN] != 0, stays[LOW] or walks[LOW].regs[CAN] != 0
+    expired = regs[COUNTER] <= 0
+    # High wins while its limit lasts, and after that if Low has nothing (VLA-7).
+    winner = HIGH if high and not (expired and low) else LOW if low else _NO_LIST
+
+    lane, source, granted, last_blocks = NO_LANE, _FROM_NONE, False, 0
+    if vl15:
+        lane, source, granted, last_blocks = state.data_vls, _FROM_VL15, True, heads.blocks[state.data_vls]
+        rules[VL15_FIRST] += ready and data != 0
+    elif hold_data:
+        rules[HELD] += ready and data != 0
+    elif winner != _NO_LIST:
+        # The lane was chosen by what could send earlier, so it may have lost its packet or its room (VLALR-7).
+        lane = state.current[winner, VL] if stays[winner] else offered_lane(walks[winner])
+        source = _FROM_HIGH if winner == HIGH else _FROM_LOW
+        granted = has(data, lane)
+        if granted:
+            last_blocks = heads.blocks[lane]
+
+    decides = ready and not vl15 and not hold_data
+    # The further blocks of the last packet are charged one a cycle, the first one with its grant (VLALR-6).
+    later = regs[ONGOING] if regs[TO_CHARGE] > 0 else _NO_LIST
+    regs[TO_CHARGE] = max(0, regs[TO_CHARGE] - 1)
+    if decides and (expired or not high):  # reload: before Low's turn, and while High has nothing (VLA-7, VLA-15)
+        regs[COUNTER] = counter_load(state.limit[regs[BANK]])
+    for which in (HIGH, LOW):
+        wins = decides and winner == which
+        _advance(state, which, stays[which], wins, later == which, heads.behind, rules)
+        rules[LOST] += wins and not granted
+    if decides:
+        rules[HIGH_BEFORE_LOW] += winner == HIGH and low
+        rules[LOW_AFTER_EXPIRY] += winner == LOW and high
+        rules[EXPIRED_BUT_LOW_EMPTY] += winner == HIGH and expired
+        regs[ONGOING] = LOW if winner == LOW else HIGH
+        if granted:
+            regs[TO_CHARGE] = max(0, last_blocks - 1)
+    regs[LAST_BLOCKS], regs[ABLE_BEFORE] = last_blocks, data
+    wanted = swap or regs[SWAP_PENDING] != 0
+    regs[SWAP_PENDING] = wanted and not ready
+    if wanted and ready:
+        _exchange(state)
+        rules[SWAPPED] += 1
+    elif write[0] != 0:
+        rules[EMPTIED] += program(state, write)
+    return lane, source, granted
+
+
+@inner
+def _stays(state: State, which: int) -> bool:
+    """Tell whether a list goes on with its entry: weight is left, and its lane is expected to be able (VLA-5)."""
+    return state.current[which, LOOKS] != 0 and state.current[which, LEFT] > 0
+
+
+@inner
+def _advance(
+    state: State,
+    which: int,
+    stays: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    wins: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    charged: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    behind: int,
+    rules: NDArray[np.int64],
+) -> None:
+    """Let a cycle of a list pass (VLALR-4 to VLALR-8).
+
+    Parameters
+    ----------
+    which : int
+        The list.
+    stays, wins, charged : bool
+        It goes on with its current entry; it is the one that the decision serves; a further block of its last packet
+        is charged.
+    behind : int
+        Lanes with a packet behind the head that fits, as bits.
+    """
+    each, entry, before = state.walks[which], state.current[which], state.regs[ABLE_BEFORE]
+    takes = wins and not stays
+    leaves = takes or (not stays and each.regs[CAN] == 0)
+    rules[DROPPED] += leaves and not takes and each.regs[OFFERED] != NO_ENTRY
+    if wins:
+        rules[STAYED] += stays
+        rules[TAKEN] += takes
+        if takes:
+            entry[VL], entry[LEFT] = offered_lane(each), offered_weight(each)
+    if wins or charged:
+        rules[CHARGED_LATER] += not wins
+        _charge(state, which, rules)
+    if wins:  # the head leaves: what counts is the packet behind it
+        entry[LOOKS] = has(behind, entry[VL])
+    elif entry[RECENT] == 0:  # ABLE_BEFORE still shows the head that left in the cycle after a win
+        entry[LOOKS] = has(before, entry[VL])
+    entry[RECENT] = wins
+    rules[WAITED] += walk(each, before, state.data_vls, leaves)
+
+
+@inner
+def _exchange(state: State) -> None:
+    """Exchange the banks; both lists are read from their beginning (VLALR-2)."""
+    regs = state.regs
+    regs[BANK] ^= 1
+    regs[COUNTER] = counter_load(state.limit[regs[BANK]])
+    regs[TO_CHARGE] = 0
+    for which in (HIGH, LOW):
+        exchange_walk(state.walks[which])
+        state.current[which, LEFT] = 0
+
+
+@inner
+def program(state: State, write: Program) -> bool:
+    """Write an entry or the limit of the shadow bank; return what ``write_entry`` does."""
+    _, select, index, vl, weight = write
+    if select == SELECT_LIMIT:
+        state.limit[state.regs[BANK] ^ 1] = weight
+    elif select in (SELECT_HIGH, SELECT_LOW):
+        return write_entry(state.walks[select], index, vl, weight)
+    return False
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per data lane that no entry with a weight names, of those read so far."""
+    return ((1 << state.data_vls) - 1) & ~(state.walks[HIGH].regs[SERVED] | state.walks[LOW].regs[SERVED])
+
+
+@kernel
+def bad_entries(state: State) -> int:
+    """Return how many entries name VL15 or a lane the port lacks, of those read so far."""
+    return state.walks[HIGH].regs[BAD] + state.walks[LOW].regs[BAD]

@@ -1,0 +1,124 @@
+"""The rules of the VL arbiter that a run can show to have happened, one counter each.
+
+The ids are the rules of ``docs/vlarb.md``. A rule applies to a table if the table can make it happen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vlane.golden.engine.rule import Rule
+
+from vlane.vlarb import LIMIT_UNBOUNDED
+
+if TYPE_CHECKING:
+    from vlane.vlarb import VLArbEntry, VLArbTable
+
+__all__ = ["RULES", "applicable_rules"]
+
+RULES = (
+    Rule("entry_expired_exactly", "VLA-2", "a packet used an entry's weight to exactly 0"),
+    Rule("entry_overshot", "VLA-2", "the last packet of an entry took more than was left"),
+    Rule("remainder_forfeited", "VLA-3", "another entry was granted while the current one had weight left"),
+    Rule("remainder_kept", "VLA-3", "nothing else in the list could send: the current entry kept its weight"),
+    Rule("wrapped_to_itself", "VLA-4", "the search came round to the same entry: a full new weight"),
+    Rule("entry_continued", "VLA-5", "the current entry sent with the weight it had left"),
+    Rule("list_resumed", "VLA-6", "a list went on where it stood before the other list sent"),
+    Rule("expired_but_low_empty", "VLA-7", "the limit had expired, Low had nothing: reloaded, High sent at once"),
+    Rule("limit_expired_exactly", "VLA-8", "a high packet used the limit to exactly 0"),
+    Rule("limit_overshot", "VLA-8", "a high packet took more than was left of the limit"),
+    Rule("limit_zero", "VLA-9", "limit 0: a high packet used the whole turn"),
+    Rule("bad_entry_skipped", "VLA-10", "the search passed an entry naming VL15 or a lane the port lacks"),
+    Rule("unserved_stalled", "VLA-11", "lanes could send but no entry serves any of them: nothing sent"),
+    Rule("swapped", "VLA-12", "the shadow table took over"),
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("reloaded_on_high_empty", "VLA-15", "High had nothing: the used limit was reloaded"),
+    Rule("vl15_changes_nothing", "VLA-15", "VL15 sent ahead of a data lane with a packet and room"),
+    Rule("vl15_under_hold", "VLA-15", "VL15 sent while a flow-control packet was due"),
+    Rule("swap_with_grant", "VLA-16", "a swap was taken in a cycle that still granted by the old table"),
+    Rule("swap_waited", "VLA-16", "a swap waited for the link"),
+    Rule("zero_weight_skipped", "VLA-10", "the search passed an entry of weight 0 whose lane could send"),
+    Rule("high_before_low", "VLA-18", "High sent although Low could"),
+    Rule("low_after_expiry", "VLA-18", "the limit had expired: Low sent although High could"),
+    Rule("low_alone", "VLA-18", "High had nothing: Low sent"),
+    Rule("limit_unbounded", "VLA-15", "limit 255: High sent although Low could"),
+    Rule("limit_near_most", "VLA-8", "limit 254: High sent and was counted"),
+    Rule("limit_one", "VLA-8", "limit 1: High sent and was counted"),
+    Rule("no_credit", "VLA-19", "a lane had a packet but the next node no room for it"),
+    Rule("idle", "VLA-15", "nothing could send"),
+)
+
+(ENTRY_EXPIRED_EXACTLY, ENTRY_OVERSHOT, REMAINDER_FORFEITED, REMAINDER_KEPT, WRAPPED_TO_ITSELF, ENTRY_CONTINUED,
+ LIST_RESUMED, EXPIRED_BUT_LOW_EMPTY, LIMIT_EXPIRED_EXACTLY, LIMIT_OVERSHOT, LIMIT_ZERO, BAD_ENTRY_SKIPPED,
+ UNSERVED_STALLED, SWAPPED, HELD, RELOADED_ON_HIGH_EMPTY, VL15_CHANGES_NOTHING, VL15_UNDER_HOLD, SWAP_WITH_GRANT,
+ SWAP_WAITED, ZERO_WEIGHT_SKIPPED, HIGH_BEFORE_LOW, LOW_AFTER_EXPIRY, LOW_ALONE, LIMIT_UNBOUNDED_USED,
+ LIMIT_NEAR_MOST, LIMIT_ONE, NO_CREDIT, IDLE) = range(len(RULES))  # fmt: skip
+
+
+def applicable_rules(table: VLArbTable, *, data_vls: int, has_vl15: bool) -> frozenset[str]:
+    """Return the names of the rules that traffic through this one table can make happen.
+
+    Swapping a table for itself is traffic; a packet is 1 to 66 blocks. Rules that only the weight left over
+    from a swap can make happen are not claimed.
+    """
+    limit = table.limit_of_high_priority
+    high, low = _serving(table.high, data_vls), _serving(table.low, data_vls)
+    counted = bool(high) and limit != LIMIT_UNBOUNDED
+    high_vls, low_vls = ({e.vl for e in entries} for entries in (high, low))
+    # With an unbounded limit Low sends only while no lane of High can.
+    low_used = low if counted else [e for e in low if e.vl not in high_vls]
+    either = bool(high or low_used)
+    used = [entries for entries in (high, low_used) if entries]
+    heavy = any(e.weight > 1 for entries in used for e in entries)
+    sources = [table.high] * bool(high) + [table.low] * bool(low_used)
+    conditions = {
+        "entry_expired_exactly": either,
+        "entry_overshot": either,
+        "remainder_forfeited": any(_moves_on(entries) for entries in used),
+        "remainder_kept": heavy,
+        "wrapped_to_itself": any(_has_single(entries) for entries in used),
+        "entry_continued": heavy,
+        "list_resumed": len(used) == 2 and heavy,
+        "expired_but_low_empty": counted and bool(high_vls - low_vls),
+        "limit_expired_exactly": counted,
+        "limit_overshot": counted,
+        "limit_zero": counted and limit == 0,
+        "bad_entry_skipped": any(_passes_bad(entries, data_vls) for entries in sources),
+        "unserved_stalled": len(table.served_vls(data_vls)) < data_vls,
+        "reloaded_on_high_empty": counted,
+        "vl15_changes_nothing": has_vl15,
+        "vl15_under_hold": has_vl15,
+        "swap_with_grant": either,
+        "zero_weight_skipped": any(_passes_zero(entries, data_vls) for entries in sources),
+        "high_before_low": bool(high) and bool(low),
+        "low_after_expiry": counted and bool(low),
+        "low_alone": bool(low_vls - high_vls),
+        "limit_unbounded": bool(high) and bool(low) and limit == LIMIT_UNBOUNDED,
+        "limit_near_most": bool(high) and limit == LIMIT_UNBOUNDED - 1,
+        "limit_one": bool(high) and limit == 1,
+    }
+    always = {"swapped", "swap_waited", "held", "no_credit", "idle"}
+    return frozenset(always | {name for name, holds in conditions.items() if holds})
+
+
+def _serving(entries: tuple[VLArbEntry, ...], data_vls: int) -> list[VLArbEntry]:
+    return [e for e in entries if e.weight and e.vl < data_vls]
+
+
+def _moves_on(entries: list[VLArbEntry]) -> bool:
+    return len({e.vl for e in entries}) > 1 and any(e.weight > 1 for e in entries)
+
+
+def _has_single(entries: list[VLArbEntry]) -> bool:
+    """Tell whether some lane has one entry only: alone, it is the search's last candidate again."""
+    vls = [e.vl for e in entries]
+    return any(vls.count(vl) == 1 for vl in vls)
+
+
+def _passes_bad(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
+    return any(e.vl >= data_vls for e in entries) and bool(_serving(entries, data_vls))
+
+
+def _passes_zero(entries: tuple[VLArbEntry, ...], data_vls: int) -> bool:
+    """Tell whether an entry of weight 0 can be passed: its lane can send, and so can an entry with a weight."""
+    return any(e.vl < data_vls and not e.weight for e in entries) and bool(_serving(entries, data_vls))

@@ -1,0 +1,1 @@
+"""Golden models of the switches and of the ports they share with hosts."""

@@ -1,0 +1,131 @@
+"""Central buffers of Omni-Path switches: queues, links, read ports (``docs/opa_switch.md``, OPAS-1 to OPAS-7)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.links.returns import flits_moved, whole_blocks
+from vlane.golden.links.room import Rooms, fits, give_back, take
+from vlane.golden.switches.inputs import crosses_until
+from vlane.golden.switches.output_ports import OutputPorts
+from vlane.golden.switches.packets import Queues, new_queues
+
+from vlane.mports import INNER_FLITS, MPORT, READERS
+
+__all__ = [
+    "Centre",
+    "centre_takes",
+    "new_centre",
+    "start_reading",
+    "start_writing",
+]
+
+
+class ReadPort:
+    """A read port of a central buffer, and the packet that it reads or read last.
+
+    Parameters
+    ----------
+    free_from : int
+        First cycle in which it takes part in allocation.
+    last_lane : int
+        VL granted last.
+    lane, since, flits, blocks : int
+        Of the packet: VL, cycle of the grant, size.
+    ahead : int
+        Flits already buffered at the grant beyond the one that arrives per cycle.
+    given : int
+        Its blocks whose room was given back.
+    """
+
+    free_from: Int64
+    since: Int64
+    last_lane: Int32
+    lane: Int32
+    ahead: Int32
+    flits: Int32
+    blocks: Int32
+    given: Int32
+
+
+class Centre(NamedTuple):
+    """Central buffers, one for each MPort, with their links and read ports.
+
+    Parameters
+    ----------
+    rooms : Rooms
+        Of the buffers.
+    queues : Queues
+        Packets by buffer and outgoing VL, in stage VA-SA.
+    written : array of int64, (buffers, lanes)
+        First cycle in which a VL may be written by another packet.
+    link_busy : array of int64, (buffers, 2)
+        First cycle in which a central link is free.
+    last_input : array of int64, (buffers,)
+        Input of the MPort that was granted last.
+    read : Records of ReadPort, (buffers, 2)
+        Read ports.
+    """
+
+    rooms: Rooms
+    queues: Queues
+    written: NDArray[np.int64]
+    link_busy: NDArray[np.int64]
+    last_input: NDArray[np.int64]
+    read: Records[ReadPort]
+
+
+def new_centre(rooms: Rooms) -> Centre:
+    """Return empty buffers, one for each room."""
+    buffers, lanes = len(rooms.taken), len(rooms.bounds)
+    read = new_records(ReadPort, buffers, READERS)
+    read["last_lane"] = lanes - 1
+    return Centre(
+        rooms, new_queues(buffers, lanes), np.zeros((buffers, lanes), np.int64), np.zeros((buffers, 2), np.int64),
+        np.full(buffers, MPORT - 1, np.int64), read,
+    )  # fmt: skip
+
+
+@inner
+def _has_room(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
+    """Tell whether a central buffer has room for the largest packet of a VL at the start of a cycle."""
+    for reader in range(READERS):
+        read = centre.read[buffer, reader]
+        if read.given != read.blocks:
+            moved = flits_moved(out_ports.returns, cycle - 1 - read.since, read.ahead)
+            gone = whole_blocks(moved, read.flits, read.blocks, out_ports.returns.flit_shift)
+            give_back(centre.rooms, buffer, read.lane, gone - read.given)
+            read.given = gone
+    return fits(centre.rooms, buffer, lane, out_ports.largest[lane])
+
+
+@inner
+def centre_takes(centre: Centre, out_ports: OutputPorts, buffer: int, lane: int, cycle: int) -> bool:
+    """Tell whether a central buffer takes a packet of a VL (OPAS-1)."""
+    is_free = min(centre.link_busy[buffer, 0], centre.link_busy[buffer, 1]) <= cycle
+    return is_free and centre.written[buffer, lane] <= cycle and _has_room(centre, out_ports, buffer, lane, cycle)
+
+
+@inner
+def start_writing(centre: Centre, buffer: int, lane: int, blocks: int, cycle: int, until: int) -> None:
+    """Let a packet come in over the lower free link; its last flit crosses in cycle ``until`` (OPAS-4, OPAS-6)."""
+    link = 0 if centre.link_busy[buffer, 0] <= cycle else 1
+    centre.link_busy[buffer, link] = centre.written[buffer, lane] = until
+    take(centre.rooms, buffer, lane, blocks)
+
+
+@inner
+def start_reading(
+    centre: Centre, buffer: int, reader: int, lane: int, flits: int, blocks: int, cycle: int, ahead: int
+) -> None:
+    """Let a read port read a packet from the next cycle on; ``ahead`` as of ``crosses_until`` (OPAS-6)."""
+    read = centre.read[buffer, reader]
+    give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # the last flits cross now
+    read.last_lane = read.lane = lane
+    read.since, read.ahead, read.given = cycle, ahead, 0
+    read.flits, read.blocks = flits, blocks
+    read.free_from = crosses_until(cycle, flits, ahead, INNER_FLITS)

@@ -1,0 +1,212 @@
+"""Input sides of switches: a queue per VL, the forwarding table, what waits for allocation.
+
+All switches of a network are one structure: port ``q`` is port ``q & (2**port_bits - 1)`` of switch ``q >> port_bits``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.switches.packets import (
+    CROSSED,
+    NOBODY,
+    TO_SINK,
+    Packets,
+    Queues,
+    new_queues,
+    pop,
+    push,
+    schedule,
+)
+
+from vlane.drop_cause import DropCause
+from vlane.lft import UNASSIGNED
+
+__all__ = [
+    "DROPPED",
+    "NO_VL",
+    "ROUTED",
+    "UNKNOWN_LID",
+    "Grant",
+    "Inputs",
+    "Route",
+    "cross",
+    "crosses_until",
+    "drop",
+    "local_port",
+    "new_inputs",
+    "output_of",
+    "port_bits_for",
+    "queue_routed",
+    "switch_of",
+]
+
+DROPPED = -1
+"""Output of a packet that goes nowhere."""
+
+UNKNOWN_LID, NO_VL = int(DropCause.UNKNOWN_LID), int(DropCause.NO_VL)
+"""Drop causes that a golden switch tells apart."""
+
+ROUTED = 2
+"""Cycles from a head's arrival to its first allocation (stages IB, RT)."""
+
+
+class InputPort:
+    """Allocation state of an input.
+
+    Parameters
+    ----------
+    busy : int
+        First cycle in which it takes part in allocation.
+    last_lane : int
+        VL that was granted last.
+    """
+
+    busy: Int32
+    last_lane: Int32
+
+
+class Grant:
+    """A grant of a switch's allocation.
+
+    Parameters
+    ----------
+    port : int
+        Input port from which the packet crosses; -1 if it leaves a central buffer.
+    packet : int
+        Number of the packet.
+    lane : int
+        VL on which the packet arrived at the input port.
+    """
+
+    port: Int64
+    packet: Int64
+    lane: Int64
+
+
+class Inputs(NamedTuple):
+    """Input buffers and what their packets are looked up in.
+
+    Parameters
+    ----------
+    port_bits : int
+        Of a port's number within its switch.
+    queues : Queues
+        Packets by input and VL, heads and all.
+    port : Records of InputPort, (all ports,)
+        Allocation state.
+    waiting : array of int64, (switches,)
+        Inputs with a packet, as bits; above them whatever else a switch waits with.
+    lft : array of uint8, (switches, LIDs)
+        Output port from 0 by DLID; 255 for none.
+    drops : array of int64, (switches, drop causes)
+        Packets dropped, by ``DropCause``.
+    """
+
+    port_bits: int
+    queues: Queues
+    port: Records[InputPort]
+    waiting: NDArray[np.int64]
+    lft: NDArray[np.uint8]
+    drops: NDArray[np.int64]
+
+
+Route = tuple[int, int, int]
+"""Where a packet goes: output, ``DROPPED`` if there is none; outgoing VL, or the drop cause of a packet that is
+dropped; channel."""
+
+
+def port_bits_for(ports: int) -> int:
+    """Return the bits that number so many ports; at least one."""
+    return max(1, (ports - 1).bit_length())
+
+
+def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
+    """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
+    switches, bits = len(lft), port_bits_for(ports)
+    total = switches << bits
+    port = new_records(InputPort, total)
+    port["last_lane"] = lanes - 1
+    return Inputs(
+        bits, new_queues(total, lanes), port,
+        np.zeros(switches, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
+    )  # fmt: skip
+
+
+@inner
+def switch_of(inputs: Inputs, port: int) -> int:
+    """Return the switch of a port."""
+    return port >> inputs.port_bits
+
+
+@inner
+def local_port(inputs: Inputs, port: int) -> int:
+    """Return a port's number within its switch."""
+    return port & ((1 << inputs.port_bits) - 1)
+
+
+@inner
+def output_of(inputs: Inputs, port: int, dlid: int) -> int:
+    """Return the output of a DLID at an input's switch; ``UNASSIGNED`` if it has none."""
+    return int(inputs.lft[switch_of(inputs, port), dlid]) if dlid < inputs.lft.shape[1] else UNASSIGNED
+
+
+@inner
+def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
+    """Queue a packet that was looked up, in the first cycle in which it may take part in allocation (IBS-1)."""
+    switch, field = switch_of(inputs, port), packets.pool[packet]
+    arrived_on = field.lane
+    output, lane, channel = route
+    if output == DROPPED:
+        inputs.drops[switch, lane] += 1
+    field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
+    field.hops += 1
+    push(packets, inputs.queues, port, arrived_on, packet)
+    inputs.waiting[switch] |= 1 << local_port(inputs, port)
+
+
+@inner
+def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
+    """Return the cycle in which the last flit crosses of a packet that is granted in a cycle (IBS-5, OPAS-6).
+
+    Parameters
+    ----------
+    ahead : int
+        Flits already buffered beyond the one that arrives per cycle.
+    speed : int
+        Flits that cross in a cycle, if they are there.
+    """
+    return max(cycle + (flits + speed - 1) // speed, cycle - ahead + flits)
+
+
+@inner
+def cross(
+    inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
+) -> int:
+    """Let an input's first packet of a VL cross from the next cycle on; return when its last flit does.
+
+    ``grants[row]`` is filled.
+    """
+    packet = pop(packets, inputs.queues, port, lane)
+    inputs.port[port].last_lane = lane
+    if inputs.queues.lanes[port] == 0:
+        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+    field = packets.pool[packet]
+    inputs.port[port].busy = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
+    grant = grants[row]
+    grant.port, grant.packet, grant.lane = port, packet, lane
+    return inputs.port[port].busy
+
+
+@inner
+def drop(
+    inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
+) -> int:
+    """Let an input's first packet of a VL cross to nowhere; return when its last flit does (IBS-10, OPAS-8)."""
+    until = cross(inputs, packets, port, lane, cycle, speed, grants, row)
+    schedule(packets, grants[row].packet, cycle + CROSSED, TO_SINK, NOBODY)
+    return until

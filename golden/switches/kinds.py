@@ -1,0 +1,118 @@
+"""One set of functions for all kinds and forms of switches; the type of the state selects the implementation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.records import Records
+from vlane.golden.switches import fifo_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
+from vlane.golden.switches.fifo_switch import FifoSwitches
+from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.inputs import Grant, Route, queue_routed
+from vlane.golden.switches.opa_switch import OPASwitches
+from vlane.golden.switches.output_ports import OutputPorts
+from vlane.golden.switches.packets import Packets
+from vlane.golden.switches.per_vl_switch import PerVLSwitches
+
+__all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "central_heads", "receive", "route", "store"]
+
+Switches = IBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
+_INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
+    """Look up a packet at an input that it reached on a lane."""
+
+
+@by_type(
+    {
+        FifoSwitches: fifo_switch.allocate_one,
+        PerVLSwitches: per_vl_switch.allocate_one,
+        OPASwitches: opa_switch.allocate_one,
+    }
+)
+def _allocate_one(
+    switches: Any,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+
+
+@inner
+def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
+    count, waiting = 0, switches.inputs.waiting
+    for switch in range(len(waiting)):
+        if waiting[switch] != 0:
+            count = _allocate_one(switches, out_ports, packets, switch, cycle, grants, count)
+    return count
+
+
+_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
+
+
+@by_type({IBSwitches: ib_switch.allocate, **dict.fromkeys(_ONE_BY_ONE, _allocate_each)})
+def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
+    """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : Records of Grant, (as many as switches may grant in a cycle,)
+        Filled with the grants.
+    """
+
+
+@inner
+def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
+    """No packet of a switch without a centre comes here."""
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _no_centre), OPASwitches: opa_switch.store})
+def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
+    """Queue a packet in a central buffer, of a kind that has any."""
+
+
+@inner
+def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
+    return 0
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _no_buffers), OPASwitches: opa_switch.central_buffers})
+def central_buffers(switches: Any) -> int:
+    """Return the central buffers of each switch."""
+
+
+@inner
+def _no_heads(switches: Any) -> NDArray[np.int64]:
+    return np.zeros((0, switches.inputs.queues.queue.shape[1]), np.int64)
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _no_heads), OPASwitches: opa_switch.central_heads})
+def central_heads(switches: Any) -> NDArray[np.int64]:
+    """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
+
+
+@inner
+def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG001 - as Omni-Path's
+    return -1
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _never_between), OPASwitches: opa_switch.buffer_between})
+def buffer_between(switches: Any, port: int, output: int) -> int:
+    """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
+
+
+@inner
+def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
+    """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (IBS-1)."""
+    field = packets.pool[packet]
+    found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
+    queue_routed(switches.inputs, packets, port, packet, found, cycle)

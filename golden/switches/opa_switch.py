@@ -1,0 +1,386 @@
+"""Omni-Path switches: MPorts, central buffers, two allocations (``docs/opa_switch.md``, rules OPAS-1 to OPAS-8)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest, next_of
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Records
+from vlane.golden.links.room import Rooms
+from vlane.golden.switches.central import (
+    Centre,
+    centre_takes,
+    new_centre,
+    start_reading,
+    start_writing,
+)  # fmt: skip
+from vlane.golden.switches.inputs import (
+    DROPPED,
+    NO_VL,
+    UNKNOWN_LID,
+    Grant,
+    Inputs,
+    Route,
+    cross,
+    drop,
+    local_port,
+    new_inputs,
+    output_of,
+    switch_of,
+)  # fmt: skip
+from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
+from vlane.golden.switches.packets import (
+    CROSSED,
+    NOBODY,
+    TO_CENTRE,
+    Packets,
+    pop,
+    push,
+    schedule,
+)  # fmt: skip
+
+from vlane.mports import INNER_FLITS, MPORT, OPA_PORTS, READERS, mports_of
+from vlane.sc import SC15
+
+__all__ = [
+    "OPASwitches",
+    "allocate_one",
+    "buffer_between",
+    "central_buffers",
+    "central_heads",
+    "new_opa_switches",
+    "route",
+    "store",
+]
+
+_STORED = 3
+"""Cycles from a grant to the first allocation in the centre (stages X, CB)."""
+
+
+class OPASwitches(NamedTuple):
+    """Inputs, channel tables, centre and allocators.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    mports : int
+        MPorts of each switch.
+    centre : Centre
+        Central buffers; that of MPort m of switch s is number s * mports + m.
+    write_port : array of int64, (all ports, 2)
+        First cycle in which an output's local and its central write port are free.
+    written : array of int64, (all ports, lanes)
+        First cycle in which a VL of an output buffer may be written by another packet.
+    last_candidate : array of int64, (all ports,)
+        Input of the MPort, or 4 + read port, that an output granted last.
+    choice : array of int64, (48 + 2 * mports,)
+        Within a cycle: the VL that each input, and behind those each read port, chose.
+    wanted : array of int64, (ports + mports,)
+        Within a cycle: candidates for each output, then inputs that want each pair of central links, as bits.
+    sc2sc : array of uint8, (switches, inputs, outputs, 32)
+        Outgoing channel; SC15 drops.
+    sc2vl : array of uint8, (switches, outputs, 32)
+        Lane of an outgoing channel; one that is not there drops.
+    """
+
+    inputs: Inputs
+    mports: int
+    centre: Centre
+    write_port: NDArray[np.int64]
+    written: NDArray[np.int64]
+    last_candidate: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    sc2sc: NDArray[np.uint8]
+    sc2vl: NDArray[np.uint8]
+
+
+(LOCAL, CENTRAL) = range(2)
+
+
+def new_opa_switches(
+    *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
+) -> OPASwitches:
+    """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
+    ports, lanes = sc2sc.shape[1], len(central.bounds)
+    mports = mports_of(ports)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
+    total = len(inputs.port)
+    return OPASwitches(
+        inputs=inputs,
+        mports=mports,
+        centre=new_centre(central),
+        write_port=np.zeros((total, 2), np.int64),
+        written=np.zeros((total, lanes), np.int64),
+        last_candidate=np.full(total, MPORT + READERS * mports - 1, np.int64),
+        choice=np.zeros(OPA_PORTS + READERS * mports, np.int64),
+        wanted=np.zeros(ports + mports, np.int64),
+        sc2sc=sc2sc,
+        sc2vl=sc2vl,
+    )
+
+
+@inner
+def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # noqa: ARG001 - as IB's
+    """Look up a packet at an input, by its channel (OPAS-8)."""
+    inputs = switches.inputs
+    output = output_of(inputs, port, dlid)
+    if output >= switches.sc2sc.shape[1]:
+        return DROPPED, UNKNOWN_LID, channel
+    switch = switch_of(inputs, port)
+    outgoing_channel = int(switches.sc2sc[switch, local_port(inputs, port), output, channel])
+    vl = int(switches.sc2vl[switch, output, outgoing_channel])
+    is_data = (channel != SC15) & (outgoing_channel != SC15)
+    if not is_data or vl >= inputs.queues.queue.shape[1]:
+        return DROPPED, NO_VL, channel
+    return output, vl, outgoing_channel
+
+
+@inner
+def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
+    """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
+    mport = local_port(switches.inputs, port) // MPORT
+    return -1 if output // MPORT == mport else switch_of(switches.inputs, port) * switches.mports + mport
+
+
+@inner
+def central_buffers(switches: OPASwitches) -> int:
+    """Return the central buffers of each switch."""
+    return switches.mports
+
+
+@inner
+def central_heads(switches: OPASwitches) -> NDArray[np.int64]:
+    """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
+    queue = switches.centre.queues.queue
+    heads = np.zeros(queue.shape, np.int64)
+    for buffer in range(queue.shape[0]):
+        for lane in range(queue.shape[1]):
+            heads[buffer, lane] = queue[buffer, lane].head
+    return heads
+
+
+@inner
+def store(switches: OPASwitches, packets: Packets, buffer: int, packet: int) -> None:
+    """Let a packet take part in a central buffer's allocation, in the first cycle in which it may."""
+    push(packets, switches.centre.queues, buffer, packets.pool[packet].lane, packet)
+    switch = buffer // switches.mports
+    switches.inputs.waiting[switch] |= 1 << (OPA_PORTS + buffer - switch * switches.mports)
+
+
+@inner
+def _output_takes(
+    switches: OPASwitches, out_ports: OutputPorts, to: int, lane: int, write_port: int, cycle: int
+) -> bool:
+    """Tell whether an output buffer takes a packet of a VL through one of its write ports (OPAS-1, OPAS-2)."""
+    is_free = switches.write_port[to, write_port] <= cycle and switches.written[to, lane] <= cycle
+    return is_free and room_for_largest(out_ports, to, lane, cycle)
+
+
+@inner
+def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+    """Return the VL with which an input takes part, -1 for none (OPAS-1)."""
+    inputs = switches.inputs
+    switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
+    left, last = inputs.queues.lanes[port], inputs.port[port].last_lane
+    while left != 0:
+        lane = next_of(left, last)
+        packet = inputs.queues.queue[port, lane].head
+        output, outgoing_vl = packets.pool[packet].output, packets.pool[packet].lane
+        if output == DROPPED:
+            return lane
+        if output // MPORT == mport:
+            to = (switch << inputs.port_bits) + output
+            takes = _output_takes(switches, out_ports, to, outgoing_vl, LOCAL, cycle)
+        else:
+            takes = centre_takes(switches.centre, out_ports, switch * switches.mports + mport, outgoing_vl, cycle)
+        if takes:
+            return lane
+        left &= ~(1 << lane)
+        last = lane
+    return -1
+
+
+@inner
+def _reader_chooses(
+    switches: OPASwitches, out_ports: OutputPorts, packets: Packets, buffer: int, reader: int, taken: int, cycle: int
+) -> int:
+    """Return the VL with which a read port takes part, -1 for none; ``taken`` is the first one's choice (OPAS-2)."""
+    centre, inputs = switches.centre, switches.inputs
+    first = buffer // switches.mports << inputs.port_bits
+    left, last = centre.queues.lanes[buffer], centre.read[buffer, reader].last_lane
+    other = centre.read[buffer, 1 - reader]
+    if other.free_from > cycle:
+        left &= ~(1 << other.lane)
+    if taken >= 0:
+        left &= ~(1 << taken)
+    while left != 0:
+        lane = next_of(left, last)
+        output = packets.pool[centre.queues.queue[buffer, lane].head].output
+        if _output_takes(switches, out_ports, first + output, lane, CENTRAL, cycle):
+            return lane
+        left &= ~(1 << lane)
+        last = lane
+    return -1
+
+
+@inner
+def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lane: int, cycle: int) -> int:
+    """Let a read port read a packet from the next cycle on; return it."""
+    centre = switches.centre
+    packet = pop(packets, centre.queues, buffer, lane)
+    if centre.queues.lanes[buffer] == 0:
+        switch = buffer // switches.mports
+        switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
+    field = packets.pool[packet]
+    start_reading(centre, buffer, reader, lane, field.flits, field.blocks, cycle, cycle - 1 - field.arrived)
+    return packet
+
+
+@inner
+def allocate_one(
+    switches: OPASwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
+    """Run one cycle of a switch's allocations, behind so many grants of others; return how many there are then."""
+    ports, first = switches.sc2sc.shape[1], switch << switches.inputs.port_bits
+    wishes, count = _inputs_ask(switches, out_ports, packets, switch, cycle, grants, count)
+    wishes = _readers_ask(switches, out_ports, packets, switch, cycle, wishes)
+    while wishes != 0:
+        to = lowest(wishes)
+        wishes &= wishes - 1
+        if to < ports:
+            _grant_output(switches, out_ports, packets, first + to, cycle, grants, count)
+        else:
+            _grant_centre(switches, packets, switch, to - ports, cycle, grants, count)
+        count += 1
+    return count
+
+
+@inner
+def _inputs_ask(
+    switches: OPASwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> tuple[int, int]:
+    """Let each input choose a VL and ask for an output or a central link (OPAS-1); drops cross at once (OPAS-8).
+
+    Return the places that are wanted, as bits, and how many grants there are then.
+    """
+    inputs, wanted, choice = switches.inputs, switches.wanted, switches.choice
+    first, ports, wishes = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
+    left = inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
+    while left != 0:
+        port = lowest(left)
+        left &= left - 1
+        if inputs.port[first + port].busy > cycle:
+            continue
+        lane = _input_chooses(switches, out_ports, packets, first + port, cycle)
+        if lane < 0:
+            continue
+        choice[port] = lane
+        to = packets.pool[inputs.queues.queue[first + port, lane].head].output
+        if to == DROPPED:
+            drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
+            count += 1
+            continue
+        if to // MPORT != port // MPORT:
+            to = ports + port // MPORT
+        wishes = _wish(wanted, wishes, to, port % MPORT)
+    return wishes, count
+
+
+@inner
+def _readers_ask(
+    switches: OPASwitches, out_ports: OutputPorts, packets: Packets, switch: int, cycle: int, wishes: int
+) -> int:
+    """Let each read port of the central buffers choose a VL and ask for its output (OPAS-2); return what is wanted."""
+    inputs, centre, choice, mports = switches.inputs, switches.centre, switches.choice, switches.mports
+    left = inputs.waiting[switch] >> OPA_PORTS
+    while left != 0:
+        mport = lowest(left)
+        left &= left - 1
+        buffer, taken = switch * mports + mport, -1
+        for reader in range(READERS):
+            if centre.read[buffer, reader].free_from > cycle:
+                continue
+            lane = _reader_chooses(switches, out_ports, packets, buffer, reader, taken, cycle)
+            if lane < 0:
+                continue
+            taken = lane
+            number = READERS * mport + reader
+            choice[OPA_PORTS + number] = lane
+            to = packets.pool[centre.queues.queue[buffer, lane].head].output
+            wishes = _wish(switches.wanted, wishes, to, MPORT + number)
+    return wishes
+
+
+@inner
+def _wish(wanted: NDArray[np.int64], wishes: int, to: int, candidate: int) -> int:
+    """Note that a candidate wants a place; return the places that are wanted."""
+    if not (wishes >> to) & 1:
+        wanted[to] = 0
+    wanted[to] |= 1 << candidate
+    return wishes | 1 << to
+
+
+@inner
+def _grant_output(
+    switches: OPASwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    to: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> None:
+    """Let an output take one of the packets that want it (OPAS-3)."""
+    inputs, local = switches.inputs, local_port(switches.inputs, to)
+    candidate = next_of(switches.wanted[local], switches.last_candidate[to])
+    switches.last_candidate[to] = candidate
+    if candidate < MPORT:
+        port = to - local % MPORT + candidate
+        lane = switches.choice[local - local % MPORT + candidate]
+        until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
+        switches.write_port[to, LOCAL] = until
+    else:
+        number = candidate - MPORT
+        buffer = switch_of(inputs, to) * switches.mports + number // READERS
+        lane = switches.choice[OPA_PORTS + number]
+        grants[count].port = NOBODY
+        grants[count].packet = _read(switches, packets, buffer, number % READERS, lane, cycle)
+        until = switches.write_port[to, CENTRAL] = switches.centre.read[buffer, number % READERS].free_from
+    packet = grants[count].packet
+    switches.written[to, packets.pool[packet].lane] = until
+    take_in(out_ports, packets, to, packet, cycle + CROSSED)
+
+
+@inner
+def _grant_centre(
+    switches: OPASwitches, packets: Packets, switch: int, mport: int, cycle: int, grants: Records[Grant], count: int
+) -> None:
+    """Let a pair of central links take one of the packets that want it (OPAS-4)."""
+    inputs, centre = switches.inputs, switches.centre
+    buffer = switch * switches.mports + mport
+    candidate = next_of(switches.wanted[switches.sc2sc.shape[1] + mport], centre.last_input[buffer])
+    centre.last_input[buffer] = candidate
+    local = MPORT * mport + candidate
+    port, lane = (switch << inputs.port_bits) + local, switches.choice[local]
+    until = cross(inputs, packets, port, lane, cycle, INNER_FLITS, grants, count)
+    packet = grants[count].packet
+    lane = packets.pool[packet].lane
+    start_writing(centre, buffer, lane, packets.pool[packet].blocks, cycle, until)
+    schedule(packets, packet, cycle + _STORED, TO_CENTRE, buffer)

@@ -1,0 +1,325 @@
+"""Output ports: a queue per VL, the output buffer, the credits of the remote buffer and the egress scheduler.
+
+Flits that leave are counted when a result depends on the count, not in every cycle (rules IBS-7 and IBS-9 of
+``docs/ib_switch.md``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.links.remote_credit import (
+    RemoteCredit,
+    fcp_due,
+    fcp_period,
+    goes_beside,
+    hear,
+    say,
+    still_fits,
+    taken,
+)
+from vlane.golden.links.remote_credit import take as take_remote
+from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blocks
+from vlane.golden.links.room import Rooms, fits, give_back, take
+from vlane.golden.schedulers.bank import RULE_COUNT, Bank, looks_behind, rests_after, serve
+from vlane.golden.schedulers.heads import Heads
+from vlane.golden.switches.packets import (
+    NOBODY,
+    TO_OUTPUT,
+    Packets,
+    Queues,
+    new_queues,
+    pop,
+    push,
+    schedule,
+)
+
+__all__ = [
+    "OutputPorts",
+    "has_room",
+    "is_at_rest",
+    "may_say",
+    "new_output_ports",
+    "queue_packet",
+    "room_for_largest",
+    "say_limits",
+    "start_packet",
+    "take_in",
+]
+
+
+class Sending:
+    """The packet that a port is sending, or that it sent last.
+
+    Parameters
+    ----------
+    free_from : int
+        First cycle in which the link is free.
+    lane, since, flits, blocks : int
+        Of the packet: lane, first cycle, size.
+    given : int
+        Its blocks whose room was given back.
+    fruitless : int
+        Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
+    """
+
+    free_from: Int32
+    lane: Int32
+    since: Int32
+    flits: Int32
+    blocks: Int32
+    given: Int32
+    fruitless: Int32
+
+
+class LaneCounters:
+    """Counters of one VL of a port.
+
+    Parameters
+    ----------
+    flits, packets : int
+        Sent since the start.
+    asked : int
+        Cycles between a packet's request for the link and its start, summed over all packets.
+    waited : int
+        Cycles in which the link was free and the remote buffer had no room for the head of this VL.
+    most_in_buffer, most_in_far : int
+        Largest number of blocks in use in the output buffer, and in the remote buffer.
+    """
+
+    flits: Int64
+    asked: Int64
+    packets: Int32
+    waited: Int32
+    most_in_buffer: Int32
+    most_in_far: Int32
+
+
+class OutputPorts(NamedTuple):
+    """The sending ends of all cables, of switches and NICs.
+
+    Parameters
+    ----------
+    queues : Queues
+        Packets with at least one flit in the output buffer.
+    blocks : array of int64, (ports, lanes + 1)
+        Sizes of the heads.
+    behind_blocks : array of int64, (ports, lanes + 1)
+        Sizes of the packets behind them, of schedulers that look there.
+    buffer : Rooms
+        Output buffers.
+    remote : Rooms or FCPLimits
+        Credits: what each sender knows of the buffer at the other end of its cable.
+    returns : Returns
+        Room that is being freed: in the remote buffers, or, with flow-control packets, in the own input buffers.
+    bank : Bank
+        Egress schedulers.
+    sending : Records of Sending, (ports,)
+        The packet on each link.
+    largest : array of int64, (lanes,)
+        Blocks of the largest packet of each lane.
+    counters : Records of LaneCounters, (ports, lanes)
+        Statistics of each VL.
+    rules : array of int64
+        Counters of the schedulers.
+    """
+
+    queues: Queues
+    blocks: NDArray[np.int64]
+    behind_blocks: NDArray[np.int64]
+    buffer: Rooms
+    remote: RemoteCredit
+    returns: Returns
+    bank: Bank
+    sending: Records[Sending]
+    largest: NDArray[np.int64]
+    counters: Records[LaneCounters]
+    rules: NDArray[np.int64]
+
+
+def new_output_ports(
+    *, buffer: Rooms, remote: RemoteCredit, returns: Returns, bank: Bank, largest: tuple[int, ...]
+) -> OutputPorts:
+    """Return ports without packets and idle links."""
+    ports, lanes = len(buffer.taken), len(buffer.bounds)
+    sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
+    return OutputPorts(
+        queues=new_queues(ports, lanes),
+        blocks=sizes,
+        behind_blocks=behind_sizes,
+        buffer=buffer,
+        remote=remote,
+        returns=returns,
+        bank=bank,
+        sending=new_records(Sending, ports),
+        largest=np.array(largest, np.int64),
+        counters=new_records(LaneCounters, ports, lanes),
+        rules=np.zeros(RULE_COUNT, np.int64),
+    )
+
+
+@inner
+def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
+    """Free the room of the flits that left the output buffer before a cycle (IBS-9)."""
+    sending = out_ports.sending[port]
+    if sending.given != sending.blocks:
+        gone = whole_blocks(cycle - sending.since, sending.flits, sending.blocks, out_ports.returns.flit_shift)
+        give_back(out_ports.buffer, port, sending.lane, gone - sending.given)
+        sending.given = gone
+
+
+@inner
+def room_for_largest(out_ports: OutputPorts, port: int, lane: int, cycle: int) -> bool:
+    """Tell whether the output buffer has room for the largest packet of a lane at the start of a cycle (IBS-2)."""
+    return has_room(out_ports, port, lane, out_ports.largest[lane], cycle)
+
+
+@inner
+def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: int) -> bool:
+    """Tell whether the output buffer has room for so many blocks at the start of a cycle."""
+    _settle_buffer(out_ports, port, cycle)
+    return fits(out_ports.buffer, port, lane, blocks)
+
+
+@inner
+def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, since: int) -> None:
+    """Reserve room in the output buffer for a packet that may request the link from a cycle on."""
+    field = packets.pool[packet]
+    lane = field.lane
+    take(out_ports.buffer, port, lane, field.blocks)
+    counters = out_ports.counters[port, lane]
+    counters.most_in_buffer = max(counters.most_in_buffer, out_ports.buffer.taken[port, lane].blocks)
+    schedule(packets, packet, since, TO_OUTPUT, port)
+
+
+@inner
+def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    """Queue a packet, whose room is reserved and whose first flit has arrived, for the egress scheduler."""
+    packets.pool[packet].asks = cycle
+    if push(packets, out_ports.queues, port, lane, packet):
+        out_ports.blocks[port, lane] = packets.pool[packet].blocks
+
+
+@inner
+def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: int) -> bool:
+    """Send a flow-control packet if one is due and may be sent; tell whether it took the link (IBS-C3, IBS-C4)."""
+    if fcp_period(out_ports.remote) == 0:
+        return False
+    is_free = out_ports.sending[port].free_from <= cycle
+    beside = goes_beside(out_ports.remote)
+    if not (is_free or beside):
+        return False
+    settle(out_ports.returns, out_ports.remote, port, cycle)
+    if not fcp_due(out_ports.remote, port, cycle):
+        return False
+    say(out_ports.remote, port, to, cycle, flight)
+    return is_free and not beside
+
+
+@inner
+def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
+    """Tell whether a flow-control packet may come to be due before the next period.
+
+    Not for room that comes free at once, in a cycle in which its end is woken.
+    """
+    if fcp_period(out_ports.remote) == 0:
+        return False
+    return are_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
+
+
+@inner
+def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
+    """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
+    return out_ports.queues.lanes[port] == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
+
+
+@inner
+def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int) -> bool:
+    """Tell whether there is a packet behind the head, and it fits after it; note its size."""
+    following = packets.chain[out_ports.queues.queue[port, lane].head].next
+    if following == NOBODY:
+        return False
+    size = packets.pool[following].blocks
+    out_ports.behind_blocks[port, lane] = size
+    return still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane] + size)
+
+
+@inner
+def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Run one cycle of a port (IBS-6, IBS-7).
+
+    Return the packet that starts, or ``NOBODY``; its lane is ``sending[port].lane``.
+
+    Parameters
+    ----------
+    ready : bool
+        The link is free.
+    """
+    sending, request = out_ports.sending[port], out_ports.queues.lanes[port]
+    if not ready and not looks_behind(out_ports.bank):
+        return NOBODY
+    can, behind = _fitting_heads(out_ports, packets, port, cycle, ready)
+    if can != 0:
+        sending.fruitless = 0
+    elif sending.fruitless >= rests_after(out_ports.bank):
+        return NOBODY  # another decision with nothing to send changes nothing
+    else:
+        sending.fruitless += ready
+    heads = Heads(request, can, out_ports.blocks[port], behind, out_ports.behind_blocks[port])
+    lane = serve(out_ports.bank, port, heads, ready, out_ports.rules)
+    return NOBODY if lane < 0 else _put_on_link(out_ports, packets, port, lane, cycle)
+
+
+@inner
+def _fitting_heads(
+    out_ports: OutputPorts,
+    packets: Packets,
+    port: int,
+    cycle: int,
+    ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> tuple[int, int]:
+    """Return, as bits, the VLs whose head fits into the remote buffer, and those whose second packet fits behind it."""
+    can, behind, left = 0, 0, out_ports.queues.lanes[port]
+    if left != 0:
+        settle(out_ports.returns, out_ports.remote, port, cycle)
+        hear(out_ports.remote, port, cycle)
+    while left != 0:
+        lane = lowest(left)
+        left &= left - 1
+        if still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane]):
+            can |= 1 << lane
+        else:
+            out_ports.counters[port, lane].waited += ready
+        if looks_behind(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):
+            behind |= 1 << lane
+    return can, behind
+
+
+@inner
+def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int, cycle: int) -> int:
+    """Start the first packet of a VL; return it. Its room in the remote buffer is taken, its statistics are counted."""
+    sending = out_ports.sending[port]
+    packet = pop(packets, out_ports.queues, port, lane)
+    following = packets.chain[packet].next
+    blocks = packets.pool[packet].blocks
+    if following != NOBODY:
+        out_ports.blocks[port, lane] = packets.pool[following].blocks
+    take_remote(out_ports.remote, port, lane, blocks)
+    _settle_buffer(out_ports, port, cycle)
+    flits = packets.pool[packet].flits
+    sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
+    sending.given, sending.free_from = 0, cycle + flits
+    if flits == 1:  # its room is free from the next cycle on, and nothing reads the room before
+        give_back(out_ports.buffer, port, lane, blocks)
+        sending.given = blocks
+    counters = out_ports.counters[port, lane]
+    counters.packets += 1
+    counters.asked += cycle - packets.pool[packet].asks
+    counters.flits += flits
+    counters.most_in_far = max(counters.most_in_far, taken(out_ports.remote, port, lane))
+    return packet

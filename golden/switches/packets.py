@@ -1,0 +1,259 @@
+"""Packets in a pool, queues through it, and what is to happen to them in which cycle.
+
+A packet is in one queue or in one slot of the calendar at a time, so one link per packet is enough, and what a
+buffer may hold costs no memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Int32, Records, new_records
+
+__all__ = [
+    "NOBODY",
+    "Packet",
+    "Packets",
+    "Queues",
+    "free",
+    "new_packets",
+    "new_queues",
+    "packets_in_use",
+    "pop",
+    "push",
+    "schedule",
+    "spare",
+    "take_due",
+]
+
+NOBODY = -1
+EVENTS = 4
+(TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(EVENTS)
+"""What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
+gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
+
+_EVENT_BITS = 2
+
+CROSSED = 2
+"""Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
+
+SLOTS = 1024
+"""Cycles that the calendar looks ahead."""
+
+
+class Packet:
+    """A packet.
+
+    Parameters
+    ----------
+    blocks, flits, bytes : int
+        Its size; bytes from LRH to VCRC.
+    dlid, sl, lane, channel : int
+        As its header says; the lane is that of the link it is on or goes to next.
+    output : int
+        Port that it is routed to.
+    source, target : int
+        NIC it comes from, NIC it is for.
+    born : int
+        Cycle of generation.
+    event : int
+        What happens to it next.
+    hops : int
+        Switches passed.
+    arrived : int
+        Cycle in which its head reached the switch.
+    asks : int
+        Cycle from which it asks for the link.
+    """
+
+    blocks: Int32
+    flits: Int32
+    dlid: Int32
+    sl: Int32
+    lane: Int32
+    output: Int32
+    source: Int32
+    target: Int32
+    born: Int32
+    event: Int32
+    hops: Int32
+    channel: Int32
+    arrived: Int32
+    asks: Int32
+    bytes: Int32
+
+
+class Chain:
+    """List links, kept apart from ``Packet`` for cache locality.
+
+    Parameters
+    ----------
+    next : int
+        The packet behind this one in its list.
+    place : int
+        Port at which something happens to it next.
+    """
+
+    next: Int32
+    place: Int32
+
+
+class Packets(NamedTuple):
+    """The pool and the calendar.
+
+    Parameters
+    ----------
+    pool : Records of Packet, (packets,)
+        Packets.
+    chain : Records of Chain, (packets,)
+        List links of each packet.
+    slot : array of int64, (SLOTS * events,)
+        First packet of the list of each cycle and event.
+    regs : array of int64, (2,)
+        First free packet; packets in use.
+    """
+
+    pool: Records[Packet]
+    chain: Records[Chain]
+    slot: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+FREE, IN_USE = range(2)
+
+
+class Queue:
+    """A queue of packets.
+
+    Parameters
+    ----------
+    head, tail : int
+        First and last packet; the last is meaningless while there is no first.
+    """
+
+    head: Int32
+    tail: Int32
+
+
+class Queues(NamedTuple):
+    """Queues of packets by port and lane.
+
+    Parameters
+    ----------
+    queue : Records of Queue, (ports, lanes)
+        Those.
+    lanes : array of int64, (ports,)
+        Lanes that have a packet, as bits.
+    """
+
+    queue: Records[Queue]
+    lanes: NDArray[np.int64]
+
+
+def new_packets(count: int) -> Packets:
+    """Return a pool of free packets and an empty calendar."""
+    packets = Packets(
+        new_records(Packet, count), new_records(Chain, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64),
+        np.zeros(2, np.int64),
+    )  # fmt: skip
+    packets.chain["next"] = [*range(1, count), NOBODY]
+    return packets
+
+
+def grown(packets: Packets, count: int) -> Packets:
+    """Return the pool with so many packets, more than it has; those in use keep their numbers."""
+    more = new_packets(count)
+    old = len(packets.pool)
+    more.pool[:old], more.chain[:old] = packets.pool, packets.chain
+    more.chain[count - 1].next = packets.regs[FREE]
+    more.slot[:] = packets.slot
+    more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
+    return more
+
+
+def packets_in_use(packets: Packets) -> NDArray[np.int64]:
+    """Return the numbers of the packets that are not free."""
+    used, packet = np.ones(len(packets.pool), np.bool_), int(packets.regs[FREE])
+    following = packets.chain["next"].tolist()
+    while packet != NOBODY:
+        used[packet] = False
+        packet = following[packet]
+    return np.flatnonzero(used)
+
+
+def new_queues(ports: int, lanes: int) -> Queues:
+    """Return empty queues."""
+    queues = Queues(new_records(Queue, ports, lanes), np.zeros(ports, np.int64))
+    queues.queue["head"] = NOBODY
+    return queues
+
+
+@inner
+def spare(packets: Packets) -> int:
+    """Take a packet out of the pool; there must be one."""
+    packet = packets.regs[FREE]
+    packets.regs[FREE] = packets.chain[packet].next
+    packets.regs[IN_USE] += 1
+    return packet
+
+
+@inner
+def free(packets: Packets, packet: int) -> None:
+    """Put a packet back."""
+    packets.chain[packet].next = packets.regs[FREE]
+    packets.regs[FREE] = packet
+    packets.regs[IN_USE] -= 1
+
+
+@inner
+def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
+    """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
+    slot = _slot(cycle, event)
+    packets.pool[packet].event = event
+    chain = packets.chain[packet]
+    chain.place, chain.next = place, packets.slot[slot]
+    packets.slot[slot] = packet
+
+
+@inner
+def _slot(cycle: int, event: int) -> int:
+    return ((cycle & (SLOTS - 1)) << _EVENT_BITS) + event
+
+
+@inner
+def take_due(packets: Packets, cycle: int, event: int) -> int:
+    """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
+    slot = _slot(cycle, event)
+    packet = packets.slot[slot]
+    packets.slot[slot] = NOBODY
+    return packet
+
+
+@inner
+def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) -> bool:
+    """Put a packet at the end of a queue; tell whether it is the first."""
+    queue = queues.queue[port, lane]
+    packets.chain[packet].next = NOBODY
+    first = queue.head == NOBODY
+    if first:
+        queue.head = packet
+        queues.lanes[port] |= 1 << lane
+    else:
+        packets.chain[queue.tail].next = packet
+    queue.tail = packet
+    return first
+
+
+@inner
+def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
+    """Take the first packet out of a queue that has one."""
+    queue = queues.queue[port, lane]
+    packet = queue.head
+    following = packets.chain[packet].next
+    queue.head = following
+    if following == NOBODY:
+        queues.lanes[port] &= ~(1 << lane)
+    return packet

@@ -1,0 +1,140 @@
+"""InfiniBand switches whose crossbar has a port per VL (``docs/ib_switch.md``, rules IBS-P1 to IBS-P4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Records
+from vlane.golden.switches.ib_switch import SPEED
+from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, cross, drop, new_inputs
+from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
+from vlane.golden.switches.packets import CROSSED, Packets
+from vlane.golden.switches.vl_tables import VLTables
+
+__all__ = ["PerVLSwitches", "allocate_one", "new_per_vl_switches"]
+
+
+class PerVLSwitches(NamedTuple):
+    """Inputs, VL tables and an allocator per output VL.
+
+    A pair is a (port, VL), numbered port * lanes + VL within its switch.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    tables : VLTables
+        Outgoing VLs.
+    busy_input, busy_output : array of int64, (all ports, lanes)
+        First cycle in which a pair takes part in allocation.
+    last_pair : array of int64, (all ports, lanes)
+        Input pair that an output pair granted last.
+    wanted : array of int64, (ports,)
+        Within a cycle: VLs of each output that are wanted, as bits.
+    first_pair : array of int64, (ports, lanes)
+        Within a cycle: of the input pairs that want an output pair, the one whose turn is first.
+    """
+
+    inputs: Inputs
+    tables: VLTables
+    busy_input: NDArray[np.int64]
+    busy_output: NDArray[np.int64]
+    last_pair: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    first_pair: NDArray[np.int64]
+
+
+def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> PerVLSwitches:
+    """Return empty switches with these tables."""
+    ports = tables.vl.shape[1]
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
+    shape = (len(inputs.port), lanes)
+    return PerVLSwitches(
+        inputs=inputs,
+        tables=tables,
+        busy_input=np.zeros(shape, np.int64),
+        busy_output=np.zeros(shape, np.int64),
+        last_pair=np.full(shape, ports * lanes - 1, np.int64),
+        wanted=np.zeros(ports, np.int64),
+        first_pair=np.zeros((ports, lanes), np.int64),
+    )
+
+
+@inner
+def allocate_one(
+    switches: PerVLSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    inputs, lanes = switches.inputs, switches.busy_input.shape[1]
+    first, left, outputs = switch << inputs.port_bits, inputs.waiting[switch], 0
+    while left != 0:
+        port = lowest(left)
+        left &= left - 1
+        ready = inputs.queues.lanes[first + port]
+        while ready != 0:
+            lane = lowest(ready)
+            ready &= ready - 1
+            if switches.busy_input[first + port, lane] > cycle:
+                continue
+            output = packets.pool[inputs.queues.queue[first + port, lane].head].output
+            if output == DROPPED:
+                until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+                switches.busy_input[first + port, lane] = until
+                count += 1
+            elif _wish(switches, out_ports, packets, first, port * lanes + lane, cycle):
+                outputs |= 1 << output
+    while outputs != 0:
+        output = lowest(outputs)
+        outputs &= outputs - 1
+        ready = switches.wanted[output]
+        switches.wanted[output] = 0
+        while ready != 0:
+            pair = switches.first_pair[output, lowest(ready)]
+            ready &= ready - 1
+            _grant(switches, out_ports, packets, first, pair, cycle, grants, count)
+            count += 1
+    return count
+
+
+@inner
+def _wish(switches: PerVLSwitches, out_ports: OutputPorts, packets: Packets, first: int, pair: int, cycle: int) -> bool:
+    """Let a pair ask for its output pair, and stay the first whose turn it is; tell whether it may (IBS-P1, IBS-P2)."""
+    lanes = switches.busy_input.shape[1]
+    field = packets.pool[switches.inputs.queues.queue[first + pair // lanes, pair % lanes].head]
+    output, lane = field.output, field.lane
+    if switches.busy_output[first + output, lane] > cycle or not room_for_largest(
+        out_ports, first + output, lane, cycle
+    ):
+        return False
+    pairs, after_last = len(switches.wanted) * lanes, switches.last_pair[first + output, lane] + 1
+    is_first = (switches.wanted[output] >> lane) & 1 == 0
+    if is_first or (pair - after_last) % pairs < (switches.first_pair[output, lane] - after_last) % pairs:
+        switches.first_pair[output, lane] = pair
+    switches.wanted[output] |= 1 << lane
+    return True
+
+
+@inner
+def _grant(
+    switches: PerVLSwitches, out_ports: OutputPorts, packets: Packets, first: int, pair: int, cycle: int,
+    grants: Records[Grant], row: int,
+) -> None:  # fmt: skip
+    """Let the packet of an input pair cross from the next cycle on (IBS-P3)."""
+    inputs, lanes = switches.inputs, switches.busy_input.shape[1]
+    port, lane = first + pair // lanes, pair % lanes
+    until = cross(inputs, packets, port, lane, cycle, SPEED, grants, row)
+    packet = grants[row].packet
+    to, outgoing_vl = first + packets.pool[packet].output, packets.pool[packet].lane
+    switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
+    switches.last_pair[to, outgoing_vl] = pair
+    take_in(out_ports, packets, to, packet, cycle + CROSSED)

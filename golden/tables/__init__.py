@@ -1,0 +1,1 @@
+"""Golden models of the look-up tables."""

@@ -1,0 +1,93 @@
+"""Reference behaviour of the LFT look-up (``docs/lft.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.rule import Rule
+
+from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
+
+__all__ = ["RULES", "LFTState", "look_up", "new_state", "reset", "write"]
+
+RULES = (
+    Rule("routed", "LFT-1", "a unicast LID led to a port"),
+    Rule("to_itself", "LFT-2", "the permissive LID led to port 0"),
+    Rule("reserved", "LFT-3", "LID 0: dropped"),
+    Rule("multicast", "LFT-3", "a multicast LID: dropped, there is no multicast table"),
+    Rule("above_top", "LFT-4", "a LID above the top of the table: dropped"),
+    Rule("unassigned", "LFT-5", "an entry of 255: dropped"),
+    Rule("no_such_port", "LFT-6", "an entry names a port the switch lacks: dropped"),
+    Rule("last_entry", "LFT-4", "the LID at the top itself was looked up"),
+)
+ROUTED, TO_ITSELF, RESERVED, MULTICAST, ABOVE_TOP, UNASSIGNED_RULE, NO_PORT, LAST_ENTRY = range(len(RULES))
+_ROUTED, _RESERVED, _MULTICAST, _ABOVE_TOP, _UNASSIGNED, _NO_PORT = (int(cause) for cause in LFTCause)
+
+
+class LFTState(NamedTuple):
+    """The table.
+
+    Parameters
+    ----------
+    ports : int
+        Ports of the switch, not counting port 0.
+    port : array of int64, (entries,)
+        Output of each LID.
+    top : array of int64, (1,)
+        LinearFDBTop: the last LID that is looked up.
+    """
+
+    ports: int
+    port: NDArray[np.int64]
+    top: NDArray[np.int64]
+
+
+def new_state(*, lookups: int, ports: int, entries: int) -> LFTState:
+    """Return the state after power-on: every entry is unassigned, the top is 0."""
+    del lookups
+    return LFTState(ports, np.full(entries, UNASSIGNED, np.int64), np.zeros(1, np.int64))
+
+
+@kernel
+def reset(state: LFTState) -> None:
+    """Reset: the top becomes 0, so that only the permissive LID is routed; the entries are kept."""
+    state.top[0] = 0
+
+
+@kernel
+def look_up(state: LFTState, dlid: int, rules: NDArray[np.int64]) -> tuple[int, int]:
+    """Return (port, cause) of a destination; the port is 255 if it is dropped."""
+    if dlid == PERMISSIVE:
+        rules[TO_ITSELF] += 1
+        return 0, _ROUTED
+    if dlid == 0:
+        rules[RESERVED] += 1
+        return UNASSIGNED, _RESERVED
+    if dlid >= FIRST_MULTICAST:
+        rules[MULTICAST] += 1
+        return UNASSIGNED, _MULTICAST
+    if dlid > state.top[0] or dlid >= len(state.port):
+        rules[ABOVE_TOP] += 1
+        return UNASSIGNED, _ABOVE_TOP
+    rules[LAST_ENTRY] += dlid == state.top[0]
+    port = state.port[dlid]
+    if port == UNASSIGNED:
+        rules[UNASSIGNED_RULE] += 1
+        return UNASSIGNED, _UNASSIGNED
+    if port > state.ports:
+        rules[NO_PORT] += 1
+        return UNASSIGNED, _NO_PORT
+    rules[ROUTED] += 1
+    return port, _ROUTED
+
+
+@kernel
+def write(state: LFTState, is_top: bool, lid: int, port: int) -> None:  # noqa: FBT001 - a signal of the hardware
+    """Write the top, or the port of a LID; a LID past the end writes nothing."""
+    if is_top:
+        state.top[0] = lid
+    elif lid < len(state.port):
+        state.port[lid] = port

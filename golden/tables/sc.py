@@ -1,0 +1,136 @@
+"""Omni-Path's maps from levels to channels to lanes: reference behaviour (``docs/sc.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+
+from vlane.sc import SC15, SC_COUNT, SCTable
+
+__all__ = ["RULES", "SCState", "forward", "inject", "lane_in", "new_state", "receive", "write"]
+
+RULES = (
+    Rule("forwarded", "SC-1", "a channel was mapped to a channel and a lane"),
+    Rule("sc15_on_vl15", "SC-2", "the management channel stayed SC15, on VL15, whatever the tables say"),
+    Rule("became_sc15", "SC-3", "a data channel was mapped to SC15: dropped"),
+    Rule("became_vl15", "SC-3", "a data channel was mapped to VL15: dropped"),
+    Rule("no_such_lane", "SC-4", "a lane that the port lacks: dropped"),
+    Rule("no_such_egress", "SC-4", "an egress that is not there: dropped"),
+    Rule("injected", "SC-5", "a level got its channel"),
+    Rule("injection_dropped", "SC-5", "a level was mapped to SC15: dropped"),
+    Rule("arrived_on_lane", "SC-6", "an arriving channel got its lane"),
+    Rule("arrival_invalid", "SC-6", "an arriving channel has no lane here"),
+)
+(FORWARDED, ON_VL15, BECAME_SC15, BECAME_VL15, NO_LANE, NO_EGRESS, INJECTED, INJECTION_DROPPED, ARRIVED,
+ ARRIVAL_INVALID) = range(len(RULES))  # fmt: skip
+
+_SL2SC, _SC2SL, _SC2SC, _SC2VL_T, _SC2VL_NT = (int(table) for table in SCTable)
+
+
+class SCState(NamedTuple):
+    """The tables of a device.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes, not counting VL15.
+    levels : array of int64, (2, 32)
+        SL2SC and SC2SL.
+    channels : array of int64, (ports, ports, 32)
+        SC2SC by ingress, egress, channel.
+    lanes : array of int64, (2, ports, 32)
+        SC2VL_t by egress, SC2VL_nt by ingress.
+    """
+
+    data_vls: int
+    levels: NDArray[np.int64]
+    channels: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+
+
+def new_state(*, ports: int, data_vls: int) -> SCState:
+    """Return the state after power-on: every table 1 to 1."""
+    same = np.arange(SC_COUNT, dtype=np.int64)
+    state = SCState(
+        data_vls,
+        np.zeros((2, SC_COUNT), np.int64),
+        np.zeros((ports, ports, SC_COUNT), np.int64),
+        np.zeros((2, ports, SC_COUNT), np.int64),
+    )
+    for table in (state.levels, state.channels, state.lanes):
+        table[:] = same
+    return state
+
+
+@kernel
+def write(state: SCState, table: int, ingress: int, egress: int, index: int, value: int) -> None:
+    """Write one entry of a table; a write to an absent port or table is ignored."""
+    ports = state.channels.shape[0]
+    if table in (_SL2SC, _SC2SL):
+        state.levels[table, index] = value
+    elif table == _SC2SC and ingress < ports and egress < ports:
+        state.channels[ingress, egress, index] = value
+    elif table == _SC2VL_T and egress < ports:
+        state.lanes[0, egress, index] = value
+    elif table == _SC2VL_NT and ingress < ports:
+        state.lanes[1, ingress, index] = value
+
+
+@inner
+def has_lane(state: SCState, vl: int) -> bool:
+    """Return whether a VL is a data lane of the port; lanes from the 15th on are numbered one higher."""
+    return vl != SC15 and vl - (1 if vl > SC15 else 0) < state.data_vls
+
+
+@kernel
+def forward(state: SCState, ingress: int, egress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, int, bool]:
+    """Return (channel, lane, dropped) of a forwarded packet; channel and lane are 0 if it is dropped."""
+    if egress >= state.channels.shape[0]:
+        rules[NO_EGRESS] += 1
+        return 0, 0, True
+    if sc == SC15:
+        rules[ON_VL15] += 1
+        return SC15, SC15, False
+    channel = state.channels[ingress, egress, sc]
+    if channel == SC15:
+        rules[BECAME_SC15] += 1
+        return 0, 0, True
+    vl = state.lanes[0, egress, channel]
+    if not has_lane(state, vl):
+        rules[BECAME_VL15] += vl == SC15
+        rules[NO_LANE] += vl != SC15
+        return 0, 0, True
+    rules[FORWARDED] += 1
+    return channel, vl, False
+
+
+@kernel
+def lane_in(state: SCState, ingress: int, sc: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
+    """Return (lane, invalid) of an arriving channel; the lane is 0 if it is invalid."""
+    if sc == SC15:
+        return SC15, False
+    vl = state.lanes[1, ingress, sc]
+    if not has_lane(state, vl):
+        rules[ARRIVAL_INVALID] += 1
+        return 0, True
+    rules[ARRIVED] += 1
+    return vl, False
+
+
+@inner
+def inject(state: SCState, sl: int, rules: NDArray[np.int64]) -> tuple[int, bool]:
+    """Return (channel, dropped) of a level at the source; the channel is 0 if it is dropped."""
+    channel = state.levels[0, sl]
+    rules[INJECTED] += channel != SC15
+    rules[INJECTION_DROPPED] += channel == SC15
+    return (0, True) if channel == SC15 else (channel, False)
+
+
+@kernel
+def receive(state: SCState, sc: int) -> int:
+    """Return the level of a channel at its destination."""
+    return state.levels[1, sc]

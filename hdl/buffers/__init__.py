@@ -1,0 +1,1 @@
+"""Hardware of buffers: the buffer of virtual lanes, its geometry, queues of sizes."""

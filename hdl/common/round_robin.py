@@ -1,0 +1,50 @@
+"""Round robin: the first eligible requester after the one served last."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.list_search import ListSearch
+
+__all__ = ["RoundRobin"]
+
+
+class RoundRobin(wiring.Component):
+    """Round-robin selection within the cycle; after reset number 0 is first.
+
+    Parameters
+    ----------
+    count : int
+        Requesters, 1 to 64.
+
+    Members
+    -------
+    eligible : In(count)
+        Requesters that can be served.
+    served : In(1)
+        The chosen requester is served: from the next cycle on the search starts behind it.
+    found : Out(1)
+        Some requester can be served.
+    chosen : Out(count)
+        The requester to be served, one bit; 0 if none can be.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__({"eligible": In(count), "served": In(1), "found": Out(1), "chosen": Out(count)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.search = search = ListSearch(self.count)
+        last = Signal(range(max(2, self.count)), init=self.count - 1)
+        m.d.comb += [
+            search.eligible.eq(self.eligible),
+            search.pointer.eq(last),
+            search.weight_left.eq(0),
+            self.found.eq(search.found),
+            self.chosen.eq(search.chosen),
+        ]
+        with m.If(self.served):
+            m.d.sync += last.eq(search.entry)
+        return m

@@ -1,0 +1,26 @@
+"""Selection by one-hot vectors instead of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Mux, Value
+
+__all__ = ["bit_of", "equals", "one_of"]
+
+
+def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
+    """Return the value whose bit is set; 0 if none is. At most one bit may be set."""
+    return reduce(or_, (Mux(bit, Value.cast(value), 0) for bit, value in zip(chosen, values, strict=True)))
+
+
+def bit_of(bits: Value, index: Value) -> Value:
+    """Return bit ``index``; 0 past the end."""
+    return (bits & (1 << index)).any()
+
+
+def equals(value: Value, constant: int) -> Value:
+    """Return whether a value equals a constant; a comparison with 0 becomes a reduction, which linters expect."""
+    return value == constant if constant else ~value.any()

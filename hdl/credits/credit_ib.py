@@ -1,0 +1,353 @@
+"""Absolute credits of InfiniBand: what a port may send, what it can take, and the packets that say so."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.credits.fcp_format import FCP_LAYOUT, check_sum
+from vlane.hdl.credits.fcp_offer import FCPOffer
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
+
+from vlane.credit_ib import CreditIBParameters
+from vlane.fcp import COUNTER_BITS, COUNTER_MODULUS, CREDIT_CAP, FCP_BITS, Op
+
+__all__ = ["CreditIB", "CreditIBReceiver", "CreditIBSender"]
+
+
+def _counters(data_vls: int) -> data.ArrayLayout:
+    return data.ArrayLayout(COUNTER_BITS, data_vls)
+
+
+class CreditIBSender(wiring.Component):
+    """Blocks sent and the limit for them, per lane (IBA 7.9.4).
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    limit : int
+        Every lane's limit after reset.
+    behind : bool
+        Whether the packets behind the heads are looked at too.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(7, data_vls))
+        Sizes of the head packets.
+    initializing : In(1)
+        Nothing fits.
+    fits : Out(data_vls)
+        The limit lets all of it be sent.
+    behind_blocks : In(ArrayLayout(7, data_vls))
+        With ``behind`` only: sizes of the packets behind the heads.
+    fits_behind : Out(data_vls)
+        With ``behind`` only: the limit lets the head and the one behind it be sent.
+    grant : In(data_vls)
+        Lane whose packet starts, one bit.
+    grant_blocks : In(7)
+        Its size.
+    update : In(data_vls)
+        Lane whose limit arrived, one bit.
+    update_fccl : In(12)
+        The limit.
+    fctbs : Out(ArrayLayout(12, data_vls))
+        Blocks sent.
+    fccl : Out(ArrayLayout(12, data_vls))
+        Limits.
+    """
+
+    def __init__(self, data_vls: int, *, limit: int = 0, behind: bool = False) -> None:
+        self.data_vls, self.behind = data_vls, behind
+        sizes = data.ArrayLayout(BLOCKS_SHAPE, data_vls)
+        looks_behind = {"behind_blocks": In(sizes), "fits_behind": Out(data_vls)} if behind else {}
+        super().__init__(
+            {
+                "blocks": In(sizes),
+                "initializing": In(1),
+                "fits": Out(data_vls),
+                **looks_behind,
+                "grant": In(data_vls),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "update": In(data_vls),
+                "update_fccl": In(COUNTER_BITS),
+                "fctbs": Out(_counters(data_vls)),
+                "fccl": Out(_counters(data_vls), init=[limit] * data_vls),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        for vl in range(self.data_vls):
+            m.d.comb += self.fits[vl].eq(~self.initializing & self._within(m, f"head_{vl}", vl, self.blocks[vl]))
+            if self.behind:
+                both = self.blocks[vl] + self.behind_blocks[vl]
+                m.d.comb += self.fits_behind[vl].eq(~self.initializing & self._within(m, f"behind_{vl}", vl, both))
+            with m.If(self.grant[vl]):
+                m.d.sync += self.fctbs[vl].eq(self.fctbs[vl] + self.grant_blocks)
+            with m.If(self.update[vl]):
+                m.d.sync += self.fccl[vl].eq(self.update_fccl)
+        return m
+
+    def _within(self, m: Module, name: str, vl: int, blocks: Value) -> Value:
+        """Return whether so many more blocks stay within the limit, modulo 4096 (CIB-2)."""
+        left = Signal(COUNTER_BITS, name=f"left_{name}")
+        m.d.comb += left.eq(self.fccl[vl] - (self.fctbs[vl] + blocks))
+        return left <= CREDIT_CAP
+
+
+class CreditIBReceiver(wiring.Component):
+    """Blocks received and the room that is left, per lane (IBA 7.9.4).
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes.
+    buffer_blocks : int
+        Room of a lane.
+
+    Members
+    -------
+    arrived : In(data_vls)
+        Lane on which a packet's head arrives, one bit.
+    arrived_blocks : In(7)
+        Its size.
+    accepted : Out(1)
+        Its room is there, and taken.
+    freed : In(data_vls)
+        Lane from whose buffer a block leaves, one bit.
+    update : In(data_vls)
+        Lane whose FCTBS arrived, one bit; it counts before a packet of the same cycle.
+    update_fctbs : In(12)
+        What the other end has sent.
+    abr : Out(ArrayLayout(12, data_vls))
+        Blocks received.
+    room : Out(ArrayLayout(range(buffer_blocks + 1), data_vls))
+        Blocks free.
+    limit : Out(ArrayLayout(12, data_vls))
+        The limit to be sent: blocks received and room, 2048 at most.
+    """
+
+    def __init__(self, data_vls: int, buffer_blocks: int) -> None:
+        self.data_vls, self.buffer_blocks = data_vls, buffer_blocks
+        super().__init__(
+            {
+                "arrived": In(data_vls),
+                "arrived_blocks": In(BLOCKS_SHAPE),
+                "accepted": Out(1),
+                "freed": In(data_vls),
+                "update": In(data_vls),
+                "update_fctbs": In(COUNTER_BITS),
+                "abr": Out(_counters(data_vls)),
+                "room": Out(data.ArrayLayout(range(buffer_blocks + 1), data_vls), init=[buffer_blocks] * data_vls),
+                "limit": Out(_counters(data_vls)),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        has_room = Cat(self.room[vl] >= self.arrived_blocks for vl in range(self.data_vls))
+        m.d.comb += self.accepted.eq((self.arrived & has_room).any())
+        for vl in range(self.data_vls):
+            taken = Mux(self.arrived[vl] & self.accepted, self.arrived_blocks, 0)
+            before = Mux(self.update[vl], self.update_fctbs, self.abr[vl])
+            left = Signal(range(self.buffer_blocks + 1), name=f"left_{vl}")
+            m.d.comb += [
+                left.eq(self.room[vl] - taken),
+                self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl])),
+            ]
+            m.d.sync += [
+                self.abr[vl].eq(before + taken),
+                self.room[vl].eq(left + (self.freed[vl] & (left < self.buffer_blocks))),
+            ]
+        return m
+
+    def _capped(self, room: Value) -> Value:
+        return room if self.buffer_blocks <= CREDIT_CAP else Mux(room > CREDIT_CAP, CREDIT_CAP, room)
+
+
+class CreditIB(wiring.Component):
+    """Both ends of a port's credits, with the flow-control packets in and out (``docs/credit_ib.md``).
+
+    Latency 0 for ``fits``, ``accepted`` and the packet that is offered; what arrives counts from the next cycle on.
+
+    Parameters
+    ----------
+    parameters : CreditIBParameters
+        Shape of the component.
+
+    Members
+    -------
+    initializing : In(1)
+        The link is being set up: nothing fits, FCPs are initial ones.
+    blocks : In(ArrayLayout(7, data_vls))
+        Sizes of the head packets.
+    fits : Out(data_vls)
+        The other end has room for all of it.
+    grant : In(1)
+        A packet starts. Only one that fits may.
+    grant_vl : In(4)
+        Its lane; one that is not there counts nothing.
+    grant_blocks : In(7)
+        Its size.
+    tail : In(1)
+        The packet's last flit leaves; in the cycle of ``grant`` if it has one flit.
+    fcp_valid : Out(1)
+        An FCP is due and no packet is under way.
+    fcp : Out(48)
+        That FCP: op, FCTBS, VL, FCCL, LPCRC from the top. It may change until it is taken.
+    fcp_taken : In(1)
+        It is sent.
+    fcp_arrived : In(1)
+        An FCP arrives.
+    fcp_in : In(48)
+        That FCP.
+    fcp_bad : Out(1)
+        It is ignored: wrong check sum, operand or lane.
+    arrived : In(1)
+        A packet's head arrives.
+    arrived_vl : In(4)
+        Its lane; on one that is not there it is not accepted.
+    arrived_blocks : In(7)
+        Its size.
+    accepted : Out(1)
+        It has its room; otherwise it must be discarded.
+    freed : In(1)
+        A block leaves a buffer.
+    freed_vl : In(4)
+        Its lane; one that is empty, or not there, frees nothing.
+    overdue : Out(data_vls)
+        Lanes that heard of no FCP in the last whole window.
+    fctbs : Out(ArrayLayout(12, data_vls))
+        Blocks sent.
+    fccl : Out(ArrayLayout(12, data_vls))
+        Limits received.
+    abr : Out(ArrayLayout(12, data_vls))
+        Blocks received.
+    room : Out(ArrayLayout(12, data_vls))
+        Blocks free.
+    fcp_timer, watchdog_timer : Out(range(fcp_period)), Out(range(watchdog_cycles))
+        Cycles since the period, since the window began.
+    """
+
+    latency = 0
+
+    def __init__(self, parameters: CreditIBParameters) -> None:
+        self.parameters = p = parameters
+        self.data_vls, self.buffer_blocks = p.data_vls, p.buffer_blocks
+        self.fcp_blocks = p.fcp_blocks or max(1, p.buffer_blocks // 4)
+        self.fcp_period, self.watchdog_cycles = p.fcp_period, p.watchdog_cycles
+        counters = _counters(p.data_vls)
+        super().__init__(
+            {
+                "initializing": In(1),
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, p.data_vls)),
+                "fits": Out(p.data_vls),
+                "grant": In(1),
+                "grant_vl": In(4),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "tail": In(1),
+                "fcp_valid": Out(1),
+                "fcp": Out(FCP_BITS),
+                "fcp_taken": In(1),
+                "fcp_arrived": In(1),
+                "fcp_in": In(FCP_BITS),
+                "fcp_bad": Out(1),
+                "arrived": In(1),
+                "arrived_vl": In(4),
+                "arrived_blocks": In(BLOCKS_SHAPE),
+                "accepted": Out(1),
+                "freed": In(1),
+                "freed_vl": In(4),
+                "overdue": Out(p.data_vls),
+                "fctbs": Out(counters),
+                "fccl": Out(counters),
+                "abr": Out(counters),
+                "room": Out(counters),
+                "fcp_timer": Out(range(p.fcp_period)),
+                "watchdog_timer": Out(range(p.watchdog_cycles)),
+            }
+        )
+        self.sender = CreditIBSender(p.data_vls)
+        self.receiver = CreditIBReceiver(p.data_vls, p.buffer_blocks)
+        self.offer = FCPOffer(
+            vls=p.data_vls, step=self.fcp_blocks, period=p.fcp_period, sent=0, most_ahead=COUNTER_MODULUS - 1,
+            due_at_reset=False,
+        )  # fmt: skip
+        self.busy = Signal()
+        self.returned = Signal(p.data_vls)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.sender, m.submodules.receiver, m.submodules.offer = self.sender, self.receiver, self.offer
+        heard = self._hear(m)
+        m.d.comb += [
+            self.sender.blocks.eq(self.blocks),
+            self.sender.initializing.eq(self.initializing),
+            self.fits.eq(self.sender.fits),
+            self.sender.grant.eq(self._lane(self.grant, self.grant_vl)),
+            self.sender.grant_blocks.eq(self.grant_blocks),
+            self.receiver.arrived.eq(self._lane(self.arrived, self.arrived_vl)),
+            self.receiver.arrived_blocks.eq(self.arrived_blocks),
+            self.accepted.eq(self.receiver.accepted),
+            self.receiver.freed.eq(self._lane(self.freed, self.freed_vl)),
+            self.fctbs.eq(self.sender.fctbs),
+            self.fccl.eq(self.sender.fccl),
+            self.abr.eq(self.receiver.abr),
+            *(self.room[vl].eq(self.receiver.room[vl]) for vl in range(self.data_vls)),
+        ]
+        with m.If(self.tail):
+            m.d.sync += self.busy.eq(0)
+        with m.Elif(self.grant):
+            m.d.sync += self.busy.eq(1)
+        self._offer(m)
+        self._watch(m, heard)
+        return m
+
+    def _lane(self, enable: Value, vl: Value) -> Value:
+        return Cat(enable & equals(vl, lane) for lane in range(self.data_vls))
+
+    def _hear(self, m: Module) -> Signal:
+        """Take over what a sound FCP says; one that shows losses is answered at once."""
+        packet = data.View(FCP_LAYOUT, self.fcp_in)
+        heard, sound = Signal(self.data_vls), Signal()
+        m.d.comb += [
+            sound.eq((check_sum(self.fcp_in[16:]) == packet.lpcrc) & (packet.op <= int(Op.INITIALIZE))),
+            heard.eq(self._lane(self.fcp_arrived & sound, packet.vl)),
+            self.fcp_bad.eq(self.fcp_arrived & ~heard.any()),
+            self.sender.update.eq(heard),
+            self.sender.update_fccl.eq(packet.fccl),
+            self.receiver.update.eq(heard),
+            self.receiver.update_fctbs.eq(packet.fctbs),
+            self.returned.eq(Cat(heard[vl] & (packet.fctbs != self.abr[vl]) for vl in range(self.data_vls))),
+        ]
+        return heard
+
+    def _offer(self, m: Module) -> None:
+        """Offer the FCP of the next lane for which one is due, between packets (CIB-6 to CIB-8)."""
+        offer, packet = self.offer, Signal(FCP_LAYOUT)
+        m.d.comb += [
+            *(offer.limits[vl].eq(self.receiver.limit[vl]) for vl in range(self.data_vls)),
+            offer.returned.eq(self.returned),
+            offer.sends.eq(self.fcp_valid & self.fcp_taken),
+            self.fcp_valid.eq(offer.found & ~self.busy),
+            self.fcp_timer.eq(offer.timer),
+        ]
+        with m.If(self.fcp_valid):
+            m.d.comb += [
+                packet.op.eq(Mux(self.initializing, int(Op.INITIALIZE), int(Op.NORMAL))),
+                packet.vl.eq(offer.vl),
+                packet.fctbs.eq(one_of(offer.chosen, (self.fctbs[vl] for vl in range(self.data_vls)))),
+                packet.fccl.eq(offer.limit),
+                packet.lpcrc.eq(check_sum(packet.as_value()[16:])),
+                self.fcp.eq(packet),
+            ]
+
+    def _watch(self, m: Module, heard: Signal) -> None:
+        """Note the lanes that heard of nothing in a whole window."""
+        timer, seen = self.watchdog_timer, Signal(self.data_vls)
+        with m.If(equals(timer, self.watchdog_cycles - 1)):
+            m.d.sync += [self.overdue.eq(~(seen | heard)), timer.eq(0), seen.eq(0)]
+        with m.Else():
+            m.d.sync += [timer.eq(timer + 1), seen.eq(seen | heard)]

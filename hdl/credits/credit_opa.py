@@ -1,0 +1,313 @@
+"""Sender-managed credits of Omni-Path: dedicated and shared units per lane, returned by codes on the way back."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, Signature
+from vlane.hdl.common.select import equals
+from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
+from vlane.hdl.credits.room_rule import beyond, fits
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
+
+from vlane.egress import MAX_REQUESTERS
+from vlane.opa_credit import COUNTER_BITS, BufferSelect, CreditOPAParameters, ResizeStep
+
+__all__ = ["BufferControlSignature", "CreditOPA", "CreditOPASender"]
+
+_VL_BITS = 5
+_CODE_BITS = 3
+_MOST_CODE = 7
+
+
+class BufferControlSignature(Signature):
+    """Write port of the limits to come, seen from whoever programs them.
+
+    Members
+    -------
+    enable : Out(1)
+        Write in this cycle; ignored while a change is under way, and in the cycle that asks for one.
+    select : Out(BufferSelect)
+        Units dedicated to a lane, shared limit of a lane, or shared limit of all; 3 writes nothing.
+    vl : Out(5)
+        The lane; one that is not there gets nothing.
+    units : Out(12)
+        The limit, in units of 64 bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "enable": Out(1),
+                "select": Out(BufferSelect),
+                "vl": Out(_VL_BITS),
+                "units": Out(COUNTER_BITS),
+            }
+        )
+
+
+class CreditOPASender(wiring.Component):
+    """Units outstanding per lane, and the limits for them, which may change while traffic runs.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(7, vls))
+        Sizes of the head packets.
+    fits : Out(vls)
+        The limits let all of it be sent.
+    grant : In(vls)
+        Lane whose packet starts, one bit.
+    grant_blocks : In(7)
+        Its size.
+    returns : In(vls)
+        Lane of a return, one bit.
+    returned : In(12)
+        Its units.
+    too_large : Out(1)
+        The return is of more than is outstanding: the lane then has nothing outstanding.
+    program : In(BufferControlSignature())
+        Limits to come.
+    apply : In(1)
+        Asks that they come into force.
+    step : Out(ResizeStep)
+        How far the change is.
+    used : Out(ArrayLayout(12, vls))
+        Units outstanding.
+    """
+
+    def __init__(self, vls: int) -> None:
+        self.vls = vls
+        counters = data.ArrayLayout(COUNTER_BITS, vls)
+        super().__init__(
+            {
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, vls)),
+                "fits": Out(vls),
+                "grant": In(vls),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "returns": In(vls),
+                "returned": In(COUNTER_BITS),
+                "too_large": Out(1),
+                "program": In(BufferControlSignature()),
+                "apply": In(1),
+                "step": Out(ResizeStep),
+                "used": Out(counters),
+            }
+        )
+        self.dedicated, self.shared = Signal(counters), Signal(counters)
+        self.new_dedicated, self.new_shared = Signal(counters), Signal(counters)
+        self.overall, self.new_overall = Signal(COUNTER_BITS), Signal(COUNTER_BITS)
+        self.changing = Signal(vls)
+        self.excess = [Signal(COUNTER_BITS, name=f"excess_{vl}") for vl in range(vls)]
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        in_use = Signal(COUNTER_BITS + self.vls.bit_length())
+        m.d.comb += in_use.eq(sum(self.excess))
+        short = Signal(self.vls)
+        for vl in range(self.vls):
+            after = Signal(COUNTER_BITS + 1, name=f"after_{vl}")
+            used, dedicated = self.used[vl], self.dedicated[vl]
+            others, most = in_use - self.excess[vl], dedicated + self.shared[vl]
+            m.d.comb += [
+                self.excess[vl].eq(beyond(used, dedicated)),
+                after.eq(used + self.blocks[vl]),
+                self.fits[vl].eq(fits(after, others, minimum=dedicated, maximum=most, shared=self.overall)),
+                short[vl].eq(self.returns[vl] & (self.returned > used)),
+            ]
+            left = Mux(self.returns[vl], Mux(short[vl], 0, used - self.returned), used)
+            m.d.sync += self.used[vl].eq(left + Mux(self.grant[vl], self.grant_blocks, 0))
+        m.d.comb += self.too_large.eq(short.any())
+        self._program(m)
+        self._change(m)
+        return m
+
+    def _program(self, m: Module) -> None:
+        idle = equals(Value.cast(self.step), int(ResizeStep.IDLE))
+        with m.If(self.program.enable & idle & ~self.apply), m.Switch(self.program.select):
+            with m.Case(BufferSelect.OVERALL):
+                m.d.sync += self.new_overall.eq(self.program.units)
+            for select, limits in (
+                (BufferSelect.DEDICATED, self.new_dedicated),
+                (BufferSelect.SHARED, self.new_shared),
+            ):
+                with m.Case(select):
+                    for vl in range(self.vls):
+                        with m.If(equals(self.program.vl, vl)):
+                            m.d.sync += limits[vl].eq(self.program.units)
+
+    def _change(self, m: Module) -> None:
+        """Change the limits in the order that never lets more out than the far buffer holds.
+
+        A lane that is not changing has its limits already, so raising writes what is there.
+        """
+        drained = ~Cat(self.changing[vl] & self.excess[vl].any() for vl in range(self.vls)).any()
+        with m.Switch(self.step):
+            with m.Case(ResizeStep.IDLE), m.If(self.apply):
+                shrinks = self.new_overall < self.overall
+                for vl in range(self.vls):
+                    differs = (self.new_dedicated[vl] != self.dedicated[vl]) | (self.new_shared[vl] != self.shared[vl])
+                    m.d.sync += self.changing[vl].eq(shrinks | differs)
+                    with m.If(shrinks | differs):
+                        m.d.sync += self.shared[vl].eq(0)
+                m.d.sync += self.step.eq(ResizeStep.DRAIN_SHARED)
+            with m.Case(ResizeStep.DRAIN_SHARED), m.If(drained):
+                m.d.sync += self.step.eq(ResizeStep.LOWER_DEDICATED)
+            with m.Case(ResizeStep.LOWER_DEDICATED):
+                for vl in range(self.vls):
+                    with m.If(self.new_dedicated[vl] < self.dedicated[vl]):
+                        m.d.sync += self.dedicated[vl].eq(self.new_dedicated[vl])
+                with m.If(self.new_overall < self.overall):
+                    m.d.sync += self.overall.eq(self.new_overall)
+                m.d.sync += self.step.eq(ResizeStep.DRAIN_DEDICATED)
+            with m.Case(ResizeStep.DRAIN_DEDICATED), m.If(drained):
+                m.d.sync += self.step.eq(ResizeStep.RAISE_DEDICATED)
+            with m.Case(ResizeStep.RAISE_DEDICATED):
+                m.d.sync += self.dedicated.eq(self.new_dedicated)
+                m.d.sync += self.step.eq(ResizeStep.RAISE_SHARED)
+            with m.Case(ResizeStep.RAISE_SHARED):
+                m.d.sync += self.shared.eq(self.new_shared)
+                m.d.sync += self.step.eq(ResizeStep.RAISE_OVERALL)
+            with m.Default():  # RAISE_OVERALL
+                m.d.sync += [self.overall.eq(self.new_overall), self.step.eq(ResizeStep.IDLE)]
+
+
+class CreditOPA(wiring.Component):
+    """Both ends of a port's credits (``docs/credit_opa.md``).
+
+    Latency 0 for ``fits``; what arrives counts from the next cycle on. Reset leaves no limits: nothing fits until
+    they are programmed and applied.
+
+    Parameters
+    ----------
+    parameters : CreditOPAParameters
+        Shape of the component.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(7, vls))
+        Sizes of the head packets, in units of 64 bytes.
+    fits : Out(vls)
+        The far buffer has room for all of it.
+    grant : In(1)
+        A packet starts. Only one that fits may.
+    grant_vl : In(5)
+        Its lane; one that is not there counts nothing.
+    grant_blocks : In(7)
+        Its size.
+    ltp_arrived : In(1)
+        An LTP arrives.
+    credit_in : In(2)
+        Its two bits of a return.
+    return_error : Out(1)
+        They complete a return of more than is outstanding, or for a lane that is not there.
+    ltp_sent : In(1)
+        An LTP leaves.
+    credit_out : Out(2)
+        Its two bits of a return.
+    freed : In(1)
+        Units leave a buffer.
+    freed_vl : In(5)
+        Its lane; one that is not there frees nothing.
+    freed_blocks : In(2)
+        How many, up to 3.
+    program : In(BufferControlSignature())
+        Limits to come.
+    apply : In(1)
+        Asks, for a cycle, that they come into force; ignored while a change is under way.
+    step : Out(ResizeStep)
+        How far the change is.
+    used : Out(ArrayLayout(12, vls))
+        Units outstanding.
+    owed : Out(ArrayLayout(12, vls))
+        Units to be returned.
+    dedicated : Out(ArrayLayout(12, vls))
+        Dedicated limits in force.
+    shared : Out(ArrayLayout(12, vls))
+        Shared limits in force.
+    overall : Out(12)
+        Shared limit of all that is in force.
+    """
+
+    latency = 0
+
+    def __init__(self, parameters: CreditOPAParameters) -> None:
+        self.parameters = p = parameters
+        self.vls, self.vcu = p.vls, p.vcu
+        counters = data.ArrayLayout(COUNTER_BITS, p.vls)
+        super().__init__(
+            {
+                "blocks": In(data.ArrayLayout(BLOCKS_SHAPE, p.vls)),
+                "fits": Out(p.vls),
+                "grant": In(1),
+                "grant_vl": In(_VL_BITS),
+                "grant_blocks": In(BLOCKS_SHAPE),
+                "ltp_arrived": In(1),
+                "credit_in": In(2),
+                "return_error": Out(1),
+                "ltp_sent": In(1),
+                "credit_out": Out(2),
+                "freed": In(1),
+                "freed_vl": In(_VL_BITS),
+                "freed_blocks": In(2),
+                "program": In(BufferControlSignature()),
+                "apply": In(1),
+                "step": Out(ResizeStep),
+                "used": Out(counters),
+                "owed": Out(counters),
+                "dedicated": Out(counters),
+                "shared": Out(counters),
+                "overall": Out(COUNTER_BITS),
+            }
+        )
+        self.sender, self.receiver = CreditOPASender(p.vls), CreditOPAReceiver(p.vls, p.vcu)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.sender, m.submodules.receiver = self.sender, self.receiver
+        wiring.connect(m, wiring.flipped(self.program), self.sender.program)
+        m.d.comb += [
+            self.sender.blocks.eq(self.blocks),
+            self.fits.eq(self.sender.fits),
+            self.sender.grant.eq(self._lane(self.grant, self.grant_vl)),
+            self.sender.grant_blocks.eq(self.grant_blocks),
+            self.sender.apply.eq(self.apply),
+            self.step.eq(self.sender.step),
+            self.used.eq(self.sender.used),
+            self.receiver.freed.eq(self._lane(self.freed, self.freed_vl)),
+            self.receiver.freed_blocks.eq(self.freed_blocks),
+            self.receiver.ltp_sent.eq(self.ltp_sent),
+            self.credit_out.eq(self.receiver.credit_out),
+            self.owed.eq(self.receiver.owed),
+            self.dedicated.eq(self.sender.dedicated),
+            self.shared.eq(self.sender.shared),
+            self.overall.eq(self.sender.overall),
+        ]
+        self._hear(m)
+        return m
+
+    def _lane(self, enable: Value, vl: Value) -> Value:
+        return Cat(enable & equals(vl, lane) for lane in range(self.vls))
+
+    def _hear(self, m: Module) -> None:
+        """Put a return together from four LTPs, lowest bits first."""
+        heard, count = Signal(6, reset_less=True), Signal(2)
+        whole = Signal(data.StructLayout({"code": unsigned(_CODE_BITS), "vl": unsigned(_VL_BITS)}))
+        complete, named = Signal(), Signal()
+        m.d.comb += [
+            whole.eq(Cat(heard, self.credit_in)),
+            complete.eq(self.ltp_arrived & count.all() & whole.code.any()),
+            named.eq(whole.vl < self.vls if self.vls < MAX_REQUESTERS else 1),
+            self.sender.returns.eq(self._lane(complete, whole.vl)),
+            self.return_error.eq(complete & (~named | self.sender.too_large)),
+        ]
+        with m.Switch(whole.code):
+            for code in range(1, _MOST_CODE + 1):
+                with m.Case(code):
+                    m.d.comb += self.sender.returned.eq(1 if code == 1 else 1 << (code - 1 + self.vcu))
+        with m.If(self.ltp_arrived):
+            m.d.sync += [count.eq(count + 1), heard.eq(Cat(heard[2:], self.credit_in))]

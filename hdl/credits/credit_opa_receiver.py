@@ -1,0 +1,86 @@
+"""The receiving end of Omni-Path's credits: what is owed, said in codes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.list_search import ListSearch
+from vlane.hdl.common.select import one_of
+
+from vlane.opa_credit import COUNTER_BITS
+
+__all__ = ["CreditOPAReceiver"]
+
+_VL_BITS = 5
+_CODE_BITS = 3
+_MOST_CODE = 7
+
+
+class CreditOPAReceiver(wiring.Component):
+    """Units to be returned per lane, said in codes, four LTPs each.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+    vcu : int
+        Exponent of the credit unit.
+
+    Members
+    -------
+    freed : In(vls)
+        Lane from whose buffer units leave, one bit.
+    freed_blocks : In(2)
+        How many.
+    ltp_sent : In(1)
+        An LTP leaves, and takes ``credit_out`` along.
+    credit_out : Out(2)
+        Its two bits of the return.
+    owed : Out(ArrayLayout(12, vls))
+        Units not said yet.
+    """
+
+    def __init__(self, vls: int, vcu: int) -> None:
+        self.vls, self.vcu = vls, vcu
+        super().__init__(
+            {
+                "freed": In(vls),
+                "freed_blocks": In(2),
+                "ltp_sent": In(1),
+                "credit_out": Out(2),
+                "owed": Out(data.ArrayLayout(COUNTER_BITS, vls)),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.search = search = ListSearch(self.vls)
+        last = Signal(range(max(2, self.vls)), init=self.vls - 1)
+        saying, said = Signal(_VL_BITS + _CODE_BITS), Signal(2)
+        owed, code, units = Signal(COUNTER_BITS), Signal(_CODE_BITS), Signal(COUNTER_BITS)
+        m.d.comb += [
+            self.credit_out.eq(saying[:2]),
+            search.eligible.eq(Cat(self.owed[vl].any() for vl in range(self.vls))),
+            search.pointer.eq(last),
+            search.weight_left.eq(0),
+            owed.eq(one_of(search.chosen, (self.owed[vl] for vl in range(self.vls)))),
+        ]
+        with m.If(search.found):
+            m.d.comb += [code.eq(1), units.eq(1)]
+            for larger in range(2, _MOST_CODE + 1):
+                amount = 1 << (larger - 1 + self.vcu)
+                with m.If(owed >= amount):
+                    m.d.comb += [code.eq(larger), units.eq(amount)]
+        turns = Signal()
+        m.d.comb += turns.eq(self.ltp_sent & said.all())
+        with m.If(self.ltp_sent):
+            m.d.sync += [said.eq(said + 1), saying.eq(saying >> 2)]
+        with m.If(turns):
+            m.d.sync += saying.eq(Mux(search.found, Cat(code, search.entry), 0))
+            with m.If(search.found):
+                m.d.sync += last.eq(search.entry)
+        for vl in range(self.vls):
+            taken = Mux(turns & search.chosen[vl], units, 0)
+            m.d.sync += self.owed[vl].eq(self.owed[vl] - taken + Mux(self.freed[vl], self.freed_blocks, 0))
+        return m

@@ -1,0 +1,112 @@
+"""Flow-control packets: when the limit of a VL is due to be sent, and which VL is next."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.list_search import ListSearch
+from vlane.hdl.common.select import equals, one_of
+
+from vlane.fcp import COUNTER_BITS, CREDIT_CAP
+
+__all__ = ["FCPOffer"]
+
+
+class FCPOffer(wiring.Component):
+    """Due flow-control packets of a port, offered round robin (``docs/credit_ib.md``, CIB-6 and CIB-7).
+
+    A limit is due from the cycle in which it has advanced by ``step`` blocks since it was sent last, and from the end
+    of each period, until it is sent. Latency 0: the offer follows from the limits of the same cycle.
+
+    Parameters
+    ----------
+    vls : int
+        Data VLs.
+    step : int
+        Blocks by which a limit must have advanced.
+    period : int
+        Cycles after which every limit is due, counted from reset.
+    sent : int
+        The limit that counts as sent last after reset.
+    most_ahead : int
+        Blocks by which a limit can be ahead of the one sent last. Above 2048 a limit counts as behind; up to 2048 no
+        comparison is needed.
+    due_at_reset : bool
+        Whether every limit is due after reset.
+
+    Members
+    -------
+    limits : In(ArrayLayout(12, vls))
+        The limits as the cycle starts.
+    returned : In(vls)
+        VLs that become due in the next cycle, whatever their limit.
+    found : Out(1)
+        A limit is due.
+    chosen : Out(vls)
+        The VL whose turn it is, one bit; 0 if none is due.
+    vl : Out(4)
+        Its number.
+    limit : Out(12)
+        Its limit.
+    sends : In(1)
+        The offered limit is sent in this cycle. Only one that is there may be.
+    timer : Out(range(period))
+        Cycles since the end of the last period.
+    """
+
+    latency = 0
+
+    def __init__(self, *, vls: int, step: int, period: int, sent: int, most_ahead: int, due_at_reset: bool) -> None:
+        self.vls, self.step, self.period, self.sent = vls, step, period, sent
+        self.most_ahead, self.due_at_reset = most_ahead, due_at_reset
+        super().__init__(
+            {
+                "limits": In(data.ArrayLayout(COUNTER_BITS, vls)),
+                "returned": In(vls),
+                "found": Out(1),
+                "chosen": Out(vls),
+                "vl": Out(4),
+                "limit": Out(COUNTER_BITS),
+                "sends": In(1),
+                "timer": Out(range(period)),
+            }
+        )
+        self.search = ListSearch(vls)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.search = search = self.search
+        pending = Signal(self.vls, init=-1 if self.due_at_reset else 0)
+        last = Signal(range(max(2, self.vls)), init=self.vls - 1)
+        sent, wraps = Signal(self.vls), Signal()
+        for vl in range(self.vls):
+            said = Signal(COUNTER_BITS, name=f"said_{vl}", init=self.sent)
+            ahead = Signal(COUNTER_BITS, name=f"ahead_{vl}")
+            m.d.comb += [
+                ahead.eq(self.limits[vl] - said),
+                search.eligible[vl].eq(pending[vl] | self._has_advanced(ahead)),
+            ]
+            with m.If(sent[vl]):
+                m.d.sync += said.eq(self.limits[vl])
+        m.d.comb += [
+            search.pointer.eq(last),
+            search.weight_left.eq(0),
+            self.found.eq(search.found),
+            self.chosen.eq(search.chosen),
+            self.vl.eq(search.entry),
+            self.limit.eq(one_of(search.chosen, (self.limits[vl] for vl in range(self.vls)))),
+            sent.eq(Mux(self.sends, search.chosen, 0)),
+            wraps.eq(equals(self.timer, self.period - 1)),
+        ]
+        m.d.sync += [
+            self.timer.eq(Mux(wraps, 0, self.timer + 1)),
+            pending.eq(Mux(wraps, ~0, (pending & ~sent) | self.returned)),
+        ]
+        with m.If(self.sends):
+            m.d.sync += last.eq(search.entry)
+        return m
+
+    def _has_advanced(self, ahead: Signal) -> Value:
+        far_enough = ahead >= self.step
+        return far_enough if self.most_ahead <= CREDIT_CAP else far_enough & (ahead <= CREDIT_CAP)

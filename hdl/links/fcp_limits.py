@@ -1,0 +1,100 @@
+"""The sender's limits of a remote buffer, told by flow-control packets."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import equals
+from vlane.hdl.credits.credit_ib import CreditIBSender
+from vlane.hdl.links.link import LimitSignature
+
+from vlane.fcp import CREDIT_CAP
+from vlane.parameters import check_range
+from vlane.vlarb import MAX_DATA_VLS
+
+__all__ = ["FCPLimits"]
+
+
+class FCPLimits(wiring.Component):
+    """The sender of ``credit_ib`` behind the port list of ``Room`` (``docs/ib_switch.md``, IBS-C1, IBS-C5).
+
+    The link is up from reset on. Latency 0 for ``fits``; what is taken or heard counts from the next cycle on. Reset:
+    nothing is sent, and all the room there is may be taken.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes, 1 to 15.
+    blocks : int
+        Of each lane's part of the buffer, 1 to 2048.
+    largest : int
+        Blocks of the largest packet, 1 to ``blocks``.
+    behind : bool
+        Whether the packets behind the heads are looked at too.
+
+    Members
+    -------
+    blocks : In(ArrayLayout(range(largest + 1), vls))
+        Sizes of the head packets.
+    fits : Out(vls)
+        There is room for all of it.
+    behind_blocks : In(ArrayLayout(range(largest + 1), vls))
+        With ``behind`` only: sizes of the packets behind the heads.
+    fits_behind : Out(vls)
+        With ``behind`` only: there is room for the head and the one behind it.
+    take : In(vls)
+        Lane whose packet starts, one bit. Only one that fits may.
+    take_blocks : In(range(largest + 1))
+        Its size.
+    hears : In(LimitSignature())
+        A limit that arrives; of a lane that is not there it is ignored.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If it is out of range.
+    """
+
+    latency = 0
+
+    def __init__(self, *, vls: int, blocks: int, largest: int, behind: bool = False) -> None:
+        check_range("vls", vls, 1, MAX_DATA_VLS)
+        check_range("blocks", blocks, 1, CREDIT_CAP)
+        check_range("largest", largest, 1, blocks)
+        self.vls, self.behind = vls, behind
+        packet = range(largest + 1)
+        sizes = data.ArrayLayout(packet, vls)
+        looks_behind = {"behind_blocks": In(sizes), "fits_behind": Out(vls)} if behind else {}
+        super().__init__(
+            {
+                "blocks": In(sizes),
+                "fits": Out(vls),
+                **looks_behind,
+                "take": In(vls),
+                "take_blocks": In(packet),
+                "hears": In(LimitSignature()),
+            }
+        )
+        self.sender = CreditIBSender(vls, limit=blocks, behind=behind)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.sender = sender = self.sender
+        heard = Cat(self.hears.valid & equals(self.hears.vl, vl) for vl in range(self.vls))
+        m.d.comb += [
+            *(sender.blocks[vl].eq(self.blocks[vl]) for vl in range(self.vls)),
+            self.fits.eq(sender.fits),
+            sender.grant.eq(self.take),
+            sender.grant_blocks.eq(self.take_blocks),
+            sender.update.eq(heard),
+            sender.update_fccl.eq(self.hears.limit),
+        ]
+        if self.behind:
+            m.d.comb += [
+                *(sender.behind_blocks[vl].eq(self.behind_blocks[vl]) for vl in range(self.vls)),
+                self.fits_behind.eq(sender.fits_behind),
+            ]
+        return m

@@ -1,0 +1,1 @@
+"""Hardware of the register port and of its AXI4-Lite front."""

@@ -1,0 +1,1 @@
+"""Hardware of the egress schedulers: which virtual lane sends next."""

@@ -1,0 +1,166 @@
+"""Common base of the schedulers of one list: lanes, requesters, VL15, hold, grant."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out, Signature
+from vlane.hdl.common.list_search import ListSearch
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE, egress_members, vl_bits_of
+
+from vlane.egress import ListCode, SchedulerParameters
+from vlane.vlarb import VL15
+from vlane.writes import ScheduleSelect
+
+__all__ = ["ScheduleSignature", "Scheduler"]
+
+
+class ScheduleSignature(Signature):
+    """Program port of a scheduler, seen from its driver.
+
+    Parameters
+    ----------
+    weight_bits : int
+        Width of a weight, quantum or reciprocal.
+    requester_bits : int
+        Width of a requester's number.
+
+    Members
+    -------
+    enable : Out(1)
+        Write in this cycle.
+    select : Out(ScheduleSelect)
+        ``TABLE``: entries, quanta or reciprocals; ``MAP``: the map from lanes to requesters.
+    index : Out(7)
+        Index of the entry, requester or lane; an absent one writes nothing.
+    requester : Out(requester_bits)
+        Requester of the entry or of the lane; an absent one is never active.
+    weight : Out(weight_bits)
+        Weight, quantum or reciprocal.
+    """
+
+    def __init__(self, weight_bits: int, requester_bits: int = 5) -> None:
+        super().__init__(
+            {
+                "enable": Out(1),
+                "select": Out(ScheduleSelect),
+                "index": Out(7),
+                "requester": Out(requester_bits),
+                "weight": Out(weight_bits),
+            }
+        )
+
+
+class Scheduler(wiring.Component):
+    """Base of the schedulers of one list. A subclass adds its members and selects the winner.
+
+    Parameters
+    ----------
+    parameters : SchedulerParameters
+        Shape of the scheduler.
+    members : dict
+        Members besides the shared ones.
+    """
+
+    latency = 0
+
+    def __init__(self, parameters: SchedulerParameters, members: dict[str, object]) -> None:
+        data_vls, vl15 = parameters.data_vls, parameters.vl15
+        self.data_vls, self.vl15, self.mapped = data_vls, vl15, parameters.requesters > 0
+        self.requesters, self.lanes = parameters.count, data_vls + vl15
+        super().__init__({**egress_members(self.lanes, vl_bits=vl_bits_of(self.lanes)), **members})
+        self.active = Signal(self.requesters)
+        self.waiting = Signal(self.requesters)
+        self.sizes = Signal(data.ArrayLayout(BLOCKS_SHAPE, self.requesters))
+        self.decides = Signal()
+        self.winner = Signal(self.requesters)
+        self.held, self.lost = Signal(self.requesters), Signal(self.requesters)
+        self.notes_lane = Signal(self.requesters)
+        self.sends = Signal()
+        owner = range(self.requesters + 1)
+        self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
+
+    def frame(self, m: Module) -> None:
+        """Derive the requesters from the lanes, and the grant from ``winner`` and ``sends``; drive ``decides``.
+
+        VL15 is granted before all data lanes. ``winner`` must have one bit set while ``sends`` is asserted; it is
+        used in decision cycles only. A requester in ``held`` offers the lane that was recorded last; ``lost`` has the
+        requesters whose recorded lane cannot send while another lane of theirs can. The offered lane is recorded in
+        cycles of ``notes_lane``.
+        """
+        able = self.heads.request & self.heads.fits
+        vl15_wins = Signal()
+        if self.vl15:
+            m.d.comb += vl15_wins.eq(able[self.data_vls])
+        lane_wins = Signal(self.data_vls)
+        m.d.comb += self.decides.eq(~vl15_wins & ~self.hold_data)
+        if self.mapped:
+            self._map(m, able, lane_wins)
+        else:
+            m.d.comb += [
+                self.active.eq(able),
+                self.waiting.eq(self.heads.request & ~self.heads.fits),
+                lane_wins.eq(self.winner),
+                *(self.sizes[lane].eq(self.heads.blocks[lane]) for lane in range(self.data_vls)),
+            ]
+        with m.If(vl15_wins):
+            m.d.comb += [self.grant.eq(1), self.vl.eq(VL15), self.list.eq(ListCode.VL15)]
+            m.d.comb += self.blocks.eq(self.heads.blocks[self.lanes - 1])
+        with m.Elif(self.decides & self.sends):
+            numbers = (Const(lane + (self.vl15 and lane >= VL15), len(self.vl)) for lane in range(self.data_vls))
+            m.d.comb += [
+                self.grant.eq(1),
+                self.vl.eq(one_of(lane_wins, numbers)),
+                self.blocks.eq(one_of(lane_wins, (self.heads.blocks[lane] for lane in range(self.data_vls)))),
+            ]
+
+    def _map(self, m: Module, able: Value, lane_wins: Signal) -> None:
+        """Let each requester offer one of its able lanes, round robin after the lane it sent from last."""
+        with m.If(self.program.enable & self._writes(ScheduleSelect.MAP)):
+            for lane, owner in enumerate(self.owners):
+                with m.If(equals(self.program.index, lane)):
+                    m.d.sync += owner.eq(self.programmed_requester())
+        offered = []
+        for requester in range(self.requesters):
+            owned = Signal(self.data_vls, name=f"owned_{requester}")
+            last = Signal(range(self.data_vls), name=f"last_{requester}", init=self.data_vls - 1)
+            m.submodules[f"turns_{requester}"] = turns = ListSearch(self.data_vls)
+            m.d.comb += [
+                owned.eq(Cat(equals(owner, requester) for owner in self.owners)),
+                turns.eligible.eq(owned & able),
+                turns.pointer.eq(last),
+                turns.weight_left.eq(self.held[requester]),
+                self.lost[requester].eq(self.held[requester] & turns.arrives),
+                self.active[requester].eq(turns.found),
+                self.waiting[requester].eq((owned & self.heads.request).any() & ~turns.found),
+                self.sizes[requester].eq(
+                    one_of(turns.chosen, (self.heads.blocks[lane] for lane in range(self.data_vls)))
+                ),
+            ]
+            with m.If(self.notes_lane[requester]):
+                m.d.sync += last.eq(turns.entry)
+            offered.append(Mux(self.winner[requester], turns.chosen, 0))
+        m.d.comb += lane_wins.eq(reduce(or_, offered))
+
+    def programmed_requester(self) -> Value:
+        """Return the requester that is written; the number ``requesters`` stands for every absent one."""
+        given = self.program.requester
+        if self.requesters >= 1 << len(given):
+            return given
+        return Mux(given < self.requesters, given, self.requesters)
+
+    def note_winner(self, m: Module) -> None:
+        """Record the lane that is granted, so that its requester offers the lane after it next."""
+        with m.If(self.ready & self.decides & self.sends):
+            m.d.comb += self.notes_lane.eq(self.winner)
+
+    def _writes(self, select: ScheduleSelect) -> Value:
+        return equals(Value.cast(self.program.select), int(select))
+
+    def table_write(self, index: int) -> Value:
+        """Return whether entry ``index`` of the table is written in this cycle."""
+        return self.program.enable & self._writes(ScheduleSelect.TABLE) & equals(self.program.index, index)

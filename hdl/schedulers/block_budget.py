@@ -1,0 +1,94 @@
+"""A down-counter of blocks whose non-zero flag is computed one cycle ahead.
+
+::
+
+    renew, amount --> given ----+
+                                +--> value = renewed ? given : counted --> counted = value - charged
+    charge ---------> charged --+              |
+                                               +--> is_one, is_two: whether value, less charged, will be 1 or 2
+    renew, charge, single, double, last -----------> left
+
+``left`` and ``last`` are right in every cycle. ``value`` is one charge behind: a charge in cycle t is subtracted in
+t + 1. A worked trace is in ``docs/vlarb_line_rate.md``.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import equals
+
+__all__ = ["BlockBudget"]
+
+
+class BlockBudget(wiring.Component):
+    """A budget of blocks that is renewed and charged, at most one block a cycle (``docs/vlarb_line_rate.md``, VLALR-6).
+
+    After reset the budget is ``starts_with``.
+
+    Parameters
+    ----------
+    bits : int
+        Width of an amount.
+    starts_with : int
+        Blocks after reset, 0 or 1.
+
+    Members
+    -------
+    renew : In(1)
+        The budget becomes ``amount``; a charge in the same cycle is taken from the new budget.
+    amount : In(bits)
+        The new budget, at least 1. Sampled with ``renew``.
+    single, double : In(1), In(1)
+        ``amount`` is 1; ``amount`` is 2. The caller computes them a cycle ahead.
+    charge : In(1)
+        One block is deducted. If none is left, the budget does not change.
+    end : In(1)
+        The budget becomes empty; takes precedence over the other inputs.
+    left : Out(1)
+        At least one block is left.
+    last : Out(1)
+        Exactly one block is left. Meaningless unless ``left`` is asserted.
+    """
+
+    def __init__(self, bits: int, *, starts_with: int) -> None:
+        self.bits, self.starts_with = bits, starts_with
+        super().__init__(
+            {
+                "renew": In(1),
+                "amount": In(bits),
+                "single": In(1),
+                "double": In(1),
+                "charge": In(1),
+                "end": In(1),
+                "left": Out(1, init=starts_with),
+                "last": Out(1),
+            }
+        )
+        self.value, self.charged = Signal(bits), Signal()
+        self.is_one, self.is_two = Signal(init=starts_with), Signal()
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        value, charged, is_one, is_two = self.value, self.charged, self.is_one, self.is_two
+        renewed, given, counted = Signal(), Signal(self.bits), Signal(self.bits, init=self.starts_with)
+        with m.If(self.renew):
+            m.d.sync += given.eq(self.amount)  # selected in the next cycle: the amount arrives late in this one
+        m.d.comb += [
+            value.eq(Mux(renewed, given, counted)),
+            self.last.eq(Mux(charged, is_two, is_one)),
+        ]
+        m.d.sync += [
+            renewed.eq(self.renew),
+            charged.eq(self.charge),
+            counted.eq(value - charged),
+            # two values of the next count are compared side by side; `charged`, known late, chooses between them
+            is_one.eq(Mux(self.renew, self.single, Mux(charged, equals(value, 2), equals(value, 1)))),
+            is_two.eq(Mux(self.renew, self.double, Mux(charged, equals(value, 3), equals(value, 2)))),
+            # a charge empties the budget only if it takes the last block, of the new amount or of the old one
+            self.left.eq(
+                ~self.end & Mux(self.renew, ~(self.charge & self.single), self.left & ~(self.charge & self.last))
+            ),
+        ]
+        return m

@@ -1,0 +1,161 @@
+"""Round robin with deficits: the common part of the Deficit Table and deficit round robin."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.list_search import ListSearch
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
+
+__all__ = ["DEFICIT_BITS", "OWNER_BITS", "DeficitTurns"]
+
+OWNER_BITS = 5
+DEFICIT_BITS = 7
+"""A deficit is less than the packet that did not fit, whose size has 7 bits."""
+
+
+class DeficitTurns(wiring.Component):
+    """Select the requester whose turn it is and the one that sends, within the cycle; at most one turn begins a cycle.
+
+    Parameters
+    ----------
+    entries : int
+        Entries that are served round robin, 1 to 128.
+    requesters : int
+        Requesters, 2 to 32.
+    keep_on_stall : bool
+        Whether a requester that has a packet but no room for it keeps its deficit.
+    most_kept : int
+        Largest remainder of a turn that such a requester keeps, in blocks.
+    saturate_at : int
+        Value at which the accumulated weight saturates; 0 if the counter is wide enough for every sum.
+
+    Members
+    -------
+    active : In(requesters)
+        Requesters that can send.
+    waiting : In(requesters)
+        Requesters that have packets, none of which fits.
+    sizes : In(ArrayLayout(BLOCKS_SHAPE, requesters))
+        Size of the packet that each requester would send, in blocks.
+    owners : In(ArrayLayout(OWNER_BITS, entries))
+        Requester of each entry.
+    weights : In(ArrayLayout(8, entries))
+        Weight of each entry; an entry of weight 0 is skipped.
+    commit : In(1)
+        This is a decision cycle: the state changes.
+    clear : In(1)
+        End the turn and clear all deficits; entry 0 is next. Takes precedence over ``commit``.
+    winner : Out(requesters)
+        The requester that sends, one bit.
+    sends : Out(1)
+        A requester sends.
+    deficit : Out(ArrayLayout(7, requesters))
+        Deficit of each requester, always less than the size of a packet.
+    accumulated : Out(accumulated_bits)
+        What is left of the present turn.
+    """
+
+    def __init__(
+        self, *, entries: int, requesters: int, keep_on_stall: bool, most_kept: int, saturate_at: int = 0
+    ) -> None:
+        self.entries, self.requesters = entries, requesters
+        self.keep_on_stall, self.most_kept, self.saturate_at = keep_on_stall, most_kept, saturate_at
+        self.accumulated_bits = saturate_at.bit_length() or 9
+        super().__init__(
+            {
+                "active": In(requesters),
+                "waiting": In(requesters),
+                "sizes": In(data.ArrayLayout(BLOCKS_SHAPE, requesters)),
+                "owners": In(data.ArrayLayout(OWNER_BITS, entries)),
+                "weights": In(data.ArrayLayout(8, entries)),
+                "commit": In(1),
+                "clear": In(1),
+                "winner": Out(requesters),
+                "sends": Out(1),
+                "deficit": Out(data.ArrayLayout(DEFICIT_BITS, requesters)),
+                "accumulated": Out(self.accumulated_bits),
+            }
+        )
+        self.search = ListSearch(entries)
+        self.pointer = Signal(range(max(2, entries)), init=entries - 1)
+        self.turn = Signal(requesters)
+        self.served = Signal(requesters)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.search = search = self.search
+        names_active = [
+            (self.active & Cat(equals(self.owners[i], r) for r in range(self.requesters))).any()
+            for i in range(self.entries)
+        ]
+        size_in_turn, size = Signal(BLOCKS_SHAPE), Signal(BLOCKS_SHAPE)
+        turn_able, continues = Signal(), Signal()
+        m.d.comb += [
+            search.eligible.eq(Cat(self.weights[i].any() & names_active[i] for i in range(self.entries))),
+            search.pointer.eq(self.pointer),
+            search.weight_left.eq(0),
+            size_in_turn.eq(one_of(self.turn, self._each(self.sizes))),
+            turn_able.eq((self.turn & self.active).any()),
+            continues.eq(turn_able & (self.accumulated >= size_in_turn)),
+        ]
+        for requester in range(self.requesters):
+            owned = Cat(equals(self.owners[i], requester) for i in range(self.entries))
+            m.d.comb += self.served[requester].eq((search.chosen & owned).any())
+
+        left, summed = Signal(DEFICIT_BITS), Signal(self.accumulated_bits + 1)
+        total = Signal(self.accumulated_bits)
+        carried = [Mux(self.turn[r], left, self.deficit[r]) for r in range(self.requesters)]
+        m.d.comb += [
+            left.eq(self._left(turn_able)),
+            summed.eq(one_of(search.chosen, self._each(self.weights)) + one_of(self.served, carried)),
+            total.eq(Mux(summed > self.saturate_at, self.saturate_at, summed) if self.saturate_at else summed),
+            size.eq(one_of(self.served, self._each(self.sizes))),
+            self.winner.eq(Mux(continues, self.turn, self.served)),
+            self.sends.eq(continues | (search.found & (total >= size))),
+        ]
+        with m.If(self.commit):
+            self._lose(m)
+            with m.If(continues):
+                m.d.sync += self.accumulated.eq(self.accumulated - size_in_turn)
+            with m.Else():
+                self._begin(m, left, Mux(self.sends, total - size, total))
+        with m.If(self.clear):
+            m.d.sync += [self.pointer.eq(self.entries - 1), self.turn.eq(0)]
+            m.d.sync += [self.accumulated.eq(0), Value.cast(self.deficit).eq(0)]
+        return m
+
+    def _each(self, array: data.View) -> list[Value]:
+        return [Value.cast(array[index]) for index in range(len(array))]
+
+    def _left(self, turn_able: Signal) -> Value:
+        """Return the new deficit of the requester whose turn ends."""
+        if not self.keep_on_stall:
+            return Mux(turn_able, self.accumulated, 0)
+        only_waits = (self.turn & self.waiting).any()
+        kept = Mux(self.accumulated > self.most_kept, self.most_kept, self.accumulated)
+        return Mux(turn_able, self.accumulated, Mux(only_waits, kept, 0))
+
+    def _lose(self, m: Module) -> None:
+        """Clear the deficits of requesters that cannot send."""
+        for requester in range(self.requesters):
+            kept = self.active[requester]
+            if self.keep_on_stall:
+                kept = kept | self.waiting[requester]
+            with m.If(~kept):
+                m.d.sync += self.deficit[requester].eq(0)
+
+    def _begin(self, m: Module, left: Value, accumulated: Value) -> None:
+        """End the turn, store its remainder as the deficit, and begin the turn of the chosen entry."""
+        for requester in range(self.requesters):
+            with m.If(self.served[requester]):
+                m.d.sync += self.deficit[requester].eq(0)
+            with m.Elif(self.turn[requester]):
+                m.d.sync += self.deficit[requester].eq(left)
+        m.d.sync += self.turn.eq(self.served)
+        with m.If(self.search.found):
+            m.d.sync += [self.pointer.eq(self.search.entry), self.accumulated.eq(accumulated)]
+        with m.Else():
+            m.d.sync += self.accumulated.eq(0)

@@ -1,0 +1,254 @@
+"""The VL arbiter's line-rate form: lists are walked ahead of decisions, weights are charged one block a cycle.
+
+::
+
+    cycle t - 1                          cycle t                                    cycle t + 1
+    walk.next_able   -> can              entry that stays, or is offered    wins    blocks: size of the granted packet
+    behind, able     -> looks (able)     High or Low: limit left, has_one  ----->   further blocks are charged, one
+    weight.left                          lane able: grant                           a cycle
+
+The winner of a cycle follows from registers only; ``heads`` decides no more than whether the decision is lost.
+A worked trace is in ``docs/vlarb_line_rate.md``.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.schedulers.block_budget import BlockBudget
+from vlane.hdl.schedulers.forms import require_form
+from vlane.hdl.schedulers.list_walk import ListWalk, any_able
+from vlane.hdl.schedulers.vlarb_banks import vlarb_members
+
+from vlane.egress import ListCode
+from vlane.schedulers import LINE_RATE
+from vlane.vlarb import VL15, VLArbParameters
+from vlane.writes import ListSelect
+
+__all__ = ["LineRateVLArb"]
+
+_LIMIT_BITS = 14
+
+
+class _List:
+    """One list: its walk, its current entry, and the flags of this cycle's decision."""
+
+    def __init__(self, side: ListCode, *, data_vls: int, entries: int) -> None:
+        name = side.name.lower()
+        self.name, self.code = name, Const(int(side), 2)
+        self.select = ListSelect[side.name]
+        self.walk = ListWalk(data_vls=data_vls, entries=entries, lane_bits=4)
+        self.weight = BlockBudget(8, starts_with=0)
+        self.lane, self.vl = Signal(data_vls, name=f"lane_{name}"), Signal(4, name=f"vl_{name}")
+        self.can, self.looks = Signal(name=f"can_{name}"), Signal(name=f"looks_{name}")
+        self.stays, self.has_one = Signal(name=f"stays_{name}"), Signal(name=f"has_one_{name}")
+        self.prefers, self.wins = Signal(name=f"prefers_{name}"), Signal(name=f"wins_{name}")
+        self.goes_on = Signal(name=f"goes_on_{name}")
+
+
+class LineRateVLArb(wiring.Component):
+    """The VL arbiter's line-rate form: lists in memory, walked ahead of need (``docs/vlarb_line_rate.md``).
+
+    Latency 0 but for ``blocks``. Reset empties both banks.
+
+    Parameters
+    ----------
+    parameters : VLArbParameters
+        Shape of the component.
+
+    Members
+    -------
+    heads : In(HeadsSignature(requesters))
+        Head packets of the lanes.
+    ready : In(1)
+        A new packet may start.
+    hold_data : In(1)
+        A flow-control packet is due: only VL15 may win.
+    grant : Out(1)
+        A packet may start; it starts if ``ready`` is asserted too.
+    vl : Out(4)
+        Its lane; 15 for VL15. 0 if none is named.
+    list : Out(ListCode)
+        The list it came from.
+    blocks : Out(7)
+        The size of the grant a cycle ago; 0 if there was none.
+    program : In(ProgramSignature())
+        Writes to the shadow tables, at any time.
+    swap : In(1)
+        Asks, for one cycle or more, that the shadow tables become the active ones in the first ready cycle.
+    swap_pending : Out(1)
+        A swap was asked for and waits for a ready cycle.
+    unreachable : Out(data_vls)
+        Data lanes that no entry with a weight names: they are never served.
+    bad_entries : Out(range(2 * entries + 1))
+        Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+    behind : In(data_vls)
+        Behind the head is another packet that fits after it. Only a hint.
+    """
+
+    latency = 0
+    form = LINE_RATE
+
+    def __init__(self, parameters: VLArbParameters) -> None:
+        require_form(self, parameters)
+        self.parameters = p = parameters
+        self.data_vls, self.entries, self.vl15 = p.data_vls, p.entries, p.vl15
+        self.requesters = p.data_vls + p.vl15
+        super().__init__(vlarb_members(data_vls=p.data_vls, entries=p.entries, vl15=p.vl15, behind=True))
+        self.lists = tuple(
+            _List(side, data_vls=p.data_vls, entries=p.entries) for side in (ListCode.HIGH, ListCode.LOW)
+        )
+        self.turn = BlockBudget(_LIMIT_BITS, starts_with=1)
+        self.able, self.able_before = Signal(p.data_vls), Signal(p.data_vls)
+        self.vl15_wins, self.may, self.go = Signal(), Signal(), Signal()
+        self.exchange = Signal()
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        able = self.heads.request & self.heads.fits
+        wanted = self.swap | self.swap_pending
+        m.d.comb += [
+            self.able.eq(able),
+            self.vl15_wins.eq(able[self.data_vls] if self.vl15 else 0),
+            self.may.eq(~self.vl15_wins & ~self.hold_data),
+            self.go.eq(self.ready & self.may),
+            self.exchange.eq(wanted & self.ready),
+        ]
+        m.d.sync += [self.able_before.eq(self.able), self.swap_pending.eq(wanted & ~self.ready)]
+        high, low = self.lists
+        m.d.comb += [
+            high.prefers.eq(self.turn.left | ~low.has_one),
+            low.prefers.eq(~self.turn.left | ~high.has_one),
+            self.unreachable.eq(~(high.walk.served | low.walk.served)),
+            self.bad_entries.eq(high.walk.bad + low.walk.bad),
+        ]
+        for each in self.lists:
+            self._serve(m, each)
+        self._limit(m)
+        self._further_blocks(m, self._grant(m))
+        return m
+
+    def _serve(self, m: Module, each: _List) -> None:
+        """Walk a list, serve it, and predict what it can do in the next cycle (VLALR-3 to VLALR-8)."""
+        walk, weight = each.walk, each.weight
+        m.submodules[f"walk_{each.name}"], m.submodules[f"weight_{each.name}"] = walk, weight
+        takes, continues, recent = (Signal(name=f"{what}_{each.name}") for what in ("takes", "continues", "recent"))
+        m.d.comb += [
+            walk.able_before.eq(self.able_before),
+            walk.write.eq(self.program.enable & equals(Value.cast(self.program.select), int(each.select))),
+            walk.index.eq(self.program.index),
+            walk.vl.eq(self.program.vl),
+            walk.weight.eq(self.program.weight),
+            walk.exchange.eq(self.exchange),
+            walk.leaves.eq(~each.stays & (~each.can | (self.go & each.prefers))),
+            weight.renew.eq(takes),
+            weight.amount.eq(walk.offered_weight),
+            weight.single.eq(walk.single),
+            weight.double.eq(walk.double),
+            weight.charge.eq((self.go & each.wins) | each.goes_on),
+            weight.end.eq(self.exchange),
+            each.stays.eq(each.looks & weight.left),
+            each.has_one.eq(each.stays | each.can),
+            each.wins.eq(each.has_one & each.prefers),
+            takes.eq(self.go & each.can & ~each.stays & each.prefers),
+            continues.eq(self.go & each.stays & each.prefers),
+        ]
+        m.d.sync += [
+            each.can.eq(walk.next_able),
+            # all four cases are looked up side by side: whether this cycle's decision names the list is known late
+            each.looks.eq(
+                any_able(walk.lane, self.behind, takes)  # the offered entry is named: its next packet is the one behind
+                | any_able(each.lane, self.behind, continues)  # the current entry is named
+                | any_able(each.lane, self.able_before, ~takes & ~continues & ~recent)  # not named of late
+                | (each.looks & recent & ~takes & ~continues)  # named a cycle ago: `able_before` is of the sent packet
+            ),
+            recent.eq(takes | continues),
+        ]
+        with m.If(takes):  # the offered entry becomes the current one
+            m.d.sync += [each.lane.eq(walk.lane), each.vl.eq(walk.offered_vl)]
+        with m.If(self.exchange):  # what was predicted is of the old bank
+            m.d.sync += each.can.eq(0)
+
+    def _limit(self, m: Module) -> None:
+        """Let High send as many blocks as the limit allows, then Low (VLA-7 to VLA-9, VLA-15)."""
+        high, _ = self.lists
+        active, limit = Signal(), Signal(8)
+        unbounded, is_none = Signal(), Signal(init=1)
+        limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
+        select = Value.cast(self.program.select)
+        with m.If(self.program.enable & ~self.exchange & equals(select, int(ListSelect.LIMIT))):
+            for bank in range(2):
+                with m.If(active != bank):
+                    m.d.sync += limits[bank].eq(self.program.weight)
+        m.d.sync += [
+            active.eq(active ^ self.exchange),
+            limit.eq(Mux(active, limits[1], limits[0])),
+            unbounded.eq(limit.all()),
+            is_none.eq(~limit.any()),
+        ]
+        m.submodules.turn = self.turn
+        m.d.comb += [
+            self.turn.amount.eq(Mux(limit.any(), limit << 6, 1)),
+            self.turn.single.eq(is_none),
+            self.turn.renew.eq(high.walk.reading | (self.go & ~(high.has_one & self.turn.left))),
+            self.turn.charge.eq(high.weight.charge & ~unbounded),
+        ]
+
+    def _grant(self, m: Module) -> Value:
+        """Grant the winner if its lane can send; return the named lane as one bit, VL15 as the last one."""
+        named = [(self.vl15_wins, Const(VL15, 4), Const(int(ListCode.VL15), 2))]
+        lanes, sends = [], [self.vl15_wins]
+        for each in self.lists:
+            for wins, lane, vl in (
+                (self.may & each.wins & each.stays, each.lane, each.vl),
+                (self.may & each.wins & ~each.stays, each.walk.lane, each.walk.offered_vl),
+            ):
+                named.append((wins, vl, each.code))
+                lanes.append((wins, lane))
+                sends.append(any_able(lane, self.able, wins))
+        m.d.comb += [
+            self.grant.eq(Cat(sends).any()),
+            self.vl.eq(one_of((wins for wins, *_ in named), (vl for _, vl, _ in named))),
+            self.list.eq(one_of((wins for wins, *_ in named), (code for *_, code in named))),
+        ]
+        lane = one_of((wins for wins, _ in lanes), (lane for _, lane in lanes))
+        return Cat(lane, self.vl15_wins) if self.vl15 else lane
+
+    def _further_blocks(self, m: Module, named: Value) -> None:
+        """Show the size of the packet granted in the cycle before; charge its further blocks, one a cycle (VLALR-6)."""
+        bits = len(self.heads.blocks[0])
+        lanes, heads = Signal(self.requesters), Signal.like(Value.cast(self.heads.blocks))
+        above_one, above_two = Signal(self.requesters), Signal(self.requesters)
+        granted, decided, starts = Signal(), Signal(), Signal()
+        m.d.sync += [
+            lanes.eq(named),
+            heads.eq(Value.cast(self.heads.blocks)),
+            above_one.eq(Cat(size[1:].any() for size in self.heads.blocks)),
+            above_two.eq(Cat(size[2:].any() | size[:2].all() for size in self.heads.blocks)),
+            granted.eq(self.grant),
+            decided.eq(self.go),
+        ]
+        # the size is selected a cycle after the grant and counted down from the cycle after that; that there is a
+        # second and a third block is known at once, from bits that were computed with the heads
+        size, sized, counted, to_go = Signal(bits), Signal(), Signal(bits), Signal(bits)
+        more, goes_on, is_low = Signal(), Signal(), Signal()
+        sizes = (heads[bits * lane : bits * (lane + 1)] for lane in range(self.requesters))
+        m.d.comb += [
+            starts.eq(granted & decided),
+            self.blocks.eq(Mux(granted, one_of(lanes, sizes), 0)),
+            to_go.eq(Mux(sized, size, counted)),
+            more.eq(Mux(starts, (lanes & above_one).any(), goes_on)),
+        ]
+        m.d.sync += [
+            size.eq(self.blocks),
+            sized.eq(starts),
+            counted.eq(to_go - goes_on),
+            goes_on.eq(Mux(starts, (lanes & above_two).any(), goes_on & to_go[2:].any())),
+        ]
+        with m.If(self.exchange):
+            m.d.sync += [decided.eq(0), goes_on.eq(0)]
+        high, low = self.lists
+        with m.If(self.go):
+            m.d.sync += is_low.eq(low.wins)
+        m.d.comb += [high.goes_on.eq(more & ~is_low), low.goes_on.eq(more & is_low)]

@@ -1,0 +1,1 @@
+"""Hardware of whole switches and of the parts that only switches have."""

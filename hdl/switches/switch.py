@@ -1,0 +1,166 @@
+"""What switches of both kinds have in common: ports, forwarding table, schedulers and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.common.select import one_of
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.links.link import LimitSignature, LinkSignature, ReturnSignature, field_of
+from vlane.hdl.schedulers.by_name import component
+from vlane.hdl.switches.switch_input import SwitchInput
+from vlane.hdl.switches.switch_output import SwitchOutput
+from vlane.hdl.tables.lft import LFT, LFTProgramSignature
+
+from vlane.drop_cause import DropCause
+from vlane.lft import LFTParameters
+from vlane.switch_kinds import SwitchKind
+from vlane.switch_parameters import SwitchParameters
+
+__all__ = ["Switch"]
+
+
+class Switch(wiring.Component):
+    """Base of the switches: input and output sides. A subclass adds its maps, allocates, and lets packets cross.
+
+    Parameters
+    ----------
+    parameters : SwitchParameters
+        Shape of the switch.
+    kind : SwitchKind
+        What the kind of switch can do.
+    fcp : FCPTimes or None
+        Of the flow-control packets that tell of room, if any do.
+    members : mapping
+        Beside the shared ones.
+    """
+
+    def __init__(
+        self, parameters: SwitchParameters, *, kind: SwitchKind, fcp: FCPTimes | None, members: Mapping[str, Any]
+    ) -> None:
+        self.parameters = p = parameters
+        ports, data_bits = p.ports, p.data_bits
+        geometry = BufferGeometry(p.data_vls, p.blocks, p.minimum, p.maximum, p.largest)
+        self.ports, self.geometry = ports, geometry
+        shape: dict[str, Any] = {
+            "ports": ports, "geometry": geometry, "data_bits": data_bits, "flits": kind.inner_flits,
+            "vl_bits": kind.vl_bits,
+        }  # fmt: skip
+        self.inputs = [SwitchInput(by_channel=kind.by_channel, **shape) for _ in range(ports)]
+        self.outputs = [
+            SwitchOutput(
+                component(p.scheduler)(p.of_scheduler()),
+                write_ports=kind.write_ports,
+                fcp=fcp,
+                **shape,
+            )
+            for _ in range(ports)
+        ]
+        self.table = LFT(LFTParameters(lookups=ports, ports=ports, entries=p.lids))
+        program = self.outputs[0].scheduler.signature.members
+        schedules: dict[str, Any] = {}
+        if "program" in program:
+            schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
+        if "swap" in program:
+            schedules["swap"] = In(ports)
+        returns = ReturnSignature(kind.inner_flits, kind.vl_bits)
+        told = {"returned": Out(returns), "heard": In(returns)}
+        if fcp:
+            told = {"says": Out(LimitSignature()), "hears": In(LimitSignature())}
+        super().__init__(
+            {
+                "rx": In(LinkSignature(data_bits, kind.vl_bits)).array(ports),
+                "tx": Out(LinkSignature(data_bits, kind.vl_bits)).array(ports),
+                **{name: member.array(ports) for name, member in told.items()},
+                "ready": In(ports),
+                "dropped": Out(data.ArrayLayout(DropCause, ports)),
+                "lft": In(LFTProgramSignature()),
+                **members,
+                **schedules,
+            }
+        )
+
+    def connect_ports(self, m: Module) -> None:
+        """Add inputs, outputs and the forwarding table; connect what is the same whatever the kind."""
+        m.submodules.lft = self.table
+        connect(m, flipped(self.lft), self.table.program)
+        for number, port in enumerate(self.inputs):
+            m.submodules[f"input_{number}"] = port
+            connect(m, flipped(self.rx[number]), port.rx)
+            m.d.comb += self.dropped[number].eq(port.dropped)
+        for number, output in enumerate(self.outputs):
+            m.submodules[f"output_{number}"] = output
+            connect(m, output.tx, flipped(self.tx[number]))
+            returned = self.inputs[number].returned
+            if output.turns is None:
+                connect(m, returned, flipped(self.returned[number]))
+                connect(m, flipped(self.heard[number]), output.heard)
+            else:
+                connect(m, returned, output.freed)
+                connect(m, flipped(self.hears[number]), output.hears)
+                connect(m, output.says, flipped(self.says[number]))
+            m.d.comb += output.ready.eq(self.ready[number])
+            self._program(m, number, output.scheduler)
+
+    def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
+        """Let the forwarding table say where an input's head goes (RT); return the output.
+
+        Parameters
+        ----------
+        mapped_away : Value
+            No VL is there for it.
+        """
+        found, table, port = Signal(8, name=f"found_{number}"), self.table, self.inputs[number]
+        m.d.comb += [
+            table.dlid[number].eq(field_of(port.header, "dlid")),
+            found.eq(table.port[number] - 1),
+            port.output.eq(found),
+        ]
+        with m.If(table.drop[number]):
+            m.d.comb += port.cause.eq(DropCause.UNKNOWN_LID)
+        with m.Elif(~table.port[number].any()):
+            m.d.comb += port.cause.eq(DropCause.PORT_0)
+        with m.Elif(mapped_away):
+            m.d.comb += port.cause.eq(DropCause.NO_VL)
+        return found
+
+    def connect_heads(self, m: Module, allocator: Any) -> tuple[list[Signal], list[Signal]]:
+        """Wire inputs to an allocator; return, by input, the size and the outgoing lane of the packet it chose."""
+        vls = self.geometry.vls
+        sizes, lanes = [], []
+        for number, port in enumerate(self.inputs):
+            first = number * vls
+            m.d.comb += [
+                allocator.valid[number].eq(port.valid),
+                allocator.drop[number].eq(port.drop),
+                allocator.input_free[number].eq(port.free),
+                port.granted.eq(allocator.granted[number]),
+                port.lane.eq(allocator.lane[number]),
+                *(allocator.output[first + lane].eq(port.outputs[lane]) for lane in range(vls)),
+                *(allocator.outgoing_vl[first + lane].eq(port.outgoing_vls[lane]) for lane in range(vls)),
+            ]
+            sizes.append(self.of_chosen(m, f"size_{number}", port.lane, port.blocks))
+            lanes.append(self.of_chosen(m, f"lane_{number}", port.lane, port.outgoing_vls))
+        return sizes, lanes
+
+    def of_chosen(self, m: Module, name: str, chosen: Value, by_lane: Any) -> Signal:
+        """Return what is told of the lane that was chosen, one bit of ``chosen``."""
+        found = Signal.like(by_lane[0], name=name)
+        m.d.comb += found.eq(one_of(chosen, (by_lane[lane] for lane in range(self.geometry.vls))))
+        return found
+
+    def _program(self, m: Module, number: int, scheduler: Any) -> None:
+        """Let an output that is chosen take a write of the scheduler's program port."""
+        if "schedule_ports" in self.signature.members:
+            for name in self.schedule.signature.members:
+                value = getattr(self.schedule, name)
+                if name == "enable":
+                    value = value & self.schedule_ports[number]
+                m.d.comb += getattr(scheduler.program, name).eq(value)
+        if "swap" in self.signature.members:
+            m.d.comb += scheduler.swap.eq(self.swap[number])

@@ -1,0 +1,83 @@
+"""``vlane dtable plan``: a table from bandwidths, distances and packet sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.output.console import emit_json, screen, table
+
+from vlane.files import write_whole
+from vlane.planning.dtable_plan import TablePlan, plan_table
+from vlane.planning.dtable_request import read_request
+
+__all__ = ["app"]
+
+app = App(help="Deficit Tables.")
+
+
+@app.callback()
+def _group() -> None:
+    """Deficit Tables."""
+
+
+@app.command(epilog="Example: vlane dtable plan sim_top/configs/dtable_plan.toml --out table.toml")
+def plan(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Request: a TOML file with [dtable_plan].")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table there, as a table file.")] = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Plan the entries and weights of a Deficit Table, or say which bound forbids it."""
+    planned = plan_table(read_request(file))
+    if out is not None:
+        listed = ", ".join(f"[{entry.sl}, {entry.weight}]" for entry in planned.table.entries)
+        write_whole(out, f"[dtable]\nentries = [{listed}]\n", option="--out")
+    if as_json:
+        emit_json(
+            {
+                "entries": [list(entry) for entry in planned.table.entries],
+                "weights_per_sl": {level.level.name: level.total_weight for level in planned.levels},
+                "phi_min": {level.level.name: float(level.phi_min) for level in planned.levels},
+                "phi_max": {level.level.name: float(level.phi_max) for level in planned.levels},
+                "k": float(planned.k),
+                "w": float(planned.w),
+                "pool_blocks": float(planned.pool),
+                "most_entry_weight": float(planned.most_weight),
+                "total_weight": sum(level.total_weight for level in planned.levels),
+                "sls": [
+                    {
+                        "name": level.level.name,
+                        "sl": level.level.sl,
+                        "places": list(level.places),
+                        "weights": list(level.weights),
+                        "bandwidth": float(level.level.bandwidth),
+                    }
+                    for level in planned.levels
+                ],
+                "file": str(out) if out else None,
+            }
+        )
+    else:
+        _print(planned)
+
+
+def _print(planned: TablePlan) -> None:
+    total = sum(level.total_weight for level in planned.levels)
+    rows = []
+    for one in planned.levels:
+        split = ", ".join(f"{one.weights.count(w)} x {w}" for w in sorted(set(one.weights)))
+        shares = (one.phi_min, one.level.bandwidth, one.phi_max)
+        counts = [str(one.level.sl), str(one.level.distance), str(len(one.places)), str(one.level.mtu_blocks)]
+        rows.append(
+            [one.level.name, *counts, *(f"{float(s):.5f}" for s in shares), split, str(one.total_weight),
+             f"{one.total_weight / total:.4f}"]
+        )  # fmt: skip
+    columns = ["name", ">SL", ">distance", ">entries", ">MTU", ">phi min", ">bandwidth", ">phi max", "entry weights",
+               ">weight", ">share"]  # fmt: skip
+    screen.print(
+        table(f"k = {float(planned.k):g}, w = {float(planned.w):g}, pool {float(planned.pool):g}", columns, rows)
+    )
+    screen.print(f"total weight {total}; an entry has at most {float(planned.most_weight):g}")

@@ -1,0 +1,184 @@
+"""``vlane egress``: one output port, fed from a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from vlane.golden.schedulers.served import served_lanes
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cli.options import AsJson, Params
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.egress.arbiters import GoldenArbiter, HardwareArbiter
+from vlane.sim_top.egress.egress import EgressRun, run_egress
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
+from vlane.tb.native.model import compile_model
+
+from vlane.arrivals import Arrival, read_arrivals, read_credits
+from vlane.errors import InputError, unknown_word
+from vlane.files import write_whole
+from vlane.parameters import Parameters
+from vlane.programs import program_writes, read_program
+from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.vlarb import VL15
+from vlane.writes import Write
+
+__all__ = ["app"]
+
+_MODELS = ("golden", "hardware", "both")
+
+
+app = App()
+
+
+@app.command(epilog="Example: vlane egress --table table.toml --arrivals arrivals.csv --model both")
+def egress(
+    table_file: Annotated[Path, typer.Option("--table", metavar="FILE", help="Table file (TOML or JSON).")],
+    arrivals: Annotated[Path, typer.Option(metavar="FILE", help="CSV: cycle,vl,bytes[,sl].")],
+    scheduler: Annotated[str, typer.Option(help=f"One of: {', '.join(SCHEDULERS)}.")] = IB_ARBITER,
+    model: Annotated[str, typer.Option(help="golden, hardware or both.")] = "golden",
+    departures: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write departures there: cycle,vl,bytes,list.")
+    ] = None,
+    credit_file: Annotated[
+        Path | None,
+        typer.Option("--credits", metavar="FILE", help="CSV: cycle,vl,blocks; lanes it does not name are unlimited."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show every departure.")] = False,  # noqa: FBT002
+    param: Params = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ.
+
+    Shares are those of the stretch in which a packet of every lane was waiting; docs/egress.md says more.
+    """
+    if model not in _MODELS:
+        raise unknown_word("--model", _MODELS, model)
+    if scheduler not in SCHEDULERS:
+        raise unknown_word("--scheduler", SCHEDULERS, scheduler)
+    packets = read_arrivals(arrivals)
+    room = read_credits(credit_file) if credit_file else []
+    lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
+    parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
+    _check_lanes(packets, parameters, arrivals)
+    warnings = _unserved(scheduler, parameters, writes, packets)
+    for warning in warnings:
+        note(f"warning: {warning['where']}: {warning['message']}")
+    runs: list[EgressRun] = []
+    if model in ("golden", "both"):
+        arbiter = GoldenArbiter(scheduler, parameters, writes)
+        runs.append(run_egress(arbiter, packets, room, data_vls=parameters["data_vls"]))
+    if model in ("hardware", "both"):
+        shown_parameters = ", ".join(f"{k}={v}" for k, v in parameters.items())
+        note(f"{scheduler} with {shown_parameters}")
+        with compile_model(BLOCKS[scheduler].make(parameters), scheduler) as compiled:
+            hardware = HardwareArbiter(compiled, scheduler, parameters.get("form", ""), writes)
+            runs.append(run_egress(hardware, packets, room, data_vls=parameters["data_vls"]))
+    first, last = runs[0], runs[-1]
+    mismatch = _mismatch(first, last)
+    if departures:
+        _write(last, departures)
+    window = last.window
+    if as_json:
+        emit_json(
+            {
+                "scheduler": scheduler,
+                "model": model,
+                "parameters": dict(parameters),
+                "departures": [d._asdict() for d in last.departures] if listed else departures and str(departures),
+                "window": window and {"first_cycle": window.first_cycle, "last_cycle": window.last_cycle},
+                "per_vl": [lane._asdict() for lane in last.per_vl],
+                "warnings": warnings,
+                "equal": mismatch is None,
+                "mismatch": mismatch,
+            }
+        )
+    else:
+        _print(last, listed=listed)
+        if mismatch:
+            screen.print(f"MISMATCH at {mismatch}", style="red", markup=False)
+    raise typer.Exit(1 if mismatch else 0)
+
+
+def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tuple[Parameters, list[Write]]:
+    """Return the smallest port that has every lane, entry and requester in use, and the writes of its table."""
+    known = SCHEDULERS[scheduler]
+    tables = read_program(file, known)
+    table = tables.sections.get(scheduler)
+    requesters, least = table.requesters() if table else 0, known.data_vls[0]
+    base: dict[str, Any] = {"data_vls": _at_least(max(lanes, requesters), least)}
+    if known.maps and tables.sl2vl:
+        owners = tables.sl2vl.owners()
+        base = {
+            "data_vls": _at_least(max([lanes, *(vl + 1 for vl in owners)]), least),
+            "requesters": max([2, requesters, *(sl + 1 for sl in owners.values())]),
+        }
+    parameters = BLOCKS[scheduler].parameters(param, {**base, **(table.shape() if table else {})})
+    return parameters, program_writes(tables, scheduler, parameters, str(file))
+
+
+def _at_least(lanes: int, least: int) -> int:
+    """Return the usual number of data lanes that holds so many."""
+    return next((count for count in (1, 2, 4, 8, 15) if count >= max(lanes, least)), lanes)
+
+
+def _check_lanes(packets: list[Arrival], parameters: Mapping[str, Any], arrivals: Path) -> None:
+    for packet in packets:
+        if packet.vl == VL15:
+            if not parameters["vl15"]:
+                raise InputError(
+                    "vl", "a data lane of a port without VL15", VL15, source=str(arrivals), line=packet.line
+                )
+        elif packet.vl >= parameters["data_vls"]:
+            must = f"0 to {parameters['data_vls'] - 1} or 15"
+            raise InputError("vl", must, packet.vl, source=str(arrivals), line=packet.line)
+
+
+def _unserved(
+    scheduler: str, parameters: Mapping[str, Any], writes: list[Write], packets: list[Arrival]
+) -> list[dict[str, str]]:
+    """Return a warning for each data lane with packets that the table never serves."""
+    lanes = sorted({packet.vl for packet in packets if packet.vl != VL15})
+    served = served_lanes(scheduler, lanes, writes=writes, **parameters)
+    return [
+        {"code": "VL_UNSERVED", "where": f"VL {vl}", "message": "has packets, and no entry of the table serves it"}
+        for vl in lanes
+        if vl not in served
+    ]
+
+
+def _mismatch(golden: EgressRun, hardware: EgressRun) -> str | None:
+    """Return the first departure in which two runs differ, in words."""
+    for at, (one, other) in enumerate(zip_longest(golden.departures, hardware.departures)):
+        if one != other:
+            return f"departure {at}: golden {one or 'nothing'}, hardware {other or 'nothing'}"
+    return None
+
+
+def _write(run: EgressRun, file: Path) -> None:
+    lines = ["cycle,vl,bytes,list", *(f"{d.cycle},{d.vl},{d.bytes},{d.list}" for d in run.departures)]
+    write_whole(file, "\n".join(lines) + "\n", option="--departures")
+
+
+def _print(run: EgressRun, *, listed: bool) -> None:
+    if listed:
+        sys.stdout.write(f"{'cycle':>12} {'VL':>3} {'bytes':>6} list\n")
+        sys.stdout.writelines(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}\n" for d in run.departures)
+    lanes = [
+        [
+            str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}",
+            str(s.p50_wait_cycles), str(s.p99_wait_cycles), str(s.max_wait_cycles), str(s.left_behind),
+        ]
+        for s in run.per_vl
+    ]  # fmt: skip
+    columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">left behind"]
+    screen.print(table("per VL; waits in cycles", columns, lanes))
+    if run.window:
+        first, last = run.window.first_cycle, run.window.last_cycle
+        say(f"shares: of the bytes that left in cycles {first} to {last}, while every lane had a packet waiting")
+    else:
+        say("shares: of the whole run, as never did every lane have a packet waiting when one left")

@@ -1,0 +1,107 @@
+"""The command line: ``vlane VERB ...``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+from vlane.sim_top.cli.verbs import App, CheckFailedError, LoadedVerbs, Verb, refused_call, tell_why
+from vlane.sim_top.output.console import complain
+from vlane.sim_top.output.progress import show_progress
+from vlane.sim_top.output.streams import output_guarded
+
+import vlane
+from vlane.document import placed
+from vlane.errors import InputError
+from vlane.isolation import guarded_variables
+
+__all__ = ["VERBS", "app", "main"]
+
+VERBS = {
+    name: Verb(f"vlane.sim_top.cli.{name}", first_sentence)
+    for name, first_sentence in {
+        "fabric": "A fabric captured from its subnet manager.",
+        "dtable": "Deficit Tables.",
+        "cosim": "Run hardware against golden and compare every output in every cycle.",
+        "prove": "Prove the block's properties, by k-induction or to a depth, small and full size.",
+        "mutate": "Run mutants of the block through the lockstep; list survivors.",
+        "egress": "Run packets through one output port.",
+        "simulate": "Run every load and seed of a study.",
+        "soak": "Run random switches against golden.",
+        "export": "Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench"
+        " that needs no Python.",
+        "area": "Synthesise blocks and estimate their speed.",
+        "configs": "List the examples that are shipped, or copy one, or all, with the files that they name.",
+    }.items()
+}
+"""Verbs of the command line."""
+
+
+class _Verbs(LoadedVerbs):
+    verbs = VERBS
+
+
+app = App(
+    name="vlane",
+    cls=_Verbs,
+    help="Cycle-accurate InfiniBand and Omni-Path QoS hardware: check a fabric, run its tables, export Verilog.",
+)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - what typer calls
+    if asked:
+        sys.stdout.write(f"vlane {vlane.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_verb(
+    version: Annotated[  # noqa: FBT002 - its callback acts
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Cycle-accurate InfiniBand and Omni-Path QoS hardware: check a fabric, run its tables, export Verilog."""
+
+
+def main() -> NoReturn:
+    """Run the command line; bad input is one line on stderr and exit status 2, a failed check exit status 1."""
+    os.environ.update(guarded_variables())
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied, and its threads cost 0.1 s to start
+    show_progress()
+    with output_guarded():
+        _run()
+
+
+def _run() -> NoReturn:
+    try:
+        status = app(standalone_mode=False, prog_name="vlane")
+    except InputError as error:
+        _refuse(error)
+    except CheckFailedError as error:
+        tell_why(str(error))
+        sys.exit(1)
+    except MemoryError:
+        tell_why("what is asked for does not fit into memory")
+        sys.exit(2)
+    except RecursionError:
+        tell_why("what is asked for is nested too deep")
+        sys.exit(2)
+    except typer.Abort:
+        sys.exit(130)
+    except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            complain(str(error))
+            sys.exit(2)
+        refused = refused_call(error)
+        if refused is None:
+            raise
+        _refuse(refused)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse(error: InputError) -> NoReturn:
+    error = placed(error)
+    tell_why(str(error), error)
+    sys.exit(2)

@@ -1,0 +1,98 @@
+"""``vlane cosim network``: switches in hardware inside the golden network."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+from vlane.sim_top.cli.verbs import CheckFailedError
+from vlane.sim_top.cosim.cosim_network import MixedResult, cosim_network, hardware_parameters
+from vlane.sim_top.output.console import emit_json, note, screen, table
+from vlane.sim_top.study.faults import check_faults
+from vlane.sim_top.study.path_checks import check_world
+from vlane.sim_top.study.simulate import StuckError
+from vlane.sim_top.study.world import World, make_world
+
+from vlane.errors import InputError
+from vlane.study import MAX_CYCLES, read_study
+from vlane.study_refusals import refusals_of_study
+from vlane.textfile import number
+
+__all__ = ["run_network"]
+
+
+def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, as_json: bool) -> NoReturn:
+    """Run a study's first load with and without hardware, tell what came of it, and end with exit status 0 or 1.
+
+    Raises
+    ------
+    InputError
+        If the study is missing or wrong, or no switch is named.
+    """
+    if study is None:
+        raise InputError("STUDY", "given with network", "missing")
+    with refusals_of_study(study):
+        world = make_world(read_study(study), study.parent)
+    switches = _switches(rtl, world)
+    run = world.study.run
+    length = run.cycles if cycles is None else cycles
+    if not 1 <= length <= MAX_CYCLES:
+        raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
+    with refusals_of_study(study):
+        check_world(world)
+        parameters = hardware_parameters(world)
+        timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
+        world = replace(world, study=world.study.model_copy(update={"run": timed}))
+        check_faults(world)
+    note(f"switches of {world.topology.ports} ports")
+    start = time.perf_counter()
+    try:
+        result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed)
+    except StuckError as error:
+        raise CheckFailedError(f"STUCK at {error}") from None
+    _tell(study, result, time.perf_counter() - start, as_json=as_json)
+    raise typer.Exit(0 if result.agrees else 1)
+
+
+def _switches(rtl: list[str], world: World) -> list[int]:
+    """Return the switches named, in order, each once."""
+    if not rtl:
+        raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", "missing")
+    found = set()
+    for word in rtl:
+        if word == "all":
+            found |= set(range(world.topology.switches))
+            continue
+        switch = number(word)
+        if switch is None or not 0 <= switch < world.topology.switches:
+            raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", word)
+        found.add(switch)
+    return sorted(found)
+
+
+def _tell(study: Path, result: MixedResult, seconds: float, *, as_json: bool) -> None:
+    if as_json:
+        emit_json(
+            {
+                "study": str(study),
+                **asdict(result),
+                "mismatches": 0 if result.agrees else 1,
+                "cycles_per_second": result.cycles / result.mixed_seconds if result.mixed_seconds else 0.0,
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    named = ", ".join(map(str, result.switches))
+    rows = [
+        ["deliveries", f"{result.deliveries:,}", ""],
+        ["digest of all deliveries", result.golden_digest, result.mixed_digest],
+        ["dropped at these switches", str(result.golden_dropped), str(result.dropped)],
+        ["flits that came out other than they went in", "", str(result.bad_flits)],
+        ["CPU seconds", f"{result.golden_seconds:.2f}", f"{result.mixed_seconds:.2f}"],
+    ]
+    screen.print(table(f"{result.cycles:,} cycles, in hardware: switches {named}", ["", ">golden", ">mixed"], rows))
+    verdict = "the same packets in the same cycles" if result.agrees else "DIFFERENT deliveries"
+    screen.print(verdict, style="green" if result.agrees else "red")

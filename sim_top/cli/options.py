@@ -1,0 +1,33 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from vlane.errors import InputError
+
+__all__ = ["AsJson", "Params", "Seed", "check_cycles"]
+
+_MOST_SEED = (1 << 63) - 1
+_MOST_CYCLES = 10**11
+"""Of a run, which takes a day or more."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=_MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
+]
+
+
+def check_cycles(option: str, cycles: int, least: int = 1) -> None:
+    """Refuse a run of so few cycles that it compares nothing, or of so many that nobody sees its end.
+
+    Raises
+    ------
+    InputError
+        Naming the option.
+    """
+    if not least <= cycles <= _MOST_CYCLES:
+        raise InputError(option, f"{least} to {_MOST_CYCLES}, a day's work", cycles)

@@ -1,0 +1,1 @@
+"""Golden against hardware: blocks, networks, mutants, proofs, soaks and their reports."""

@@ -1,0 +1,209 @@
+"""A block against golden: run a stimulus through hardware, every output of every cycle compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from vlane.golden.engine.rule import Rule
+from vlane.sim_top.blocks import Block
+from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
+from vlane.tb.native.lockstep import Outcome, run_lockstep
+from vlane.tb.native.model import CompiledModel, Words, compile_model, component_ports, row_layout
+from vlane.tb.native.stimulus import Layout, Stimulus
+from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model
+from vlane.tb.synthesis.netlist import compile_netlist
+
+__all__ = ["FAULT_COUNT", "CosimResult", "Job", "cosim_cocotb", "cosim_native", "fault", "qualification_job"]
+
+FAULT_COUNT = 256
+_FAULT_SEED = 1
+MUST_BE_ZERO = ("overflows", "leaked_blocks")
+"""Counts of an audit; anything else in it is only told."""
+
+Make = Callable[[Layout, Layout], Stimulus]
+Observe = Callable[[int, Words, Words], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    parameters : mapping
+        Of the instance.
+    seed : int
+        Repeats it.
+    make : callable
+        Makes the stimulus for given places of inputs and outputs; each call a new one, equal to the last.
+    told : mapping
+        What tells the cocotb bench to make the same.
+    """
+
+    block: Block
+    parameters: Mapping[str, Any]
+    seed: int
+    make: Make
+    told: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class CosimResult:
+    """A finished run.
+
+    Parameters
+    ----------
+    engine, simulator : str
+        How it ran.
+    parameters : mapping
+        Of the instance.
+    cycles, decisions, mismatches : int
+        Cycles compared, decisions taken, differences (the run stops at the first).
+    seconds : float
+        Wall time, compilation apart.
+    seed : int
+        Repeats it.
+    rules : tuple of Rule
+        What was counted.
+    counts : dict of str to int
+        How often each rule happened.
+    applicable : list of str
+        Rules that the plan is meant to show.
+    mismatch : str
+        The first difference: cycle, inputs, both decisions.
+    mismatch_cycle : int or None
+        Its cycle.
+    fault : str
+        The planted mutant.
+    audit : dict of str to int
+        What a stimulus that audits found; see ``MUST_BE_ZERO``.
+    tables : list
+        What each table of a fabric or file did, if the block reports that.
+    """
+
+    engine: str
+    simulator: str
+    parameters: Mapping[str, Any]
+    cycles: int
+    decisions: int
+    mismatches: int
+    seconds: float
+    seed: int
+    rules: tuple[Rule, ...]
+    counts: dict[str, int]
+    applicable: list[str]
+    mismatch: str = ""
+    mismatch_cycle: int | None = None
+    fault: str = ""
+    audit: dict[str, int] = field(default_factory=dict)
+    tables: list[Any] = field(default_factory=list)
+
+    @property
+    def cycles_per_second(self) -> float:
+        """Compared cycles per second of wall time."""
+        return self.cycles / self.seconds if self.seconds else 0.0
+
+    @property
+    def failed_audits(self) -> list[str]:
+        """Counts of the audit that must be 0 but are not."""
+        return [name for name in MUST_BE_ZERO if self.audit.get(name)]
+
+    @property
+    def missed(self) -> list[str]:
+        """Rules that the plan is meant to show but did not."""
+        return [name for name in self.applicable if not self.counts.get(name)]
+
+
+def qualification_job(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int, **beside: Any) -> Job:
+    """Return the job that runs the block's qualification; ``beside`` goes to its stimulus as it is."""
+    return Job(
+        block, parameters, seed,
+        lambda inputs, outputs: block.qualify(
+            parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs, **beside
+        ),
+        {"parameters": dict(parameters), "cycles": cycles, "seed": seed, **beside},
+    )  # fmt: skip
+
+
+def fault(block: Block, number: int, parameters: Mapping[str, Any]) -> Mutant:
+    """Return mutant ``number`` (1 to ``FAULT_COUNT``) of an instance with these parameters."""
+    mutants = list_mutants(block.make(parameters), block.name, count=FAULT_COUNT, seed=_FAULT_SEED)
+    return mutants[(number - 1) % len(mutants)]
+
+
+def cosim_native(
+    job: Job, *, planted: Mutant | None = None, netlist: str = "",
+    observer: Callable[[CompiledModel], Observe] | None = None,
+) -> tuple[CosimResult, Stimulus]:  # fmt: skip
+    """Run a job through the compiled hardware, with a mutant planted in it if one is given.
+
+    With ``netlist``, one of ``NETLISTS``, the hardware is what synthesis makes of it. ``observer`` gets the model and
+    returns what sees every batch that agreed.
+    """
+    component, name = job.block.make(job.parameters), job.block.name
+    if netlist:
+        model = compile_netlist(component, name, netlist)
+    else:
+        model = mutant_model(component, name, (planted,)) if planted else compile_model(component, name)
+    stimulus, warm_up = (job.make(model.inputs, model.outputs) for _ in range(2))
+    warm_up.fill(np.zeros((1, model.input_words), np.uint64), np.zeros((1, model.output_words), np.uint64))
+    source = _Planted(stimulus, model, planted) if planted else stimulus
+    with model:
+        outcome: Outcome = run_lockstep(model, source, observer(model) if observer else None)
+    return CosimResult(
+        "native", "verilator", job.parameters, outcome.cycles, stimulus.decisions, int(outcome.mismatch is not None),
+        outcome.seconds, job.seed, stimulus.rules, stimulus.rule_counts(), _in_order(stimulus),
+        mismatch=str(outcome.mismatch or ""), mismatch_cycle=outcome.mismatch.cycle if outcome.mismatch else None,
+        fault=str(planted or ""), audit=dict(stimulus.audit),
+    ), stimulus  # fmt: skip
+
+
+def cosim_cocotb(job: Job, *, simulator: str) -> CosimResult:
+    """Run a job through the block's cocotb bench.
+
+    Raises
+    ------
+    InputError
+        If the simulator is not installed.
+    """
+    name = job.block.name
+    component = job.block.make(job.parameters)
+    outcome = run_cocotb(
+        component, top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator, told=job.told,
+        tests=("agrees_with_golden_in_every_cycle",),
+    )  # fmt: skip
+    said = re.search(r"VLANE (\{.*\})", outcome.log)
+    done: dict[str, Any] = json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}}
+    if outcome.tests != 1:
+        raise RuntimeError(f"the bench ran {outcome.tests} tests, not 1: {outcome.log[-2000:]}")
+    at = re.search(r"cycle (\d+)", " ".join(outcome.messages))
+    ports = component_ports(component)
+    stimulus = job.make(row_layout(ports, inputs=True), row_layout(ports, inputs=False))
+    return CosimResult(
+        "cocotb", simulator, job.parameters, int(at.group(1)) + 1 if at else done["cycles"], done["decisions"],
+        outcome.failures, outcome.seconds, job.seed, stimulus.rules, done["rules"], _in_order(stimulus),
+        mismatch=" ".join(outcome.messages), mismatch_cycle=int(at.group(1)) if at else None,
+    )  # fmt: skip
+
+
+def _in_order(stimulus: Stimulus) -> list[str]:
+    return [rule.name for rule in stimulus.rules if rule.name in stimulus.applicable]
+
+
+class _Planted:
+    """A source that also drives the select input of a mutant."""
+
+    def __init__(self, source: Stimulus, model: CompiledModel, planted: Mutant) -> None:
+        self.source, self.select, self.number = source, model.inputs[SELECT], planted.number
+
+    def fill(self, rows: Words, expected: Words) -> int:
+        count = self.source.fill(rows, expected)
+        self.select.put(rows[:count], self.number)
+        return count

@@ -1,0 +1,204 @@
+"""What the VL arbiter did with the tables of a plan: shares, waits, and the service order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cosim.cosim import CosimResult, Job, cosim_native
+from vlane.sim_top.cosim.plan_vlarb import FULL, SMALL, Plan
+from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
+from vlane.tb.native.model import CompiledModel, Words
+from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic, planned
+from vlane.tb.synthesis.mutate import Mutant
+
+from vlane.egress import ListCode
+from vlane.schedulers import IB_ARBITER
+
+__all__ = ["LaneResult", "ServiceEvent", "TableResult", "cosim_tables", "job_of_plan"]
+
+_EVENTS = 400
+_SIZE_BITS, _MOST_BLOCKS = 7, 127
+
+
+@dataclass(frozen=True, slots=True)
+class LaneResult:
+    """What one lane got from one list of a table.
+
+    Parameters
+    ----------
+    vl : int
+        The lane.
+    list : str
+        ``high`` or ``low``.
+    weight : int
+        Sum of its weights in the list.
+    weight_share : float
+        Of the list's weights.
+    share_small, share_full : float
+        Of the list's blocks, every lane full, with 64-byte and with MTU packets.
+    link_share : float
+        Of all blocks, with MTU packets.
+    packets : int
+        That started from this list, with MTU packets.
+    longest_wait_cycles : int
+        Of a head packet of the lane that this list ended, with MTU packets on a link of one block per cycle; or of one
+        that nothing had ended when the traffic did, if it was longer than all that were ended.
+    """
+
+    vl: int
+    list: str
+    weight: int
+    weight_share: float
+    share_small: float
+    share_full: float
+    link_share: float
+    packets: int
+    longest_wait_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEvent:
+    """A packet that started, for the picture of the service order.
+
+    Parameters
+    ----------
+    cycle : int
+        Since the first one shown.
+    vl, blocks : int
+        Its lane and size.
+    list : str
+        Where its grant came from.
+    """
+
+    cycle: int
+    vl: int
+    blocks: int
+    list: str
+
+
+@dataclass(slots=True)
+class TableResult:
+    """What one table did.
+
+    Parameters
+    ----------
+    where : str
+        Ports that have it.
+    high, low : list of [VL, weight]
+        Its lists.
+    limit : int
+        LimitOfHighPriority.
+    lanes : list of LaneResult
+        Per list and lane.
+    events : list of ServiceEvent
+        The first packets with every lane full and MTU packets.
+    """
+
+    where: str
+    high: list[tuple[int, int]]
+    low: list[tuple[int, int]]
+    limit: int
+    lanes: list[LaneResult]
+    events: list[ServiceEvent]
+
+
+class _Events:
+    """Collects the first packets of the MTU phase of every table."""
+
+    def __init__(self, plan: Plan, model: CompiledModel) -> None:
+        self.model, self.data_vls = model, plan.parameters["data_vls"]
+        self.spans = []
+        start = 0
+        for phase in plan.phases:
+            if phase.name == FULL:
+                self.spans.append((start, start + phase.cycles))
+            start += phase.cycles
+        self.events: list[list[ServiceEvent]] = [[] for _ in self.spans]
+
+    def __call__(self, cycle: int, rows: Words, outs: Words) -> None:
+        for (start, stop), events in zip(self.spans, self.events, strict=True):
+            if not start <= cycle < stop or len(events) >= _EVENTS:
+                continue
+            given, shown = self.model.inputs, self.model.outputs
+            started = np.flatnonzero(given["ready"].get(rows) & shown["grant"].get(outs))
+            vl, source = (shown[name].get(outs) for name in ("vl", "list"))
+            for at in started[: _EVENTS - len(events)]:
+                lane, code = min(int(vl[at]), self.data_vls), ListCode(int(source[at]))
+                blocks = given["heads__blocks"].value(rows[at]) >> _SIZE_BITS * lane & _MOST_BLOCKS
+                events.append(ServiceEvent(int(cycle + at - start), int(vl[at]), blocks, code.word))
+
+
+def job_of_plan(plan: Plan, *, seed: int) -> Job:
+    """Return the job that runs a plan."""
+    return Job(
+        BLOCKS[IB_ARBITER], plan.parameters, seed,
+        lambda inputs, outputs: planned(
+            plan.parameters, plan.tables, plan.phases, seed=seed, inputs=inputs, outputs=outputs
+        ),
+        encode_plan(**plan.parameters, tables=plan.tables, phases=plan.phases, seed=seed),
+    )  # fmt: skip
+
+
+def cosim_tables(plan: Plan, *, seed: int, planted: Mutant | None = None) -> CosimResult:
+    """Run a plan through the compiled hardware and report what its tables did."""
+    collected: list[_Events] = []
+
+    def observer(model: CompiledModel) -> _Events:
+        collected.append(_Events(plan, model))
+        return collected[0]
+
+    result, traffic = cosim_native(job_of_plan(plan, seed=seed), planted=planted, observer=observer)
+    if not result.mismatches and isinstance(traffic, VLArbTraffic):
+        result.tables = _table_results(plan, traffic, collected[0].events)
+    return result
+
+
+def _table_results(plan: Plan, traffic: VLArbTraffic, events: list[list[ServiceEvent]]) -> list[TableResult]:
+    by_name = {
+        name: [s for p, s in zip(plan.phases, traffic.statistics, strict=True) if p.name == name]
+        for name in (SMALL, FULL)
+    }
+    results = []
+    for index, use in enumerate(plan.uses):
+        table = use.table
+        lanes = []
+        if index < len(by_name[FULL]):
+            small, full = by_name[SMALL][index], by_name[FULL][index]
+            for code, entries in ((ListCode.HIGH, table.high), (ListCode.LOW, table.low)):
+                served = sorted({e.vl for e in entries if e.weight and e.vl < plan.parameters["data_vls"]})
+                total = sum(e.weight for e in entries if e.vl in served)
+                for vl in served:
+                    weight = sum(e.weight for e in entries if e.vl == vl)
+                    lanes.append(
+                        LaneResult(
+                            vl, code.word, weight, weight / total,
+                            _part(small.blocks[vl, code], small.blocks[:, code].sum()),
+                            _part(full.blocks[vl, code], full.blocks[:, code].sum()),
+                            _part(full.blocks[vl, code], full.blocks.sum()),
+                            int(full.packets[vl, code]),
+                            longest_wait(full.longest_wait[vl], code),
+                        )
+                    )  # fmt: skip
+        shown = events[index] if index < len(events) else []
+        results.append(
+            TableResult(use.where, list(table.high), list(table.low), table.limit_of_high_priority, lanes, shown)
+        )
+    return results
+
+
+def longest_wait(waits: NDArray[np.int64], code: ListCode) -> int:
+    """Return the longest wait to be told of a lane and a list, of its longest waits by list.
+
+    Those under no list had not ended with the traffic: one that is longer than all others belongs to every list that
+    has the lane, as any of them could have ended it.
+    """
+    open_ = int(waits[ListCode.NONE])
+    return open_ if open_ > waits[ListCode.HIGH :].max() else int(waits[code])
+
+
+def _part(value: Any, whole: Any) -> float:
+    return float(value) / float(whole) if whole else 0.0

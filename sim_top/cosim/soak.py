@@ -1,0 +1,125 @@
+"""Random instances of a switch in lockstep; one that fails is made smaller for as long as it fails."""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.native.lockstep import run_lockstep
+from vlane.tb.native.model import compile_model
+
+from vlane.credit_schemes import FCP, RETURNS
+from vlane.schedulers import DEFAULT, SCHEDULERS
+from vlane.switch_kinds import SWITCH_KINDS
+from vlane.vlarb import MAX_DATA_VLS
+
+__all__ = ["SWITCHES", "Point", "command_of", "random_point", "run_point", "shrunk"]
+
+_KINDS = {each.block: each for each in SWITCH_KINDS.values()}
+SWITCHES = tuple(_KINDS)
+_MANY_LANES = 0.08
+_HALF = 0.5
+_BY_FCP = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One instance and its traffic.
+
+    Parameters
+    ----------
+    block : str
+        Its name.
+    parameters : mapping
+        Of the switch.
+    cycles : int
+        Compared at most.
+    seed : int
+        Of tables and traffic.
+    """
+
+    block: str
+    parameters: Mapping[str, Any]
+    cycles: int
+    seed: int
+
+
+def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
+    """Return an instance that the component accepts: ports, VLs, buffers from tight to roomy, a scheduler, tables."""
+    kind = _KINDS[block]
+    ports, lanes = source.randint(2, 10 if kind.has_centre else 6), source.randint(2, 5)
+    if kind.most_vls > MAX_DATA_VLS and source.random() < _MANY_LANES:
+        ports, lanes = source.randint(2, 3), source.randint(16, 31)
+    schedulers = [each for each in SCHEDULERS.values() if lanes <= each.data_vls[1]]
+    largest = source.choice((1, 2, 5, source.randint(1, 12)))
+    scheduler = source.choice(schedulers)
+    parameters = {
+        "ports": ports, "data_vls": lanes, "largest": largest, "scheduler": scheduler.name,
+        "entries": source.choice((lanes, 8, 16)),
+        "line_rate": scheduler.has_line_rate and source.random() < _HALF, "lids": source.randint(3, 40),
+        "data_bits": 64 * source.choice((1, 1, 2)),
+    }  # fmt: skip
+    for prefix in ("", "central_") if kind.has_centre else ("",):
+        minimum = largest + source.choice((0, 0, 1, source.randint(0, 6)))
+        shared = source.choice((0, 1, source.randint(0, 20)))
+        parameters |= {
+            f"{prefix}blocks": lanes * minimum + shared, f"{prefix}minimum": minimum,
+            f"{prefix}maximum": minimum + source.randint(0, shared),
+        }  # fmt: skip
+    has_fcp = FCP in kind.credits
+    if has_fcp:
+        parameters |= {"credit": RETURNS.name, "fcp_blocks": 0, "fcp_period": 1024}
+    if has_fcp and source.random() < _BY_FCP:
+        parameters |= {
+            "maximum": parameters["minimum"], "credit": FCP.name, "fcp_period": source.randint(lanes + 1, 600),
+            "fcp_blocks": source.choice((0, 1, parameters["minimum"])),
+        }  # fmt: skip
+    return Point(block, parameters, cycles, source.randrange(1 << 16))
+
+
+def run_point(point: Point) -> str:
+    """Run a point in lockstep; return the first difference, empty if there is none."""
+    block = BLOCKS[point.block]
+    with compile_model(block.make(point.parameters), point.block) as model:
+        source = block.qualify(
+            point.parameters, cycles=point.cycles, seed=point.seed, inputs=model.inputs, outputs=model.outputs
+        )
+        outcome = run_lockstep(model, source)
+    return str(outcome.mismatch) if outcome.mismatch else ""
+
+
+def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
+    """Return a smaller point that fails too: one parameter after the other, buffers apart, as small as it fails."""
+    smaller: dict[str, tuple[Any, ...]] = {
+        "ports": (2, 3, 4, 5), "data_vls": (2, 3), "line_rate": (False,), "scheduler": (DEFAULT,), "largest": (1, 2),
+        "data_bits": (64,), "lids": (3,), "entries": (2, 4),
+    }  # fmt: skip
+    if "credit" in point.parameters:
+        smaller["credit"] = (RETURNS.name,)
+    for name, values in smaller.items():
+        for value in values:
+            present = point.parameters[name]
+            if value == present or (isinstance(value, int) and value > present):
+                break
+            parameters = {**point.parameters, name: value}
+            try:
+                BLOCKS[point.block].shape(**parameters)
+            except ValueError:
+                continue
+            candidate = Point(point.block, parameters, point.cycles, point.seed)
+            if fails(candidate):
+                point = candidate
+                break
+    return point
+
+
+def command_of(point: Point) -> str:
+    """Return the command that repeats a point."""
+    words = ["vlane", "cosim", point.block, "--cycles", str(point.cycles), "--seed", str(point.seed)]
+    for name, value in point.parameters.items():
+        words += ["--param", f"{name}={value}"]
+    return shlex.join(words)

@@ -1,0 +1,1 @@
+"""A scheduler alone: arrivals in, departures out."""

@@ -1,0 +1,192 @@
+"""One output port: queues per lane, a scheduler, a link of one block per cycle.
+
+A packet that arrives in cycle t may start in t; it holds the link for its blocks. A stretch in which nothing
+can start is skipped once more cycles of it would change nothing: the arbiter says how many that takes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window, WindowFinder, summaries
+
+from vlane.arrivals import Arrival, Credit
+from vlane.egress import ListCode
+from vlane.units import blocks_of
+from vlane.vlarb import VL15
+
+__all__ = ["Arbiter", "EgressRun", "PortHeads", "run_egress"]
+
+
+class PortHeads(NamedTuple):
+    """What the arbiter sees in a cycle.
+
+    Parameters
+    ----------
+    request, fits : int
+        Bits per lane, VL15 last.
+    blocks : list of int
+        Sizes of the head packets.
+    behind : int
+        Bits per data lane: behind the head is another packet that fits after it.
+    behind_blocks : list of int
+        Sizes of those.
+    """
+
+    request: int
+    fits: int
+    blocks: list[int]
+    behind: int
+    behind_blocks: list[int]
+
+
+class Arbiter(Protocol):
+    """Golden or hardware, cycle by cycle."""
+
+    @property
+    def patience(self) -> int:
+        """Ready cycles, of those in which some packet fits, after which one without a grant changes nothing."""
+        ...
+
+    @property
+    def rest(self) -> int:
+        """Ready cycles, of those in which no packet fits, after which one more changes nothing."""
+        ...
+
+    def ready_cycle(self, heads: PortHeads) -> tuple[int, ListCode] | None:
+        """Run a cycle in which the link is ready; return (VL, list) of the packet that starts."""
+        ...
+
+    def busy_cycles(self, heads: Sequence[PortHeads]) -> None:
+        """Run cycles in which the link is not ready, given what is seen in each."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRun:
+    """A finished run.
+
+    Parameters
+    ----------
+    departures : list of Departure
+        In order.
+    per_vl : list of LaneSummary
+        For every lane that arrivals named.
+    window : Window or None
+        In which the shares are counted; ``None`` if they are of the whole run.
+    """
+
+    departures: list[Departure]
+    per_vl: list[LaneSummary]
+    window: Window | None
+
+
+def run_egress(
+    arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int
+) -> EgressRun:
+    """Run arrivals through a port until nothing more can leave.
+
+    Parameters
+    ----------
+    arbiter : Arbiter
+        With its table loaded.
+    arrivals : list of Arrival
+        In order of cycle; lanes below ``data_vls`` or 15.
+    credits_in : list of Credit or None
+        In order of cycle; lanes they do not name, or all of them, are unlimited.
+    data_vls : int
+        Data lanes of the arbiter.
+    """
+    port = _Queues(arrivals, credits_in or [], data_vls)
+    departures: list[Departure] = []
+    finder = WindowFinder(departures)
+    waits: dict[int, list[int]] = {}
+    cycle = port.next_event(-1)
+    fruitless = 0
+    while cycle is not None:
+        fruitless = 0 if port.advance(cycle) else fruitless
+        heads = port.heads()
+        finder.look(cycle, backlogged=port.is_backlogged())
+        granted = arbiter.ready_cycle(heads)
+        if granted is None:
+            fruitless += 1
+            fits = heads.request & heads.fits != 0
+            waits_on = fruitless < (arbiter.patience if fits else arbiter.rest)
+            cycle = cycle + 1 if waits_on else port.next_event(cycle)
+            continue
+        fruitless = 0
+        vl, source = granted
+        packet = port.take(vl)
+        departures.append(Departure(cycle, vl, packet.bytes, source.word))
+        waits.setdefault(vl, []).append(cycle - packet.cycle)
+        ends = cycle + blocks_of(packet.bytes)
+        arbiter.busy_cycles([port.heads_in(busy) for busy in range(cycle + 1, ends)])
+        cycle = ends
+    window = finder.found()
+    behind = {vl: len(queue) for vl, queue in port.queues.items()}
+    return EgressRun(departures, summaries(departures, waits, behind, window), window)
+
+
+_UNLIMITED = 1 << 62
+
+
+class _Queues:
+    """What waits at the port, and the room of the next node."""
+
+    def __init__(self, arrivals: list[Arrival], credits_in: list[Credit], data_vls: int) -> None:
+        self.data_vls = data_vls
+        self.coming = deque(arrivals)
+        self.credits_coming = deque(credits_in)
+        self.room = {credit.vl: 0 for credit in credits_in}
+        self.queues: dict[int, deque[Arrival]] = {vl: deque() for vl in sorted({a.vl for a in arrivals})}
+        self._data_queues = [queue for vl, queue in self.queues.items() if vl != VL15]
+
+    def next_event(self, cycle: int) -> int | None:
+        """Return the next cycle after ``cycle`` in which something arrives; ``None`` if nothing does."""
+        times = [coming[0].cycle for coming in (self.coming, self.credits_coming) if coming]
+        return max(min(times), cycle + 1) if times else None
+
+    def advance(self, cycle: int) -> bool:
+        """Let what is due come in; tell whether anything did."""
+        before = len(self.coming) + len(self.credits_coming)
+        while self.coming and self.coming[0].cycle <= cycle:
+            packet = self.coming.popleft()
+            self.queues[packet.vl].append(packet)
+        while self.credits_coming and self.credits_coming[0].cycle <= cycle:
+            credit = self.credits_coming.popleft()
+            self.room[credit.vl] += credit.blocks
+        return len(self.coming) + len(self.credits_coming) != before
+
+    def heads_in(self, cycle: int) -> PortHeads:
+        """Let what is due in a cycle come in; return what is seen."""
+        self.advance(cycle)
+        return self.heads()
+
+    def heads(self) -> PortHeads:
+        """Return what is seen."""
+        request, fits, behind = 0, 0, 0
+        blocks, behind_blocks = ([0] * (self.data_vls + 1) for _ in range(2))
+        for vl, queue in self.queues.items():
+            if queue:
+                lane = self.data_vls if vl == VL15 else vl
+                request |= 1 << lane
+                blocks[lane] = blocks_of(queue[0].bytes)
+                room = self.room.get(vl, _UNLIMITED)
+                fits |= (room >= blocks[lane]) << lane
+                if vl != VL15 and len(queue) > 1:
+                    behind_blocks[lane] = blocks_of(queue[1].bytes)
+                    behind |= (room >= blocks[lane] + behind_blocks[lane]) << lane
+        return PortHeads(request, fits, blocks, behind, behind_blocks)
+
+    def is_backlogged(self) -> bool:
+        """Return whether a packet of every data lane that arrivals name is waiting."""
+        return self._data_queues != [] and all(self._data_queues)
+
+    def take(self, vl: int) -> Arrival:
+        packet = self.queues[vl].popleft()
+        if vl in self.room:
+            self.room[vl] -= blocks_of(packet.bytes)
+        return packet

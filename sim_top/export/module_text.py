@@ -1,0 +1,36 @@
+"""Verilog that is exported: plain assignments and clocked processes, the same for every simulator and tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlane.tb.native.model import to_rtlil
+from vlane.tb.native.yosys import run_yosys
+
+__all__ = ["module_text"]
+
+_INTERNAL = " ".join(
+    f"-remove {name}" for name in ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+)
+_SCRIPT = f"""read_rtlil design.il
+attrmap {_INTERNAL}
+attrmap -modattr {_INTERNAL}
+proc -noopt -norom
+pmuxtree
+memory_collect
+opt_clean
+write_verilog -norename design.v
+"""
+
+
+def module_text(component: Any, name: str) -> str:
+    """Return a component as Verilog modules, ``name`` and ``name.PART`` for each of its parts.
+
+    Combinational logic is continuous assignments, never ``always @*``: that would need an initial value to run at all
+    in four-state simulators, and would hide unknown values in its branches.
+    """
+    folder = run_yosys("exported", {"design.il": to_rtlil(component, name)}, _SCRIPT, result="design.v")
+    said, _, text = (folder / "design.v").read_text().partition("\n")
+    if not said.startswith("/*"):
+        raise RuntimeError(f"yosys began its Verilog with {said!r}")
+    return text.lstrip("\n")

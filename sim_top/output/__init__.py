@@ -1,0 +1,1 @@
+"""What goes out of a command: screen, streams, progress, pictures; and how it is interrupted."""

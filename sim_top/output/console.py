@@ -1,0 +1,67 @@
+"""What goes to the screen: one JSON document on stdout, or tables for a person; progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from vlane.sim_top.output.streams import OutputError
+
+from vlane.shown import encodable, harmless
+
+__all__ = ["complain", "emit_json", "note", "say", "screen", "table"]
+
+_FILE_WIDTH = 120
+
+_terminal = sys.stdout is not None and sys.stdout.isatty()
+screen = Console(highlight=False, width=None if _terminal or "COLUMNS" in os.environ else _FILE_WIDTH)
+_notes = Console(stderr=True, highlight=False)
+
+
+def emit_json(document: dict[str, Any]) -> None:
+    """Write one JSON document to stdout; bytes of names that were no UTF-8 stand as their escapes."""
+    sys.stdout.write(json.dumps(_encodable(document), indent=2) + "\n")
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {encodable(key) if isinstance(key, str) else key: _encodable(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(held) for held in value]
+    return value
+
+
+def say(text: str, *, style: str | None = None, end: str = "\n") -> None:
+    """Write a line to stdout, of any length, whatever is in it."""
+    screen.print(Text(harmless(text), style=style or ""), end=end, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Write a line of progress to stderr, if it can be written."""
+    with contextlib.suppress(OutputError):
+        _notes.print(Text(harmless(text)), style="dim", soft_wrap=True)
+
+
+def complain(line: str) -> None:
+    """Write a line to stderr, if it can be written: there is nobody else to tell, and exit statuses stay."""
+    with contextlib.suppress(OutputError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    """Return a table; columns whose name starts with ``>`` are aligned to the right."""
+    made = Table(title=Text(harmless(title)), title_justify="left", title_style="bold")
+    for column in columns:
+        made.add_column(Text(harmless(column.lstrip(">"))), justify="right" if column.startswith(">") else "left")
+    for row in rows:
+        made.add_row(*(Text(harmless(cell)) for cell in row))
+    return made

@@ -1,0 +1,1 @@
+"""Area and speed on FPGA and in gates."""

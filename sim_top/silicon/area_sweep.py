@@ -1,0 +1,176 @@
+"""Many instances measured: parameters swept, ratios to the first block, a picture."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vlane.sim_top.blocks import Block, find_block
+from vlane.sim_top.output.pictures import look, new_figure, write_png
+from vlane.sim_top.silicon.area import Area
+
+from vlane.errors import InputError, unknown_word
+from vlane.files import usable_folder
+from vlane.parameters import Parameters
+
+__all__ = ["Instance", "Measured", "check_plot", "instances_of", "ratios", "write_plot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What is to be measured.
+
+    Parameters
+    ----------
+    asked : str
+        The block as it was asked for, its own parameters behind a colon.
+    block : Block
+        The block.
+    parameters : Parameters
+        Of the instance.
+    swept : tuple of str
+        Swept parameters that the block has and was not given itself.
+    """
+
+    asked: str
+    block: Block
+    parameters: Parameters
+    swept: tuple[str, ...]
+
+    @property
+    def at(self) -> dict[str, Any]:
+        """Return the values of the swept parameters."""
+        return {key: self.parameters[key] for key in self.swept}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured.
+
+    Parameters
+    ----------
+    instance : Instance
+        Of what.
+    area : Area or None
+        Cells, gates and speed; ``None`` if a tool failed.
+    rate : float or None
+        Decisions a cycle.
+    """
+
+    instance: Instance
+    area: Area | None
+    rate: float | None
+
+
+def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str]) -> list[Instance]:
+    """Return the instances of blocks: ``BLOCK`` or ``BLOCK:K=V,K=V``, each with every combination of the sweeps.
+
+    Parameters
+    ----------
+    asked, param, sweep : sequence of str
+        Blocks; ``K=V`` for all of them; ``K=V,V``. A block for which none are given has those of ``Block.synthesised``.
+
+    Raises
+    ------
+    InputError
+        If a word is not of its form, or a block refuses a parameter. Of a sweep a block may lack the parameter.
+    """
+    sweeps: dict[str, list[str]] = {}
+    fixed = {word.partition("=")[0] for word in param}
+    for key, values in map(_values, sweep):
+        if key in sweeps or key in fixed:
+            raise InputError("--sweep", "of a parameter that is given nowhere else", key)
+        sweeps[key] = values
+    found: list[Instance] = []
+    for word in asked:
+        name, _, own = word.partition(":")
+        block = find_block(name)
+        given = [*param, *(part for part in own.split(",") if part)]
+        named = {part.partition("=")[0] for part in given}
+        axes = {key: values for key, values in sweeps.items() if key in block.defaults() and key not in named}
+        for chosen in itertools.product(*axes.values()):
+            words = [*given, *(f"{key}={value}" for key, value in zip(axes, chosen, strict=True))]
+            found += [
+                Instance(word, block, block.parameters(words, shape), tuple(axes))
+                for shape in (({},) if words else block.synthesised or ({},))
+            ]
+    for key in sweeps:
+        if not any(key in instance.swept for instance in found):
+            known = dict.fromkeys(name for instance in found for name in instance.parameters)
+            raise unknown_word("--sweep", known, key)
+    return found
+
+
+def _values(word: str) -> tuple[str, list[str]]:
+    name, equals, values = word.partition("=")
+    listed = [value for value in values.split(",") if value]
+    if not equals or not listed:
+        raise InputError("--sweep", "K=V,V", word)
+    return name, listed
+
+
+def ratios(measured: Sequence[Measured]) -> list[tuple[float | None, float | None]]:
+    """Return ratios to the first block, where it has one instance of the same swept values; else ``None``.
+
+    They are of gate equivalents, all and without flip-flops; or of LUTs, and ``None``.
+    """
+    first = [each for each in measured if each.instance.asked == measured[0].instance.asked]
+    found = []
+    for each in measured:
+        at = each.instance.at
+        bases = [one for one in first if all(at.get(key, value) == value for key, value in one.instance.at.items())]
+        found.append(_over(each.area, bases[0].area if len(bases) == 1 else None))
+    return found
+
+
+def _over(area: Area | None, base: Area | None) -> tuple[float | None, float | None]:
+    if area is None or base is None:
+        return None, None
+    if area.ge is not None and area.ge_storage is not None and base.ge and base.ge_storage is not None:
+        logic = base.ge - base.ge_storage
+        return round(area.ge / base.ge, 2), round((area.ge - area.ge_storage) / logic, 2) if logic else None
+    return (round(area.lut / base.lut, 2) if area.lut is not None and base.lut else None), None
+
+
+def check_plot(instances: Sequence[Instance], file: Path) -> None:
+    """Raise ``InputError`` unless a picture of the instances can be drawn and written."""
+    if _axis(instances) is None:
+        raise InputError("--plot", "given with a --sweep over numbers", str(file))
+    usable_folder(file.parent, option="--plot")
+    if file.is_dir():
+        raise InputError("--plot", "a file", str(file))
+
+
+def _axis(instances: Sequence[Instance]) -> str | None:
+    """Return the first parameter that is swept over numbers."""
+    return next((key for each in instances for key, value in each.at.items() if type(value) is int), None)
+
+
+def write_plot(measured: Sequence[Measured], file: Path, *, target: str) -> None:
+    """Write a picture (PNG): area over the first swept parameter, a curve for each block and other swept value."""
+    axis = _axis([each.instance for each in measured])
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for each in measured:
+        at = each.instance.at
+        others = [f"{key} {value}" for key, value in at.items() if key != axis]
+        value = None if each.area is None else each.area.lut if each.area.ge is None else each.area.ge
+        if axis in at and value is not None:
+            curves.setdefault(", ".join([each.instance.asked, *others]), []).append((at[axis], value))
+    figure = new_figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for number, (label, points) in enumerate(curves.items()):
+        axes.plot(*zip(*sorted(points), strict=True), label=label, linewidth=1.4, markersize=5, **look(number))
+    ticks = sorted({at for points in curves.values() for at, _ in points})
+    if ticks and ticks[0] > 0:
+        axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlabel(str(axis))
+    axes.set_ylabel("gate equivalents" if target == "gates" else f"LUTs ({target})")
+    axes.grid(visible=True, which="major", alpha=0.3)
+    if curves:
+        axes.legend(frameon=False, fontsize="small")
+    write_png(figure, file, option="--plot")

@@ -1,0 +1,180 @@
+"""Tables of a run beyond its service levels: links and VLs, flows, every packet that left its NIC."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from vlane.golden.links.remote_credit import fcps_sent
+from vlane.golden.network.meters import (
+    FLOW_FINE_BITS,
+    FLOW_FLITS,
+    FLOW_LATENCY,
+    FLOW_MOST,
+    FLOW_OFFERED,
+    FLOW_PACKETS,
+    FLOW_TIMED,
+    Meters,
+    latency_at,
+)
+from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.wiring import NOWHERE
+from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
+from vlane.sim_top.study.world import World, show_end
+
+from vlane.lrh import channel_bits, pack_lrh, packet_words
+from vlane.shown import harmless
+
+__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "under_way_table"]
+
+_DELIVERY = (
+    "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
+)  # fmt: skip
+"""What the meters keep of a delivery, in their order."""
+
+_TRACE = {
+    **dict.fromkeys(("cycle", "source", "destination", "sl", "bytes"), pl.Int64),  # as ``read_packet_trace`` reads them
+    **dict.fromkeys(("flits", "dlid", "delivered_cycle", "switches"), pl.Int64),
+    "lrh": pl.UInt64,
+}
+
+
+def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
+    """Return the deliveries that were kept, each with the header with which it arrived, and forget them."""
+    rows = meters.trace[: meters.traced[0]].copy()
+    meters.traced[0] = 0
+    columns = dict(zip(_DELIVERY, rows.T, strict=True))
+    words = {name: np.maximum(column, 0).astype(np.uint64) for name, column in columns.items()}
+    vl, reserved = words["lane"], np.zeros_like(words["lane"])
+    if world.routes.kind.by_channel:
+        vl, reserved = channel_bits(words["channel"], words["sl"])
+    lrh = pack_lrh(
+        vl=vl, sl=words["sl"] & 15, reserved=reserved, dlid=words["dlid"],
+        pktlen=packet_words(np.maximum(words["bytes"], 2)),
+        slid=world.routes.lids[columns["source"], 0].astype(np.uint64),
+    )  # fmt: skip
+    return pl.DataFrame({**columns, "lrh": lrh}).select(pl.col(name).cast(kind) for name, kind in _TRACE.items())
+
+
+def under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
+    """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
+    drawn = net.staged[net.staged != NOBODY]
+    sent = np.setdiff1d(packets_in_use(packets), drawn)
+    fields = {"cycle": "born", "source": "source", "destination": "target", "sl": "sl", "bytes": "bytes",
+              "flits": "flits", "dlid": "dlid"}  # fmt: skip
+    columns = {name: packets.pool[field][sent] for name, field in fields.items()}
+    return pl.DataFrame(columns).select(
+        (pl.col(name) if name in columns else pl.lit(None)).cast(kind).alias(name) for name, kind in _TRACE.items()
+    )
+
+
+def queued_cycles(net: Network, packets: Packets) -> NDArray[np.int64]:
+    """Return by end and lane the cycles that packets asked for the link: until they started, or until now."""
+    asked = net.out_ports.counters["asked"].copy()
+    heads = net.out_ports.queues.queue["head"]
+    for end, lane in np.argwhere(heads != NOBODY).tolist():
+        packet = int(heads[end, lane])
+        while packet != NOBODY:
+            asked[end, lane] += net.clock[NOW] - packets.pool[packet].asks
+            packet = int(packets.chain[packet].next)
+    return asked
+
+
+def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
+    """Return a row for each lane of each cabled sending end.
+
+    Columns: the end that sends and the one that receives, by number and port, and the names of their switches or hosts,
+    null where there are none; VL; packets and flits sent, flits per cycle; packets that
+    asked for the link, mean over all cycles; for how many cycles those that were sent did, mean over packets; cycles in
+    which the link was free and the lane's head found no room at the far end; most blocks taken of the output buffer,
+    and of the far one as the sender counts them; flow-control packets sent.
+    """
+    wiring, out_ports = net.wiring, net.out_ports
+    ends = np.flatnonzero(wiring.cable["far"] != NOWHERE)
+    lanes = out_ports.counters.shape[1]
+    fcps = fcps_sent(out_ports.remote)[ends]
+    sides = {"from": ends, "to": _receiving(net, wiring.cable["far"][ends])}
+    shown = {side: [show_end(world.topology, int(end), net, names=False) for end in sides[side]] for side in sides}
+    sent, asked = (out_ports.counters[name][ends].ravel() for name in ("packets", "asked"))
+    mean = np.divide(asked, sent, out=np.full(len(asked), np.nan), where=sent > 0)
+    return pl.DataFrame(
+        {
+            **{side: np.repeat(shown[side], lanes) for side in sides},
+            **{f"{side}_name": _names(world, net, np.repeat(sides[side], lanes)) for side in sides},
+            "vl": np.tile(np.arange(lanes), len(ends)),
+            "packets": sent,
+            "flits": out_ports.counters["flits"][ends].ravel(),
+            "utilisation": (out_ports.counters["flits"][ends] / int(net.clock[NOW])).ravel(),
+            "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / int(net.clock[NOW]),
+            "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
+            "waited_cycles": out_ports.counters["waited"][ends].ravel(),
+            "peak_output_blocks": out_ports.counters["most_in_buffer"][ends].ravel(),
+            "peak_far_blocks": out_ports.counters["most_in_far"][ends].ravel(),
+            "fcps": fcps.ravel(),
+        }
+    )
+
+
+def _receiving(net: Network, far: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return receiving ends as sending ends are numbered, NICs behind switch ports."""
+    return np.where(far >= 0, far, len(net.switches.inputs.port) - 1 - far)
+
+
+def _names(world: World, net: Network, ends: NDArray[np.int64]) -> pl.Series:
+    """Return the names of the ends' switches and hosts, null where there are none."""
+    bits, switches = net.switches.inputs.port_bits, world.topology.switches
+    numbers = np.where(ends >= switches << bits, ends - (switches << bits) + switches, ends >> bits)
+    return pl.concat([_switch_names(world), _host_names(world)]).gather(numbers)
+
+
+def _switch_names(world: World) -> pl.Series:
+    return _named(world.topology.switch_names, world.topology.switches)
+
+
+def _host_names(world: World) -> pl.Series:
+    return _named(world.topology.host_names, len(world.topology.hosts))
+
+
+def _named(names: tuple[str, ...], count: int) -> pl.Series:
+    """Return names that a file can hold, null for those that are missing."""
+    return pl.Series([harmless(name) or None for name in names] or [None] * count, dtype=pl.String)
+
+
+def flow_table(world: World, net: Network) -> pl.DataFrame:
+    """Return a row for each source, destination and SL that had traffic in the measured stretch.
+
+    Columns: source and destination, by number and by name, null where there is none; SL; flits generated; packets and
+    flits received; latency, mean, percentiles and longest.
+    """
+    meters = net.meters
+    source, target, level = np.nonzero(meters.flow.any(axis=3))
+    rows = meters.flow[source, target, level]
+    timed = rows[:, FLOW_TIMED]
+    mean = np.divide(rows[:, FLOW_LATENCY], timed, out=np.full(len(rows), np.nan), where=timed > 0)
+    histogram = meters.flow_histogram[source, target, level]
+    return pl.DataFrame(
+        {
+            "source": source,
+            "destination": target,
+            "sl": np.flatnonzero(meters.flow_level >= 0)[level],
+            "source_name": _host_names(world).gather(source),
+            "destination_name": _host_names(world).gather(target),
+            "offered_flits": rows[:, FLOW_OFFERED],
+            "packets": rows[:, FLOW_PACKETS],
+            "flits": rows[:, FLOW_FLITS],
+            "latency_mean_cycles": pl.Series(mean, nan_to_null=True),
+            "latency_p50_cycles": _percentiles(histogram, 0.5),
+            "latency_p99_cycles": _percentiles(histogram, 0.99),
+            "latency_max_cycles": rows[:, FLOW_MOST],
+        }
+    )
+
+
+def _percentiles(histogram: NDArray[np.int32], share: float) -> pl.Series:
+    """Return for each row the latency that so large a share stays below, to a bin; null where there is none."""
+    counted = histogram.cumsum(axis=1)
+    bins = (counted >= share * counted[:, -1:]).argmax(axis=1)
+    latencies = [latency_at(int(number), FLOW_FINE_BITS) for number in bins]
+    return pl.Series(
+        [at if whole else None for at, whole in zip(latencies, counted[:, -1], strict=True)], dtype=pl.Int64
+    )

@@ -1,0 +1,301 @@
+"""One run of a study: a load and a seed, and what is said of it."""
+
+from __future__ import annotations
+
+import copy
+import resource
+import time
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, double_stretch, latency_at
+from vlane.golden.network.network import DONE, NOW, STUCK, Change, Network, run, run_to, take_waiting
+from vlane.golden.network.wiring import NOWHERE
+from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
+from vlane.golden.switches.packets import IN_USE, NOBODY, Packets, new_packets
+from vlane.sim_top.study.faults import faults_of
+from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, under_way_table
+from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
+from vlane.sim_top.study.world import World, make_network, show_end
+
+__all__ = ["PerSL", "RunResult", "StuckError", "simulate", "tables_of"]
+
+_TRACE_ROWS = 1 << 16
+
+
+class StuckError(RuntimeError):
+    """Nothing moves any more although packets are there; says who waits for whom."""
+
+
+@dataclass(frozen=True)
+class PerSL:
+    """What a service level got, in the measured stretch.
+
+    Parameters
+    ----------
+    sl, packets : int
+        The level; packets received.
+    offered, accepted : float
+        Flits generated and received per cycle and host.
+    saturated : bool
+        Whether what waits between generation and delivery grows on and on. The latencies of such a level only say how
+        long the run was.
+    decided : bool
+        Whether the run was long enough to tell; if not, ``saturated`` is False.
+    backlog_growth, backlog_growth_ci95 : float
+        Trend of what waits, flits per cycle and host; half the width of its 95 % interval.
+    latency_mean_cycles, latency_ci95_cycles : float
+        From generation to the reception of the last flit; half the width of the 95 % confidence interval (batch
+        means). ``None`` without packets, or for the interval with empty batches.
+    latency_p50, latency_p99, latency_max : int or None
+        In cycles; percentiles to 3 %.
+    mean_switches : float
+        Switches passed.
+    precise : bool or None
+        Whether the mean latency is as sure as ``run.precision`` asks; ``None`` if it does not ask.
+    offered_parts, accepted_parts : list of float
+        The course of ``offered`` and ``accepted``: of each fortieth of the measured stretch, in order.
+    """
+
+    sl: int
+    packets: int
+    offered: float
+    accepted: float
+    saturated: bool
+    decided: bool
+    backlog_growth: float
+    backlog_growth_ci95: float
+    latency_mean_cycles: float | None
+    latency_ci95_cycles: float | None
+    latency_p50: int | None
+    latency_p99: int | None
+    latency_max: int | None
+    mean_switches: float | None
+    precise: bool | None
+    offered_parts: list[float]
+    accepted_parts: list[float]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run.
+
+    Parameters
+    ----------
+    load : float
+        Asked, flits per cycle and host.
+    seed, cycles : int
+        Of the run; all its cycles.
+    saturated, decided : bool
+        Whether any service level is saturated; whether the run was long enough to tell of all of them.
+    offered, accepted : float
+        All service levels together.
+    flit_hops : int
+        Flits delivered times switches passed, in all cycles.
+    flit_hops_per_second : float
+        Per CPU second.
+    seconds : float
+        CPU time.
+    peak_mib : float
+        Memory of the process, at most.
+    digest : str
+        Of every delivery and its cycle.
+    link_utilisation_mean, link_utilisation_max : float
+        Of the links between switches, each direction a link of its own, in all cycles; 0 if there are none.
+    host_link_utilisation_mean, host_link_utilisation_max : float
+        Of the links between hosts and switches, likewise.
+    per_sl : list of PerSL
+        Levels that had traffic.
+    """
+
+    load: float
+    seed: int
+    cycles: int
+    saturated: bool
+    decided: bool
+    offered: float
+    accepted: float
+    flit_hops: int
+    flit_hops_per_second: float
+    seconds: float
+    peak_mib: float
+    digest: str
+    link_utilisation_mean: float
+    link_utilisation_max: float
+    host_link_utilisation_mean: float
+    host_link_utilisation_max: float
+    per_sl: list[PerSL]
+
+
+def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tuple[RunResult, dict[str, pl.DataFrame]]:
+    """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
+
+    Parameters
+    ----------
+    trace : bool
+        Whether every delivery is kept.
+
+    Raises
+    ------
+    StuckError
+        If nothing moves for ``stuck_cycles``.
+    """
+    net = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
+    packets = new_packets(1 << 14)
+    _warm_compile(net, packets)
+    frames: list[pl.DataFrame] = []
+    changes = faults_of(world)
+    start = time.thread_time()
+    packets = _run_on(world, net, packets, changes, frames)
+    while not _is_enough(world, net, packets):
+        double_stretch(net.meters)
+        packets = _run_on(world, net, packets, changes, frames)
+    take_waiting(net, packets)
+    seconds = time.thread_time() - start
+    result = _result(world, net, load=load, seed=seed, seconds=seconds)
+    made = {
+        "links": lambda: link_table(world, net, packets),
+        "flows": lambda: flow_table(world, net),
+        "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters), under_way_table(net, packets)]),
+    }
+    return result, {name: made[name]() for name in tables_of(world, trace=trace)}
+
+
+def _warm_compile(net: Network, packets: Packets) -> None:
+    """Compile before time is taken; no cycle is run."""
+    run(net, packets, 0)
+
+
+def _run_on(
+    world: World, net: Network, packets: Packets, changes: deque[Change], frames: list[pl.DataFrame]
+) -> Packets:
+    """Run to the end of the measured stretch; return the pool, and add the deliveries that found no place any more."""
+    while True:
+        reason, packets = run_to(net, packets, int(net.meters.window[1]), changes=changes)
+        if reason == STUCK:
+            raise StuckError(_waiting_chain(world, net, packets))
+        if reason == DONE:
+            return packets
+        frames.append(delivery_table(world, net.meters))
+
+
+def _is_enough(world: World, net: Network, packets: Packets) -> bool:
+    """Tell whether every level is saturated or as sure as is asked, or a stretch twice as long would be too long."""
+    asked, first, end = world.study.run, int(net.meters.window[0]), int(net.meters.window[1])
+    if asked.precision is None or 2 * end - first > asked.longest_cycles:
+        return True
+    whole = _with_waiting(net, packets)
+    return all(level.saturated or level.precise for level in _levels(world, whole))
+
+
+def _with_waiting(net: Network, packets: Packets) -> Meters:
+    """Return the counts of levels with what waits in the application queues, which stays there."""
+    meters = net.meters._replace(part=net.meters.part.copy(), flow=net.meters.flow[:0, :0].copy())
+    aside = net._replace(sources=copy.deepcopy(net.sources), staged=net.staged.copy(), meters=meters)
+    take_waiting(aside, copy.deepcopy(packets))
+    return meters
+
+
+def _result(world: World, net: Network, *, load: float, seed: int, seconds: float) -> RunResult:
+    levels = _levels(world, net.meters)
+    flit_hops = int(net.meters.digest[1])
+    between, to_hosts = _utilisations(world, net)
+    return RunResult(
+        load=load,
+        seed=seed,
+        cycles=int(net.clock[NOW]),
+        saturated=any(level.saturated for level in levels),
+        decided=all(level.decided for level in levels),
+        offered=sum(level.offered for level in levels),
+        accepted=sum(level.accepted for level in levels),
+        flit_hops=flit_hops,
+        flit_hops_per_second=flit_hops / max(seconds, 1e-9),
+        seconds=seconds,
+        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        digest=f"{int(net.meters.digest[0]):016x}",
+        link_utilisation_mean=float(between.mean()) if len(between) else 0.0,
+        link_utilisation_max=float(between.max()) if len(between) else 0.0,
+        host_link_utilisation_mean=float(to_hosts.mean()),
+        host_link_utilisation_max=float(to_hosts.max()),
+        per_sl=levels,
+    )
+
+
+def _utilisations(world: World, net: Network) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the flits per cycle of the links between switches, and of those between hosts and switches."""
+    far, of_switches = net.wiring.cable["far"], world.topology.switches << net.switches.inputs.port_bits
+    sent = net.out_ports.counters["flits"].sum(axis=1) / int(net.clock[NOW])
+    is_cabled, is_switch = far != NOWHERE, np.arange(len(far)) < of_switches
+    is_between = is_switch & (far >= 0)
+    return sent[is_between], sent[is_cabled & ~is_between]
+
+
+def _levels(world: World, meters: Meters) -> list[PerSL]:
+    """Return what each level that had traffic got."""
+    traffic = meters.part[:, :, [MADE, RECEIVED]].any(axis=(1, 2))
+    return [_per_sl(world, meters, sl) for sl in np.flatnonzero(traffic).tolist()]
+
+
+def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
+    packets, flits, latency, most, hops = (int(value) for value in meters.total[sl])
+    histogram, part, hosts = meters.histogram[sl], meters.part[sl], len(world.topology.hosts)
+    cycles = int(meters.window[1] - meters.window[0])
+    timed, mean = int(histogram.sum()), None
+    interval, backlog = latency_half_width(part), judge_backlog(part, cycles)
+    precise, asked = None, world.study.run.precision
+    if timed:
+        mean = latency / timed
+    if asked is not None:
+        is_sure = mean is not None and interval is not None and interval <= asked * mean and parts_look_apart(part)
+        precise = is_sure and backlog.decided and not backlog.saturated
+    course = part * (PARTS / (cycles * hosts))
+    return PerSL(
+        sl, packets, int(part[:, MADE].sum()) / (cycles * hosts), flits / (cycles * hosts), backlog.saturated,
+        backlog.decided, backlog.growth / hosts, backlog.growth_ci95 / hosts, mean, interval,
+        _percentile(histogram, 0.5), _percentile(histogram, 0.99), most if timed else None,
+        hops / timed if timed else None, precise, course[:, MADE].tolist(), course[:, RECEIVED].tolist(),
+    )  # fmt: skip
+
+
+def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:
+    whole = int(histogram.sum())
+    if not whole:
+        return None
+    return latency_at(int(np.searchsorted(np.cumsum(histogram), share * whole)))
+
+
+def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
+    """Say for one blocked head after the other what it waits for, until one comes again."""
+    inputs, ends = net.switches.inputs, len(net.wiring.cable)
+    heads = np.full((ends, inputs.queues.queue.shape[1]), NOBODY, np.int64)
+    heads[: len(inputs.queues.queue)] = inputs.queues.queue["head"]
+    heads = np.concatenate([heads, central_heads(net.switches)])
+    held = int(packets.regs[IN_USE])
+    steps: list[str] = []
+    seen: set[int] = set()
+    blocked = np.flatnonzero((heads != NOBODY).any(axis=1))
+    place = int(blocked[0]) if len(blocked) else -1
+    while place >= 0 and place not in seen:
+        seen.add(place)
+        lane = int(np.flatnonzero(heads[place] != NOBODY)[0])
+        output = int(packets.pool[heads[place, lane]].output)
+        buffer = buffer_between(net.switches, place, output) if place < ends else -1
+        if buffer >= 0:
+            target = following = ends + buffer
+        else:
+            switch = place >> inputs.port_bits if place < ends else (place - ends) // central_buffers(net.switches)
+            target = (switch << inputs.port_bits) + output
+            following = int(net.wiring.cable[target].far)
+        steps.append(
+            f"{show_end(world.topology, place, net)} VL {lane} waits for {show_end(world.topology, target, net)}"
+        )
+        place = following if following >= 0 and (heads[following] != NOBODY).any() else -1
+    return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
+
+
+def tables_of(world: World, *, trace: bool) -> list[str]:
+    """Return the names of a run's tables."""
+    return ["links", *["flows"] * world.study.measure.flows, *["trace"] * trace]

@@ -1,0 +1,128 @@
+"""Points of a study's curves: what each service level did at each load, over all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
+
+from vlane.sim_top.study.simulate import PerSL, RunResult
+from vlane.sim_top.study.steady import half_width
+
+__all__ = ["MEASURES", "Measure", "Point", "joined", "points_of", "words_of"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a panel shows.
+
+    Parameters
+    ----------
+    name : str
+        With its unit.
+    value : callable
+        Of a level of a run; None if it has none.
+    ci95 : callable
+        Half the width of the value's 95 % interval in that run; None if it has none.
+    is_latency : bool
+        A saturated level has none.
+    """
+
+    name: str
+    value: Callable[[PerSL], float | None]
+    ci95: Callable[[PerSL], float | None]
+    is_latency: bool = True
+
+
+MEASURES = (
+    Measure("mean latency (cycles)", lambda it: it.latency_mean_cycles, lambda it: it.latency_ci95_cycles),
+    Measure("99th percentile of latency (cycles)", lambda it: it.latency_p99, lambda _: None),
+    Measure("accepted load (flits per cycle and host)", lambda it: it.accepted, lambda _: None, is_latency=False),
+    Measure(
+        "growth of what waits (flits per cycle and host)", lambda it: it.backlog_growth,
+        lambda it: it.backlog_growth_ci95, is_latency=False,
+    ),
+)  # fmt: skip
+"""The panels, in order."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A level at a load.
+
+    Parameters
+    ----------
+    load : float
+        Offered, of all levels.
+    value : float or None
+        Mean over seeds; None if no seed has one, or for a latency that is none.
+    ci95 : float or None
+        Half the width of its 95 % interval: over seeds, or with one seed the run's own.
+    levels : tuple of PerSL
+        What the level did with each seed.
+    """
+
+    load: float
+    value: float | None
+    ci95: float | None
+    levels: tuple[PerSL, ...]
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the level is, with any seed."""
+        return any(level.saturated for level in self.levels)
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is steady with every seed, or saturated with any."""
+        return self.saturated or all(level.decided for level in self.levels)
+
+
+def points_of(runs: list[RunResult], measure: Measure) -> dict[int, list[Point]]:
+    """Return by SL a point for each load, in order."""
+    found: dict[int, dict[float, list[PerSL]]] = {}
+    for run in runs:
+        for level in run.per_sl:
+            found.setdefault(level.sl, {}).setdefault(run.load, []).append(level)
+    return {
+        sl: [_point(measure, load, by_load[load]) for load in sorted(by_load)] for sl, by_load in sorted(found.items())
+    }
+
+
+def _point(measure: Measure, load: float, levels: list[PerSL]) -> Point:
+    values = [value for value in map(measure.value, levels) if value is not None]
+    is_none = not values or (measure.is_latency and any(level.saturated for level in levels))
+    ci95 = half_width([float(value) for value in values]) if len(levels) > 1 else measure.ci95(levels[0])
+    return Point(load, None if is_none else fmean(values), None if is_none else ci95, tuple(levels))
+
+
+def joined(points: list[Point], *, is_latency: bool) -> Iterator[list[Point]]:
+    """Yield stretches of neighbouring points that a line may join; of latencies those of steady levels only."""
+
+    def may_join(point: Point) -> bool:
+        return point.value is not None and (not is_latency or (point.decided and not point.saturated))
+
+    for may, stretch in groupby(points, may_join):
+        if may:
+            yield list(stretch)
+
+
+def words_of(sl: int, point: Point) -> list[str]:
+    """Return what is known of a point, in lines."""
+    levels, lines = point.levels, [f"SL {sl} at load {point.load:g}"]
+    if len(levels) > 1:
+        lines.append(f"means over {len(levels)} seeds")
+    lines.append(
+        f"offered {fmean(it.offered for it in levels):.4f}, accepted {fmean(it.accepted for it in levels):.4f}"
+    )
+    for measure in MEASURES:
+        it = _point(measure, point.load, list(levels))
+        if it.value is not None and not measure.name.startswith("accepted"):
+            width = "" if it.ci95 is None else f" ± {it.ci95:.2g}"
+            lines.append(f"{measure.name}: {it.value:.{1 if measure.is_latency else 4}f}{width}")
+    if point.saturated:
+        lines.append("saturated: it has no latency, which grows for as long as the run lasts")
+    elif not point.decided:
+        lines.append("the run is too short to tell whether it is saturated")
+    return lines

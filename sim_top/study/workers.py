@@ -1,0 +1,180 @@
+"""Where the runs of a study are made: in this process, in several, or by the workers of a dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import multiprocessing
+import pickle
+import socket
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing import connection, resource_tracker
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from vlane.sim_top.output.interrupts import interrupts_held_back
+from vlane.sim_top.output.progress import show_progress
+
+from vlane.errors import InputError
+
+__all__ = ["Cluster", "WorkerLostError", "made_by_processes"]
+
+T = TypeVar("T")
+Task = tuple[float, int]
+_ANSWERS_WITHIN_SECONDS = 10
+
+
+class WorkerLostError(RuntimeError):
+    """A process ended twice while it made the same run; says which."""
+
+
+def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jobs: int) -> Generator[T]:
+    """Yield what each task makes, in the order in which they finish.
+
+    A process that ends before it answers is replaced, and its task is made again, once.
+
+    Parameters
+    ----------
+    make : callable
+        Can be pickled, as can what it returns.
+    tasks : sequence of (load, seed)
+        Its arguments, no two alike.
+    jobs : int
+        Tasks at a time, each in a process of its own if more than 1.
+
+    Raises
+    ------
+    WorkerLostError
+        If a task's second process ended too.
+    """
+    if jobs == 1 or len(tasks) < 2:
+        yield from (make(*task) for task in tasks)
+        return
+    waiting, lost = deque(tasks), set[Task]()
+    busy: dict[Any, _Worker] = {}
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < jobs:
+                worker = _Worker(make)
+                busy[worker.pipe] = worker.begin(waiting.popleft())
+            for pipe in connection.wait(list(busy)):
+                worker = busy.pop(pipe)
+                try:
+                    made, error = worker.answer()
+                except (EOFError, OSError):
+                    worker.end()
+                    if worker.task in lost:
+                        load, seed = worker.task
+                        raise WorkerLostError(f"load {load!r}, seed {seed}") from None
+                    lost.add(worker.task)
+                    waiting.appendleft(worker.task)
+                    continue
+                if error is not None:
+                    worker.end()
+                    raise error
+                if waiting:
+                    busy[pipe] = worker.begin(waiting.popleft())
+                else:
+                    worker.end()
+                yield made
+    finally:
+        for worker in busy.values():
+            worker.end()
+
+
+class _Worker:
+    """A process that makes one task after the other."""
+
+    def __init__(self, make: Callable[[float, int], Any]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, there = context.Pipe()
+        self._process = context.Process(target=_work, args=(make, there), daemon=True)
+        resource_tracker.ensure_running()  # a start of its own would let interrupts through again
+        with interrupts_held_back():
+            self._process.start()
+        there.close()
+
+    def begin(self, task: Task) -> _Worker:
+        """Give the process a task; if it is gone, ``answer`` says so."""
+        self.task = task
+        with contextlib.suppress(OSError):
+            self.pipe.send(task)
+        return self
+
+    def answer(self) -> tuple[Any, BaseException | None]:
+        """Return what was made, or the exception instead."""
+        made: tuple[Any, BaseException | None] = self.pipe.recv()
+        return made
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _work(make: Callable[[float, int], Any], pipe: Any) -> None:
+    """Make tasks until nobody wants any more."""
+    show_progress()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            task = pipe.recv()
+            made, failed = None, None
+            try:
+                made = make(*task)
+            except Exception as error:  # noqa: BLE001 - it is raised where the run was asked for
+                failed = _portable(error)
+            pipe.send((made, failed))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that comes through a pipe as what it is, or else one that says what it was."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    except Exception as reason:  # noqa: BLE001 - whatever it cannot do
+        return RuntimeError(f"{error!r} ({reason})")
+    return error
+
+
+class Cluster:
+    """The workers of a dask scheduler; each has the same version of this package.
+
+    Parameters
+    ----------
+    address : str
+        As dask writes it: ``tcp://host:port``.
+
+    Raises
+    ------
+    InputError
+        If dask is not installed, or no scheduler answers there.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._dask: Any = importlib.import_module("distributed")
+        except ImportError:
+            raise InputError(
+                "--scheduler", "left out, or dask installed: pip install 'vlane[scale]'", address
+            ) from None
+        must = "the address of a dask scheduler that answers, tcp://HOST:PORT"
+        try:
+            asked = urlsplit(address)
+            with socket.create_connection((asked.hostname or "", asked.port or 0), _ANSWERS_WITHIN_SECONDS):
+                pass
+            self._client = self._dask.Client(address, timeout=_ANSWERS_WITHIN_SECONDS)
+        except (OSError, ValueError):
+            raise InputError("--scheduler", must, address) from None
+
+    def made(self, make: Callable[[float, int], T], tasks: Sequence[Task]) -> Generator[T]:
+        """Yield what each task makes, as ``made_by_processes``."""
+        waiting = [self._client.submit(make, *task, pure=False) for task in tasks]
+        try:
+            for future in self._dask.as_completed(waiting):
+                made = future.result()
+                future.release()
+                yield made
+        finally:
+            self._client.cancel(waiting)
+            self._client.close()

@@ -1,0 +1,358 @@
+"""A study's network: from its file to a network at rest, ready to be checked (``sim_top/study/path_checks.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.network import topology as topologies
+from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.captured import Captured, from_fabric
+from vlane.golden.network.meters import new_meters
+from vlane.golden.network.network import Network
+from vlane.golden.network.patterns import PERMUTATIONS, permutation
+from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
+from vlane.golden.network.sources import PATH_SL, TrafficClass, new_sources
+from vlane.golden.network.topology import Topology
+from vlane.golden.switches.kinds import central_buffers
+
+from vlane.errors import InputError
+from vlane.fabric.capture import load_fabric
+from vlane.packet_trace import read_packet_trace
+from vlane.parameters import Parameters
+from vlane.programs import program_writes
+from vlane.sc import SC15, SC_COUNT
+from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study import Study
+from vlane.tables import read_tables
+from vlane.units import blocks_of
+
+__all__ = ["World", "make_network", "make_world", "show_end"]
+
+
+_MOST_FLOWS = 1 << 22
+"""Flows that are told apart, 560 bytes each."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What all runs of a study share.
+
+    Parameters
+    ----------
+    study : Study
+        The file.
+    base : Path
+        Folder from which files are named.
+    topology : Topology
+        Cables.
+    routes : Routes
+        Tables.
+    path_sl : array of uint8
+        SL of each path; empty if the traffic's classes say it.
+    replayed : array of int64, (packets, 5)
+        Cycle, source, destination, SL and bytes of what is replayed.
+    levels : dict
+        Bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths.
+    data_vls : int
+        Lanes of every port.
+    buffers : Buffers
+        Room.
+    central : Buffers or None
+        Room in the central buffers of Omni-Path switches.
+    settings : PortSettings
+        Schedulers.
+    """
+
+    study: Study
+    base: Path
+    topology: Topology
+    routes: Routes | ChannelRoutes
+    path_sl: NDArray[np.uint8]
+    replayed: NDArray[np.int64]
+    levels: dict[int | str, int]
+    data_vls: int
+    buffers: Buffers
+    central: Buffers | None
+    settings: PortSettings
+
+
+def make_world(study: Study, base: Path) -> World:
+    """Return what a study describes; files are named from a folder.
+
+    Raises
+    ------
+    InputError
+        If something does not fit together.
+    """
+    captured = None
+    kind = study.switch.record
+    replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
+    levels = _levels(study, replayed)
+    if study.network.topology == "fabric":
+        captured = from_fabric(load_fabric(base / study.network.folder))
+        topology, plain, lanes = captured.topology, captured.routes, captured.data_vls
+    else:
+        topology = _topology(study.network, base)
+        lanes = study.link.data_vls or _named_lanes(study, {sl for sl in levels if isinstance(sl, int)})
+        plain = _routes(study, topology, lanes)
+    routes = _channel_routes(study, topology, plain, lanes) if kind.by_channel else plain
+    _check_traffic(study, topology, captured)
+    _check_replayed(study, replayed, topology)
+    largest = _largest(levels, routes, lanes)
+    if study.buffers.largest_blocks is not None:
+        if study.buffers.largest_blocks < max(largest):
+            raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
+        largest = (study.buffers.largest_blocks,) * lanes
+    sizes, central = _buffers(study, study.buffers.blocks, "buffers.", largest), None
+    if kind.has_centre:
+        central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
+    return World(
+        study=study,
+        base=base,
+        topology=topology,
+        routes=routes,
+        path_sl=captured.path_sl if captured else np.zeros((0, 0), np.uint8),
+        replayed=replayed,
+        levels=levels,
+        data_vls=lanes,
+        buffers=sizes,
+        central=central,
+        settings=_settings(study, lanes, base, captured),
+    )
+
+
+def _levels(study: Study, replayed: NDArray[np.int64]) -> dict[int | str, int]:
+    """Return the bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths."""
+    levels: dict[int | str, int] = {}
+    for each in study.traffic:
+        levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
+    for sl in map(int, np.unique(replayed[:, 3])):
+        levels[sl] = max(levels.get(sl, 0), int(replayed[replayed[:, 3] == sl, 4].max()))
+    return levels
+
+
+def _topology(network: Any, base: Path) -> Topology:
+    if network.topology == "tree":
+        return topologies.tree(network.k, network.n)
+    if network.topology == "torus":
+        return topologies.torus(tuple(network.size), hosts=network.hosts_per_switch, trunks=network.trunks)
+    if network.topology == "irregular":
+        return topologies.irregular(
+            network.switches, ports=network.ports, hosts=network.hosts_per_switch, seed=network.seed
+        )
+    if network.topology == "dumbbell":
+        return topologies.dumbbell(network.left, network.right, trunks=network.trunks)
+    return topologies.read_edges(base / network.file)
+
+
+def _named_lanes(study: Study, sls: set[int]) -> int:
+    """Return as many lanes as SLs take."""
+    if getattr(study.network, "routing", "") == "dor":
+        return 2 * (max(sls, default=0) + 1)
+    if study.switch.record.by_channel:
+        channels, lanes = _channel_rows(study)
+        vls = [lanes[channels[sl]] for sl in sls if channels[sl] != SC15]
+        used = [vl - (vl > SC15) for vl in vls if vl != SC15]
+    else:
+        row = study.link.vl_of_sl
+        used = [row[sl] if row else sl for sl in sls if not row or row[sl] != VL_DROP]
+    return max(used, default=0) + 1
+
+
+def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return a study's channel by SL and VL by channel: 1 to 1 unless it says otherwise."""
+    same = tuple(range(SC_COUNT))
+    return tuple(study.link.sc_of_sl or same), tuple(study.link.vl_of_sc or same)
+
+
+def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
+    routing = study.network.routing  # type: ignore[union-attr]
+    if routing == "dor":
+        if study.link.vl_of_sl is not None:
+            raise InputError("link.vl_of_sl", "left out with routing dor, which gives each SL two VLs", "given")
+        if lanes % 2:
+            raise InputError("link.data_vls", "even with routing dor", lanes)
+        return dimension_order(topology, lanes // 2)
+    row = study.link.vl_of_sl
+    vls = tuple(row) if row else tuple(sl if sl < lanes else VL_DROP for sl in range(SL_COUNT))
+    if routing == "updown":
+        return up_down(topology, vls, root=getattr(study.network, "root", 0))
+    return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
+
+
+def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
+    """Return the same paths for Omni-Path; with datelines a channel is the VL it takes."""
+    channels, vls = _channel_rows(study)
+    if routes.by_lane:
+        channels = (*map(int, routes.nic_vl[0]), *(SC15,) * (SC_COUNT - SL_COUNT))
+    return with_channels(topology, routes, channels, vls, data_vls=lanes)
+
+
+def _check_traffic(study: Study, topology: Topology, captured: Captured | None) -> None:
+    for number, each in enumerate(study.traffic):
+        if each.sl == "path" and captured is None:
+            raise InputError(f"traffic.{number}.sl", "0 to 15; only a captured fabric has path SLs", each.sl)
+        for host in each.hot_hosts:
+            if host >= len(topology.hosts):
+                raise InputError(f"traffic.{number}.hot_hosts", f"0 to {len(topology.hosts) - 1}", host)
+
+
+def _check_replayed(study: Study, replayed: NDArray[np.int64], topology: Topology) -> None:
+    highest = study.switch.record.levels - 1
+    for column, name, most in ((1, "source", len(topology.hosts) - 1), (2, "destination", len(topology.hosts) - 1),
+                               (3, "sl", highest)):  # fmt: skip
+        if len(replayed) and int(replayed[:, column].max()) > most:
+            got = int(replayed[:, column].max())
+            raise InputError(name, f"0 to {most}", got, source=study.trace.file if study.trace else "")
+    if study.trace and int(replayed[:, 0].min()) >= study.run.cycles:
+        must = f"below the run's cycles, {study.run.cycles}, in one row at least"
+        raise InputError("cycle", must, int(replayed[:, 0].min()), source=study.trace.file)
+
+
+def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes: int) -> tuple[int, ...]:
+    """Return the blocks of the largest packet of each lane."""
+    largest = [1] * lanes
+    for sl, size in levels.items():
+        for lane in routes.lanes_of(sl if isinstance(sl, int) else None) & set(range(lanes)):
+            largest[lane] = max(largest[lane], blocks_of(size))
+    return tuple(largest)
+
+
+def _buffers(study: Study, blocks: int, section: str, largest: tuple[int, ...]) -> Buffers:
+    lanes, room, spare = len(largest), study.buffers, 0
+    parts = tuple(max(blocks // lanes, each) for each in largest)
+    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, parts if study.in_parts else largest)
+    if not study.in_parts:
+        spare = max(0, blocks - sum(least))
+    most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(spare + each for each in least))
+    try:
+        return Buffers(blocks, least, most, largest)
+    except InputError as error:
+        raise InputError(f"{section}{error.field}", error.must, error.got) from None
+
+
+def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]) -> tuple[int, ...]:
+    if given is None:
+        return default
+    if isinstance(given, int):
+        return (given,) * lanes
+    if len(given) != lanes:
+        raise InputError(f"buffers.{field}", f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
+    return tuple(given)
+
+
+def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
+    scheduler = SCHEDULERS[study.scheduler.name]
+    if study.scheduler.table is None:
+        if scheduler.name == IB_ARBITER and captured:
+            return _captured_settings(study, lanes, captured)
+        if scheduler.section:
+            raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
+        return PortSettings(scheduler.name, dict(scheduler.in_switch))
+    file = base / study.scheduler.table
+    tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
+    shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
+    if scheduler.section:
+        shape |= tables.sections[scheduler.name].shape()
+    if scheduler.maps and tables.sl2vl:
+        shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
+    parameters = _parameters(study, shape)
+    if parameters["data_vls"] != lanes:
+        raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
+    if parameters.get("units") == "shared":
+        must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
+        raise InputError("scheduler.parameters.units", must, "shared")
+    writes = program_writes(tables, scheduler.name, parameters, str(file))
+    return PortSettings(scheduler.name, _kept(parameters), writes)
+
+
+def _captured_settings(study: Study, lanes: int, captured: Captured) -> PortSettings:
+    """Return the schedulers with the tables of a captured fabric, each port with its own."""
+    programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
+    longest = max((table.shape()["entries"] for table in programmed), default=1)
+    parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
+    missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
+    if missing:
+        raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
+    return PortSettings(
+        study.scheduler.name, _kept(parameters), (),
+        {port: table.writes(parameters) for port, table in captured.vlarb.items()},
+        {host: table.writes(parameters) for host, table in captured.host_vlarb.items()},
+    )  # fmt: skip
+
+
+def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of every port's scheduler: what the study says, else what the table needs."""
+    words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
+    return SCHEDULERS[study.scheduler.name].parameters.of_words(words, shape)
+
+
+def _kept(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key not in {"data_vls", "vl15"}}
+
+
+def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
+    """Return the network of one run, at rest."""
+    study, flit = world.study, world.study.link.flit_bytes
+    classes = [
+        TrafficClass(
+            PATH_SL if each.sl == "path" else int(each.sl), load * each.share, *each.sizes,
+            permutation(each.pattern, world.topology) if each.pattern in PERMUTATIONS else each.pattern,
+            each.hot_share, tuple(each.hot_hosts), each.burst, each.regular,
+        )
+        for each in study.traffic
+    ]  # fmt: skip
+    sources = new_sources(
+        classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids,
+        path_sl=world.path_sl, trace=world.replayed if study.trace else None,
+    )  # fmt: skip
+    levels = _flow_levels(world) if study.measure.flows else []
+    meters = new_meters(
+        first=study.run.warm_up_cycles, end=study.run.cycles, nics=len(world.topology.hosts), trace_rows=trace_rows,
+        flow_levels=levels,
+    )  # fmt: skip
+    return assemble(
+        world.topology, world.routes, world.buffers, world.settings, sources, meters,
+        allocation=study.switch.allocation, crossbar=study.switch.crossbar, central=world.central,
+        credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
+        flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
+    )  # fmt: skip
+
+
+def _flow_levels(world: World) -> list[int]:
+    """Return the SLs whose flows are told apart.
+
+    Raises
+    ------
+    InputError
+        If they would take too much memory.
+    """
+    levels = {sl for sl in world.levels if isinstance(sl, int)} | set(
+        map(int, np.unique(world.path_sl) if "path" in world.levels else ())
+    )
+    flows = len(world.topology.hosts) ** 2 * len(levels)
+    if flows > _MOST_FLOWS:
+        raise InputError("measure.flows", f"left out beyond {_MOST_FLOWS} flows", f"true with {flows}")
+    return sorted(levels)
+
+
+def show_end(topology: Topology, end: int, net: Network, *, names: bool = True) -> str:
+    """Return a sending end, or past those a central buffer, as a person names it, ports and MPorts from 1.
+
+    What has a name stands with it, unless ``names`` are left out: ``switch 3 (leaf-3) port 1``.
+    """
+    bits, past = net.switches.inputs.port_bits, end - len(net.wiring.cable)
+    show_switch = topology.show_switch if names else "switch {}".format
+    show_host = topology.show_host if names else "host {}".format
+    if past >= 0:
+        mports = central_buffers(net.switches)
+        return f"{show_switch(past // mports)} central buffer {past % mports + 1}"
+    if end >= topology.switches << bits:
+        return show_host(end - (topology.switches << bits))
+    return f"{show_switch(end >> bits)} port {(end & ((1 << bits) - 1)) + 1}"

@@ -1,0 +1,1 @@
+"""Stimuli of the buffer of virtual lanes."""

@@ -1,0 +1,1 @@
+"""Directed cases: short stimuli with a stated purpose."""

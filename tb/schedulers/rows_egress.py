@@ -1,0 +1,240 @@
+"""Rows of inputs and expected outputs of an egress scheduler, one per clock cycle, from its golden model.
+
+One kernel fills the rows of all schedulers. What only one scheduler has, its own ports, is put by two functions of its
+stimulus, chosen by the type of the golden state and registered in ``SHOW`` and ``NOTE``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.schedulers.bank import looks_behind, step
+from vlane.golden.schedulers.by_name import MODULES
+from vlane.golden.schedulers.heads import NO_LANE, Heads
+from vlane.tb.native.packing import clear_row, put
+from vlane.tb.schedulers.surroundings import (
+    BEHIND,
+    FITS,
+    GRANT,
+    HOLD,
+    OUT_BLOCKS,
+    OUT_LIST,
+    OUT_VL,
+    READY,
+    REQUEST,
+    RST,
+    SWAP,
+    Surroundings,
+    after,
+    before,
+    put_inputs,
+    vl_of,
+    write_of,
+)
+from vlane.tb.schedulers.traffic import Statistics
+
+__all__ = [
+    "NOTE",
+    "NO_PLACES",
+    "SHOW",
+    "OwnPorts",
+    "Ports",
+    "Traffic",
+    "fill",
+    "note_nothing",
+    "own_ports",
+    "show_nothing",
+]
+
+NO_PLACES = np.zeros((0, 3), np.int64)
+"""Places of ports that are not there."""
+
+_RENEWED = True
+
+
+class OwnPorts(NamedTuple):
+    """Ports that only some schedulers have, and what their stimulus keeps from cycle to cycle.
+
+    Parameters
+    ----------
+    inputs : array of int64, (ports, 3)
+        Places of the inputs of one word each.
+    elements : array of int64, (elements, 3)
+        Places of the elements of the output that has one per requester.
+    behind : array of int64, (lanes,)
+        Sizes of the packets behind the heads, 0 where there is none.
+    behind_inputs : array of int64, (lanes, 3)
+        Places of the input with those sizes; empty if there is none.
+    kept : array of int64, (4,)
+        Outputs that follow from the tables, kept until those change.
+    """
+
+    inputs: NDArray[np.int64]
+    elements: NDArray[np.int64]
+    behind: NDArray[np.int64]
+    behind_inputs: NDArray[np.int64]
+    kept: NDArray[np.int64]
+
+
+def own_ports(
+    *,
+    inputs: NDArray[np.int64] = NO_PLACES,
+    elements: NDArray[np.int64] = NO_PLACES,
+    behind_inputs: NDArray[np.int64] = NO_PLACES,
+) -> OwnPorts:
+    """Return ports with those places and with nothing behind any head."""
+    return OwnPorts(inputs, elements, np.zeros(len(behind_inputs), np.int64), behind_inputs, np.zeros(4, np.int64))
+
+
+class Ports(NamedTuple):
+    """The ports of a scheduler, and what is programmed.
+
+    Parameters
+    ----------
+    writes : array of int64, (tables, writes, 4)
+        Writes of each table.
+    field_bits : array of int64, (4,)
+        Widths of the program port's fields.
+    given : array of int64, (INPUT_COUNT,)
+        Inputs of the cycle that is filled.
+    inputs : array of int64, (INPUT_COUNT, 3)
+        Places of the inputs.
+    sizes : array of int64, (2,)
+        Word and lowest bit of the input with the heads' sizes.
+    outputs : array of int64, (ports, 3)
+        Places of the outputs: those that all schedulers have, then those of one word that only this one has.
+    own : OwnPorts
+        Its other ports.
+    """
+
+    writes: NDArray[np.int64]
+    field_bits: NDArray[np.int64]
+    given: NDArray[np.int64]
+    inputs: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    own: OwnPorts
+
+
+class Traffic(NamedTuple):
+    """The traffic of a phase.
+
+    Parameters
+    ----------
+    chances : array of int64
+        As ``surroundings`` numbers them.
+    wild : bool
+        Every input is drawn at random.
+    """
+
+    chances: NDArray[np.int64]
+    wild: bool
+
+
+@by_type({module.State: module.reset for module in MODULES})
+def reset(state: Any) -> None:
+    """Return to the state after reset."""
+
+
+SHOW: dict[type, Callable[..., None]] = {}
+NOTE: dict[type, Callable[..., None]] = {}
+"""Functions ``show`` and ``note`` by type of the golden state; each stimulus adds its own."""
+
+
+@by_type(SHOW)
+def show(
+    state: Any,
+    around: Surroundings,
+    ports: Ports,
+    traffic: Traffic,
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Draw the inputs that only this scheduler has, and put its own inputs and outputs, before the golden step.
+
+    Both rows are zeros when it is called; the inputs that all schedulers have are drawn.
+    """
+
+
+@by_type(NOTE)
+def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Let a cycle end, after the golden step and a reset.
+
+    Parameters
+    ----------
+    lane : int
+        The lane whose packet started, -1 if none did.
+    renewed : bool
+        A reset was in this cycle, or it is the first one: nothing that was kept is valid.
+    """
+
+
+@inner
+def show_nothing(
+    state: Any,
+    around: Surroundings,
+    ports: Ports,
+    traffic: Traffic,
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Be the ``show`` of a scheduler without ports of its own."""
+
+
+@inner
+def note_nothing(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Be the ``note`` of a scheduler whose stimulus keeps nothing."""
+
+
+@kernel
+def fill(
+    state: Any,
+    around: Surroundings,
+    ports: Ports,
+    traffic: Traffic,
+    rows: NDArray[np.uint64],
+    expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+    stats: Statistics,
+) -> None:
+    """Write one row of inputs and of expected outputs per clock cycle.
+
+    Parameters
+    ----------
+    state : State
+        Of any scheduler; changed in place, as are the surroundings.
+    rows, expected : array of uint64, (cycles, words)
+        Filled.
+    rules : array of int64
+        Counters of the scheduler's rules, raised.
+    stats : Statistics
+        Raised by what each lane is given.
+    """
+    given, tables = ports.given, len(ports.writes)
+    note(state, around, ports, NO_LANE, _RENEWED)
+    for cycle in range(len(rows)):
+        before(around, traffic.chances, traffic.wild, ports.writes, ports.field_bits, given)
+        clear_row(rows, cycle)
+        clear_row(expected, cycle)
+        show(state, around, ports, traffic, rows, expected, cycle)
+        put_inputs(around, given, ports.inputs, ports.sizes, rows, cycle)
+        ready = given[READY] != 0
+        heads = Heads(given[REQUEST], given[FITS], around.blocks, given[BEHIND], ports.own.behind)
+        lane, source, granted = step(state, heads, ready, given[HOLD] != 0, write_of(given), given[SWAP] != 0, rules)
+        put(expected, cycle, ports.outputs, GRANT, granted)
+        if lane >= 0:
+            put(expected, cycle, ports.outputs, OUT_VL, vl_of(around, lane))
+            put(expected, cycle, ports.outputs, OUT_LIST, source)
+            if not looks_behind(state):  # the others show the size a cycle later
+                put(expected, cycle, ports.outputs, OUT_BLOCKS, around.blocks[lane])
+        starts = lane if granted else NO_LANE
+        after(around, traffic.chances, tables, given, starts, source, stats)
+        if given[RST] != 0:
+            reset(state)
+        note(state, around, ports, starts if ready else NO_LANE, given[RST] != 0)

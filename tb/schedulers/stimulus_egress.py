@@ -1,0 +1,191 @@
+"""Stimulus of an egress scheduler: its surroundings, tables written through its program port, statistics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.rule import Rule
+from vlane.tb.native.model import Field, Words
+from vlane.tb.native.packing import places
+from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.schedulers.rows_egress import OwnPorts, Ports, Traffic, fill, own_ports
+from vlane.tb.schedulers.surroundings import (
+    COMMON_INPUTS,
+    COMMON_OUTPUTS,
+    INPUT_COUNT,
+    T_LEFT_OUT,
+    T_NOW,
+    T_TABLE,
+    T_WRITE,
+    clear,
+    count_waiting,
+    new_surroundings,
+)
+from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
+
+from vlane.writes import Write, map_writes
+
+__all__ = ["PROGRAM_FIELDS", "EgressStimulus", "random_map", "scheduled"]
+
+PROGRAM_FIELDS = ("select", "index", "requester", "weight")
+"""Fields of the program port behind ``enable``, in the order of a write."""
+
+
+class EgressStimulus(Stimulus):
+    """A golden scheduler and its surroundings.
+
+    Parameters
+    ----------
+    state : NamedTuple
+        State of the golden scheduler.
+    own : OwnPorts
+        Ports that only this scheduler has, but for its outputs of one word each; none if left out.
+    data_vls : int
+        Data lanes.
+    vl15 : bool
+        Whether there is a VL15 lane.
+    writes : array of int64, (tables, writes, 4)
+        What phases and live rewrites program: one row of ``fields`` per write.
+    phases : sequence of Phase
+        Run in order.
+    rules : sequence of Rule
+        What is counted.
+    outputs_beside : sequence of str
+        Its outputs of one word each that not all schedulers have, in the order of its ``show``.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    fields : sequence of str
+        Names of the program port's fields.
+
+    Raises
+    ------
+    ValueError
+        If a phase names a table that is not there.
+    """
+
+    def __init__(
+        self,
+        *,
+        state: Any,
+        own: OwnPorts | None = None,
+        data_vls: int,
+        vl15: bool,
+        writes: NDArray[np.int64],
+        phases: Sequence[Phase],
+        rules: Sequence[Rule],
+        outputs_beside: Sequence[str],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+        fields: Sequence[str] = PROGRAM_FIELDS,
+    ) -> None:
+        super().__init__(phases, rules)
+        self._state = state
+        if any(phase.table >= len(writes) for phase in phases):
+            raise ValueError(f"a phase must name one of the {len(writes)} tables")
+        self.statistics = [new_statistics() for _ in phases]
+        self._around = new_surroundings(data_vls=data_vls, vl15=vl15, seed=seed)
+        programmed = ["program__enable", *(f"program__{name}" for name in fields), "swap"]
+        used = [*COMMON_INPUTS, *programmed, "behind"]
+        self._ports = Ports(
+            writes=writes,
+            field_bits=np.array([inputs.get(name, _NOWHERE).bits for name in programmed[1:5]], np.int64),
+            given=np.zeros(INPUT_COUNT, np.int64),
+            inputs=places({name: inputs.get(name, _NOWHERE) for name in used}, used),
+            sizes=np.array([inputs["heads__blocks"].word, inputs["heads__blocks"].shift], np.int64),
+            outputs=places(outputs, [*COMMON_OUTPUTS, *outputs_beside]),
+            own=own or own_ports(),
+        )
+
+    @property
+    def decisions(self) -> int:
+        """Packets started so far."""
+        return sum(int(stats.decisions[0]) for stats in self.statistics)
+
+    def _enter(self, index: int) -> None:
+        """Start the waits of a phase anew; after a wild one nothing forbidden is left in the queues."""
+        around = self._around
+        around.since[:] = around.regs[T_NOW]
+        if index and self.phases[index - 1].wild:
+            clear(around)
+        if self.phases[index].table >= 0:
+            around.regs[T_WRITE], around.regs[T_TABLE], around.regs[T_LEFT_OUT] = 0, self.phases[index].table, 0
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase = self.phases[index]
+        chances = np.array(
+            [phase.least_blocks, phase.most_blocks, phase.extremes, phase.idle_bits, phase.paced, phase.ready,
+             phase.hold, phase.stall, phase.vl15, phase.reset, phase.rewrite], np.int64,
+        )  # fmt: skip
+        statistics = self.statistics[index]
+        fill(self._state, self._around, self._ports, Traffic(chances, phase.wild), rows, expected, rules, statistics)
+        count_waiting(self._around, statistics)
+
+
+def scheduled(
+    name: str,
+    parameters: Mapping[str, Any],
+    draw: Callable[[random.Random], list[Write]],
+    *,
+    cycles: int,
+    seed: int,
+    applicable: frozenset[str],
+    writes: Sequence[Sequence[int]] = (),
+    phases: Sequence[Phase] = (),
+    cycles_each: int = 4000,
+    **given: Any,
+) -> EgressStimulus:
+    """Return the stimulus that brings every kind of traffic to each of many random tables, in that many cycles.
+
+    Parameters
+    ----------
+    name : str
+        Name of the scheduler; random choices depend on it.
+    parameters : mapping
+        Parameters of the instance.
+    draw : callable
+        Makes the writes of a random table; those of a random map precede them.
+    cycles, seed : int
+        Length of the stimulus; random tables and traffic.
+    applicable : frozenset of str
+        Rules that must be seen with random tables.
+    writes : sequence
+        The table that is programmed instead of random ones; then no rule must be seen.
+    phases : sequence of Phase
+        Replaces the kinds of traffic.
+    cycles_each : int
+        Cycles that a further random table needs.
+    **given
+        Goes to ``EgressStimulus`` as it is.
+    """
+    source = random.Random(f"{name} {seed} {sorted(parameters.items())}")  # noqa: S311 - stimulus, not secrets
+    data_vls, requesters = parameters["data_vls"], parameters["requesters"]
+    programs = [writes] if writes else [
+        [*random_map(source, data_vls=data_vls, requesters=requesters), *draw(source)]
+        for _ in range(max(4, min(32, cycles // cycles_each)))
+    ]  # fmt: skip
+    each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
+    stimulus = EgressStimulus(
+        data_vls=data_vls, vl15=parameters["vl15"], seed=seed,
+        writes=np.array(programs, np.int64).reshape(len(programs), -1, 4),
+        phases=phases or cut(varied(range(len(programs)), each), cycles), **given,
+    )  # fmt: skip
+    stimulus.applicable = frozenset() if writes else applicable
+    return stimulus
+
+
+def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:
+    """Return writes of a random map; none if there is no map."""
+    if not requesters:
+        return []
+    most = source.choice((requesters, requesters, min(2, requesters), 32))
+    return map_writes([source.randrange(most) for _ in range(data_vls)])
+
+
+_NOWHERE = Field(0, 0, 0)

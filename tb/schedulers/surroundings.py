@@ -1,0 +1,288 @@
+"""The surroundings of an egress scheduler: the heads of the queues, credit, the link, and the program port.
+
+A lane shows a head packet until it is granted, then its next one. The link is paced (a packet holds it for
+its blocks) or ready at random. A table is a list of writes through the program port; a swap follows the last one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.schedulers.heads import Program
+from vlane.tb.native.packing import put
+from vlane.tb.schedulers.traffic import CERTAIN, Statistics
+
+from vlane.egress import ListCode
+from vlane.units import MAX_PACKET_BLOCKS
+
+__all__ = [
+    "COMMON_INPUTS",
+    "COMMON_OUTPUTS",
+    "Surroundings",
+    "after",
+    "before",
+    "draw_size",
+    "new_surroundings",
+    "put_inputs",
+    "set_head",
+    "vl_of",
+    "write_of",
+]
+
+COMMON_INPUTS = ("rst", "heads__request", "heads__fits", "ready", "hold_data")
+"""Inputs that every egress scheduler has, beside the sizes; the program port and the swap follow in this order."""
+
+COMMON_OUTPUTS = ("grant", "vl", "list", "blocks")
+"""Outputs that every egress scheduler has."""
+
+(RST, REQUEST, FITS, READY, HOLD, ENABLE, SELECT, INDEX, NAME, WEIGHT, SWAP, BEHIND) = range(12)
+INPUT_COUNT = 12
+(GRANT, OUT_VL, OUT_LIST, OUT_BLOCKS) = range(4)
+
+(P_LEAST, P_MOST, P_EXTREMES, P_IDLE_BITS, P_PACED, P_READY, P_HOLD, P_STALL, P_VL15, P_RESET, P_REWRITE) = range(11)
+(T_REQUEST, T_FITS, T_BUSY, T_WRITE, T_TABLE, T_NOW, T_CHANCE, T_LEFT_OUT) = range(8)
+
+_BLOCK_BITS = 7
+_WORD_BITS = 64
+_NOTHING, _, _, _VL15 = (int(code) for code in ListCode)
+
+
+class Surroundings(NamedTuple):
+    """State of the surroundings of one scheduler.
+
+    Parameters
+    ----------
+    data_vls, lanes : int
+        Data lanes, and all lanes; one more than data lanes if VL15 is there.
+    blocks : array of int64, (lanes + 1,)
+        Sizes of the heads; a spare last one is 0.
+    packed : array of uint64, (4,)
+        The same as the port has them, 7 bits a lane.
+    since : array of int64, (lanes,)
+        Cycle from which each head is there.
+    regs : array of int64, (8,)
+        Requests, room, cycles the link is taken, the write and the table being programmed, the cycle, a draw, bits of
+        which one set leaves a write out.
+    bits : array of uint64, (1,)
+        The random sequence.
+    """
+
+    data_vls: int
+    lanes: int
+    blocks: NDArray[np.int64]
+    packed: NDArray[np.uint64]
+    since: NDArray[np.int64]
+    regs: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+
+
+def new_surroundings(*, data_vls: int, vl15: bool, seed: int) -> Surroundings:
+    """Return empty queues, room everywhere, nothing being programmed."""
+    lanes = data_vls + vl15
+    around = Surroundings(
+        data_vls,
+        lanes,
+        np.ones(lanes + 1, np.int64),
+        np.zeros(4, np.uint64),
+        np.zeros(lanes, np.int64),
+        np.array([0, (1 << lanes) - 1, 0, -1, 0, 0, 0, 0], np.int64),
+        seeded(seed),
+    )
+    clear(around)
+    return around
+
+
+def clear(around: Surroundings) -> None:
+    """Empty the queues: nothing that the contract forbids is left in them."""
+    around.regs[T_REQUEST], around.regs[T_FITS], around.regs[T_BUSY] = 0, (1 << around.lanes) - 1, 0
+    around.blocks[:] = 1
+    around.blocks[around.lanes] = 0
+    for lane in range(around.lanes):
+        pack_size(around, lane)
+
+
+@kernel
+def pack_size(around: Surroundings, lane: int) -> None:
+    """Keep a size as the port has it."""
+    word, bit = lane * _BLOCK_BITS // _WORD_BITS, lane * _BLOCK_BITS % _WORD_BITS
+    size, mask = np.uint64(around.blocks[lane]), np.uint64((1 << _BLOCK_BITS) - 1)
+    around.packed[word] = (around.packed[word] & ~(mask << np.uint64(bit))) | (size << np.uint64(bit))
+    if bit + _BLOCK_BITS > _WORD_BITS:
+        over = np.uint64(_WORD_BITS - bit)
+        around.packed[word + 1] = (around.packed[word + 1] & ~(mask >> over)) | (size >> over)
+
+
+@inner
+def draw_size(around: Surroundings, chances: NDArray[np.int64]) -> int:
+    """Draw a packet's size."""
+    if below(around.bits, CERTAIN) < chances[P_EXTREMES]:
+        return 1 if below(around.bits, 2) else MAX_PACKET_BLOCKS
+    return chances[P_LEAST] + below(around.bits, chances[P_MOST] - chances[P_LEAST] + 1)
+
+
+@inner
+def set_head(around: Surroundings, lane: int, blocks: int) -> None:
+    """Put a packet at the head of a lane."""
+    around.since[lane] = around.regs[T_NOW]
+    around.blocks[lane] = blocks
+    around.regs[T_REQUEST] |= 1 << lane
+    pack_size(around, lane)
+
+
+@inner
+def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
+    """Give empty lanes packets, and turn the credit of one lane now and then."""
+    regs, data_vls = around.regs, around.data_vls
+    every = (1 << data_vls) - 1
+    empty = ~regs[T_REQUEST] & every
+    for _ in range(chances[P_IDLE_BITS]):
+        if empty == 0:
+            break
+        empty &= draw(around.bits)
+    if empty != 0:
+        for lane in range(data_vls):
+            if (empty >> lane) & 1:
+                set_head(around, lane, draw_size(around, chances))
+    if (
+        around.lanes > data_vls
+        and not (regs[T_REQUEST] >> data_vls) & 1
+        and below(around.bits, CERTAIN) < chances[P_VL15]
+    ):
+        set_head(around, data_vls, draw_size(around, chances))
+    if chances[P_STALL]:
+        chance = draw(around.bits)
+        if chance % CERTAIN < chances[P_STALL]:
+            regs[T_FITS] ^= 1 << ((chance >> 8) % data_vls)
+    else:
+        regs[T_FITS] |= every
+
+
+@kernel
+def before(
+    around: Surroundings,
+    chances: NDArray[np.int64],
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    writes: NDArray[np.int64],
+    field_bits: NDArray[np.int64],
+    given: NDArray[np.int64],
+) -> None:
+    """Draw the inputs of a cycle into ``given``; the sizes stay in ``around``.
+
+    ``writes`` holds the tables, (tables, writes, 4 fields); ``field_bits`` the widths of those fields.
+    """
+    regs = around.regs
+    chance = draw(around.bits)
+    regs[T_CHANCE] = chance
+    for port in range(ENABLE, INPUT_COUNT):
+        given[port] = 0
+    if wild:
+        every = (1 << around.lanes) - 1
+        regs[T_REQUEST], regs[T_FITS] = draw(around.bits) & every, draw(around.bits) & every
+        for lane in range(around.lanes):
+            around.blocks[lane] = below(around.bits, 1 << _BLOCK_BITS)
+            pack_size(around, lane)
+        word = draw(around.bits)
+        given[ENABLE] = word & 1
+        given[SWAP] = (word >> 1) & 15 == 0
+        given[RST] = (word >> 5) & 0x1FF == 0
+        given[READY], given[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
+        for field in range(4):
+            given[SELECT + field] = draw(around.bits) & ((1 << field_bits[field]) - 1)
+    else:
+        _arrivals(around, chances)
+        at = regs[T_WRITE]
+        if 0 <= at < writes.shape[1]:
+            given[ENABLE] = (chance >> 40) & regs[T_LEFT_OUT] == 0
+            for field in range(4):
+                given[SELECT + field] = writes[regs[T_TABLE], at, field] & ((1 << field_bits[field]) - 1)
+        given[SWAP] = at == writes.shape[1]
+        given[RST] = (chance >> 24) & 0xFFFF < chances[P_RESET]
+        given[HOLD] = (chance >> 8) & 0xFF < chances[P_HOLD]
+        given[READY] = regs[T_BUSY] == 0 if chances[P_PACED] else chance & 0xFF < chances[P_READY]
+    given[REQUEST], given[FITS] = regs[T_REQUEST], regs[T_FITS]
+
+
+@inner
+def put_inputs(
+    around: Surroundings,
+    given: NDArray[np.int64],
+    places: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rows: NDArray[np.uint64],
+    cycle: int,
+) -> None:
+    """Put the inputs of a cycle that all schedulers have into its row, which holds nothing else at their places."""
+    for word in range((around.lanes * _BLOCK_BITS + _WORD_BITS - 1) // _WORD_BITS):
+        rows[cycle, sizes[0] + word] |= around.packed[word] << np.uint64(sizes[1])
+    for port in range(len(places)):
+        if places[port, 2] != 0:  # not every scheduler has a program port
+            put(rows, cycle, places, port, given[port])
+
+
+@inner
+def write_of(given: NDArray[np.int64]) -> Program:
+    """Return the write of a cycle; one in the cycle of a reset is lost."""
+    enable = given[ENABLE] & (given[RST] == 0)
+    return enable, given[ENABLE + 1], given[ENABLE + 2], given[ENABLE + 3], given[ENABLE + 4]
+
+
+@inner
+def vl_of(around: Surroundings, lane: int) -> int:
+    """Return the VL of a lane: beside VL15, lanes from 15 on are one VL higher."""
+    if around.lanes > around.data_vls:
+        if lane == around.data_vls:
+            return 15
+        return lane + (lane >= 15)
+    return lane
+
+
+@kernel
+def after(
+    around: Surroundings,
+    chances: NDArray[np.int64],
+    tables: int,
+    given: NDArray[np.int64],
+    lane: int,
+    source: int,
+    stats: Statistics,
+) -> None:
+    """Let a granted packet start, time pass, and programming go on."""
+    regs = around.regs
+    if regs[T_BUSY] > 0:
+        regs[T_BUSY] -= 1
+    if lane >= 0 and given[READY] != 0:
+        vl = vl_of(around, lane)
+        stats.decisions[0] += 1
+        stats.packets[vl, source] += 1
+        stats.blocks[vl, source] += around.blocks[lane]
+        stats.longest_wait[vl, source] = max(stats.longest_wait[vl, source], regs[T_NOW] - around.since[lane])
+        regs[T_BUSY] = around.blocks[lane] - 1
+        regs[T_REQUEST] &= ~(1 << lane)
+    regs[T_NOW] += 1
+    if regs[T_WRITE] >= 0:
+        regs[T_WRITE] = -1 if given[SWAP] != 0 else regs[T_WRITE] + 1
+    elif (regs[T_CHANCE] >> 16) & 0xFF < chances[P_REWRITE]:
+        regs[T_WRITE], regs[T_TABLE] = 0, below(around.bits, tables)
+        _leave_out(around)
+    if given[RST] != 0:
+        regs[T_WRITE] = 0
+        _leave_out(around)
+
+
+@inner
+def _leave_out(around: Surroundings) -> None:
+    """Draw how many writes of a table are left out: none, a half, three in four or seven in eight."""
+    around.regs[T_LEFT_OUT] = (1 << ((around.regs[T_CHANCE] >> 43) & 3)) - 1
+
+
+@kernel
+def count_waiting(around: Surroundings, stats: Statistics) -> None:
+    """Count the waits of the heads that are still there."""
+    for lane in range(around.lanes):
+        if (around.regs[T_REQUEST] >> lane) & 1:
+            vl = vl_of(around, lane)
+            stats.longest_wait[vl, 0] = max(stats.longest_wait[vl, 0], around.regs[T_NOW] - around.since[lane])

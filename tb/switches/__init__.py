@@ -1,0 +1,1 @@
+"""Stimuli of the switches, their rows, and networks with switches in hardware."""

@@ -1,0 +1,33 @@
+"""The header as kernels make it, without its stamp: the VL, or Omni-Path's channel (IBA 7.7, ``vlane/lrh.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from vlane.golden.engine.kernel import inner
+
+__all__ = ["WORDS_PER_BLOCK", "header_of", "on_channel", "on_lane"]
+
+WORDS_PER_BLOCK = 16
+"""4-byte words, in which PktLen counts, of 64 bytes."""
+
+_VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)
+
+
+@inner
+def header_of(sl: int, dlid: int, pktlen: int) -> int:
+    """Return a header without stamp; all other fields are 0."""
+    return (sl << 52) | (dlid << 32) | (pktlen << 16)
+
+
+@inner
+def on_lane(header: int, lane: int) -> Any:
+    """Return a header with its VL, an unsigned number."""
+    return np.uint64(header) | (np.uint64(lane) << _VL)
+
+
+@inner
+def on_channel(header: int, channel: int) -> Any:
+    """Return a header with its channel in Omni-Path's form, an unsigned number."""
+    return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)

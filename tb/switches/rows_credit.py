@@ -1,0 +1,210 @@
+"""Credits in the rows of a switch: returns beside the flits, or flow-control packets on the link.
+
+The type of golden's credits selects the scheme.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.random_bits import below
+from vlane.golden.links.fcp_limits import FCPLimits, count_freed
+from vlane.golden.links.room import Rooms, give_back
+from vlane.golden.switches.output_ports import say_limits
+from vlane.tb.native.packing import put
+from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
+
+from vlane.fcp import COUNTER_MODULUS
+
+__all__ = ["BLOCKS_HEARD", "BLOCKS_TOLD", "LANE_TOLD", "count_told", "fields", "hear", "say", "show_heard", "show_told"]
+
+(LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
+(LANE_TOLD, BLOCKS_TOLD) = range(2)
+(LANE_SAID, LIMIT_SAID) = range(2)
+_ANY = 65536
+_LOST = 8
+"""One flow-control packet of so many is lost."""
+
+
+@inner
+def _two(remote: Rooms) -> int:  # noqa: ARG001 - its type says it all
+    return 2
+
+
+@inner
+def _three(remote: FCPLimits) -> int:  # noqa: ARG001 - its type says it all
+    return 3
+
+
+@by_type({Rooms: _two, FCPLimits: _three})
+def fields(remote: Any) -> int:
+    """Return how many fields of a row tell of room, at a port and in a direction."""
+
+
+@inner
+def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
+    """Do nothing: what is returned is told at once."""
+
+
+@by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
+def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
+    """Count blocks that left an input's buffer in the cycle before."""
+
+
+@inner
+def _say_nothing(remote: Rooms, around: SwitchSurroundings, port: int, cycle: int) -> bool:  # noqa: ARG001 - as the other's
+    return False
+
+
+@inner
+def _say_limit(remote: FCPLimits, around: SwitchSurroundings, port: int, cycle: int) -> bool:
+    outside = len(around.switches.inputs.port) + port
+    if not say_limits(around.out_ports, port, outside, cycle, 1):
+        return False
+    lane = int(remote.end[port].last)
+    said = around.said[port, (cycle + 1) % RING]
+    said[LANE_SAID], said[LIMIT_SAID] = lane + 1, remote.said[port, lane]
+    return True
+
+
+@by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
+def say(remote: Any, around: SwitchSurroundings, port: int, cycle: int) -> bool:
+    """Let a port that is free send a flow-control packet that is due; tell whether it did."""
+
+
+@inner
+def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> tuple[int, int]:
+    """Return a lane, the one given or one after it, and how many of so many blocks a receiver holds of it."""
+    lanes = around.owed.shape[1]
+    for _ in range(lanes):
+        if around.owed[port, lane] > 0:
+            break
+        lane = lane + 1 if lane + 1 < lanes else 0
+    return lane, min(most, around.owed[port, lane])
+
+
+@inner
+def _hear_returns(
+    remote: Rooms, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    bits: NDArray[np.uint64],
+) -> None:  # fmt: skip
+    lanes, heard = around.owed.shape[1], around.heard[port]
+    blocks = 1 + below(bits, most)
+    if not reckless:
+        lane, blocks = _free_owed(around, port, lane, blocks)
+    heard[LANE_HEARD], heard[BLOCKS_HEARD] = lane, blocks
+    heard[BLOCKS_FREED] = 0
+    if lane < lanes:
+        heard[BLOCKS_FREED] = min(blocks, int(remote.taken[port, lane].blocks))
+        around.owed[port, lane] -= min(blocks, around.owed[port, lane])
+
+
+@inner
+def _hear_limits(
+    remote: FCPLimits, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    bits: NDArray[np.uint64],
+) -> None:  # fmt: skip
+    lanes, heard = around.owed.shape[1], around.heard[port]
+    freed, blocks = _free_owed(around, port, lane % lanes, most)
+    around.owed[port, freed] -= blocks
+    around.freed[port, freed] += blocks
+    told = lane if reckless else below(bits, lanes)
+    if below(bits, _LOST) == 0:
+        return
+    heard[LANE_HEARD], heard[BLOCKS_HEARD] = told, 1
+    heard[BLOCKS_FREED] = below(bits, _ANY)
+    if told < lanes:
+        heard[BLOCKS_FREED] = remote.whole[told] + around.freed[port, told]
+
+
+@by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
+def hear(
+    remote: Any, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    bits: NDArray[np.uint64],
+) -> None:  # fmt: skip
+    """Draw what a receiver lets go, and what it tells of it: of a lane and up to so many blocks."""
+
+
+@inner
+def _show_returns(
+    remote: Rooms, around: SwitchSurroundings, port: int, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64],
+    first: int,
+) -> None:  # fmt: skip
+    lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
+    if blocks == 0:
+        return
+    put(rows, row, where, first, blocks)
+    put(rows, row, where, first + 1, lane)
+    if around.heard[port, BLOCKS_FREED] != 0:
+        give_back(remote, port, lane, around.heard[port, BLOCKS_FREED])
+
+
+@inner
+def _show_limits(
+    remote: FCPLimits, around: SwitchSurroundings, port: int, rows: NDArray[np.uint64], row: int,
+    where: NDArray[np.int64], first: int,
+) -> None:  # fmt: skip
+    lane, limit = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_FREED]
+    if around.heard[port, BLOCKS_HEARD] == 0:
+        return
+    put(rows, row, where, first, 1)
+    put(rows, row, where, first + 1, lane)
+    put(rows, row, where, first + 2, limit % COUNTER_MODULUS)
+    if lane < len(remote.whole):
+        remote.limit[port, lane] = limit
+
+
+@by_type({Rooms: _show_returns, FCPLimits: _show_limits})
+def show_heard(
+    remote: Any,
+    around: SwitchSurroundings,
+    port: int,
+    rows: NDArray[np.uint64],
+    row: int,
+    where: NDArray[np.int64],
+    first: int,
+) -> None:
+    """Write what a port hears; golden's sender takes it in."""
+
+
+@inner
+def _show_returned(
+    remote: Rooms, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,  # noqa: ARG001 - as the other's
+    where: NDArray[np.int64], first: int,
+) -> None:  # fmt: skip
+    told = around.back[port, slot]
+    if told[BLOCKS_TOLD] != 0:
+        lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
+        put(expected, row, where, first, blocks)
+        put(expected, row, where, first + 1, lane)
+        give_back(around.up, port, lane, min(blocks, int(around.up.taken[port, lane].blocks)))
+        told[BLOCKS_TOLD] = 0
+
+
+@inner
+def _show_said(
+    remote: FCPLimits, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,
+    where: NDArray[np.int64], first: int,
+) -> None:  # fmt: skip
+    around.back[port, slot, BLOCKS_TOLD] = 0
+    said = around.said[port, slot]
+    if said[LANE_SAID] != 0:
+        lane, limit = said[LANE_SAID] - 1, said[LIMIT_SAID]
+        put(expected, row, where, first, 1)
+        put(expected, row, where, first + 1, lane)
+        put(expected, row, where, first + 2, limit % COUNTER_MODULUS)
+        freed = limit - remote.whole[lane] - around.known[port, lane]
+        around.known[port, lane] += freed
+        give_back(around.up, port, lane, min(freed, int(around.up.taken[port, lane].blocks)))
+        said[LANE_SAID] = 0
+
+
+@by_type({Rooms: _show_returned, FCPLimits: _show_said})
+def show_told(
+    remote: Any, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,
+    where: NDArray[np.int64], first: int,
+) -> None:  # fmt: skip
+    """Write what a port tells of room in a cycle; the sender before it takes it in."""

@@ -1,0 +1,347 @@
+"""Rows of a switch of either kind: golden's switch alone, senders before it and receivers behind it.
+
+Links are wired straight: what the switch shows in a cycle, its neighbours see in that cycle (flight time 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.links.returns import flits_moved
+from vlane.golden.links.room import fits, give_back, take
+from vlane.golden.switches.inputs import DROPPED
+from vlane.golden.switches.kinds import allocate, receive, store
+from vlane.golden.switches.output_ports import queue_packet, start_packet
+from vlane.golden.switches.packets import (
+    EVENTS,
+    NOBODY,
+    TO_CENTRE,
+    TO_INPUT,
+    TO_OUTPUT,
+    free,
+    schedule,
+    spare,
+    take_due,
+)  # fmt: skip
+from vlane.tb.native.packing import clear_row, put
+from vlane.tb.switches.flits import WORDS_PER_BLOCK, header_of
+from vlane.tb.switches.phases_switch import CERTAIN
+from vlane.tb.switches.row_layout import (
+    DATA,
+    FIRST,
+    LAST,
+    VALID,
+    VL,
+    RowLayout,
+    dropped_at,
+    heard_at,
+    programs_at,
+    ready_at,
+    rx_at,
+    told_at,
+    tx_at,
+)
+from vlane.tb.switches.rows_credit import (
+    BLOCKS_HEARD,
+    BLOCKS_TOLD,
+    LANE_TOLD,
+    count_told,
+    fields,
+    hear,
+    say,
+    show_heard,
+    show_told,
+)
+from vlane.tb.switches.surroundings_switch import (
+    GRANTED,
+    NO_ROOM,
+    NO_VL,
+    ONE_FLIT,
+    PORT_0,
+    RING,
+    SEVERAL,
+    STALLED,
+    STARTED,
+    TOLD,
+    UNKNOWN,
+    WAITED,
+    WRITTEN,
+    SwitchSurroundings,
+)
+from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
+from vlane.tb.switches.table_writes import apply_write, draw_write, one_high_bit, show_write
+
+from vlane.drop_cause import DropCause
+from vlane.lft import FIRST_MULTICAST, PERMISSIVE
+
+__all__ = ["CLOCK", "STARTS", "fill_rows"]
+
+(_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
+_CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
+"""Rule under which each drop cause is counted."""
+(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
+(CLOCK, SERIAL, STARTS) = range(3)
+_MOST_BLOCKS = 128
+_LONGEST_STALL = 50
+
+
+@inner
+def payload(number: int, place: int, word: int) -> int:
+    """Return a word of a flit: every packet, flit and word has its own."""
+    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
+    return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
+
+
+@inner
+def _cause(around: SwitchSurroundings, packet: int) -> int:
+    """Return the drop cause of golden's packet, as the hardware reports it: golden does not know port 0."""
+    dlid = around.packets.pool[packet].dlid
+    if around.packets.pool[packet].lane == _NO_VL:
+        return _NO_VL
+    listed = 0 < dlid <= around.top[0] and dlid < len(around.lft)
+    to_port_0 = dlid == PERMISSIVE or (listed and around.lft[dlid] == 0)
+    return _PORT_0 if to_port_0 else _UNKNOWN_LID
+
+
+@inner
+def _events(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Let golden's packets come to their inputs and outputs."""
+    packets = around.packets
+    for event in range(EVENTS):
+        packet = take_due(packets, cycle, event)
+        while packet != NOBODY:
+            following = packets.chain[packet].next
+            _happens(around, packet, event, cycle, rules)
+            packet = following
+
+
+@inner
+def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, rules: NDArray[np.int64]) -> None:
+    packets = around.packets
+    place = int(packets.chain[packet].place)
+    if event == TO_INPUT:
+        receive(around.switches, packets, place, packet, cycle)
+        if packets.pool[packet].output == DROPPED:
+            cause = _cause(around, packet)
+            around.dropped[place, cycle % RING] = cause
+            rules[_CAUSE_RULES[cause]] += 1
+    elif event == TO_OUTPUT:
+        queue_packet(around.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
+    elif event == TO_CENTRE:
+        store(around.switches, packets, place, packet)
+    else:
+        free(packets, packet)
+
+
+@inner
+def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
+    count = allocate(around.switches, around.out_ports, around.packets, cycle, around.grants)
+    rules[GRANTED] += count
+    rules[SEVERAL] += count > 1
+    count_kinds(around.switches, around, count, rules)
+    for index in range(count):
+        grant = around.grants[index]
+        port, packet, lane = grant.port, grant.packet, grant.lane
+        if port == NOBODY:
+            continue
+        field = around.packets.pool[packet]
+        rules[ONE_FLIT] += field.flits == 1 and around.back[port, (cycle + 1) % RING, BLOCKS_TOLD] != 0
+        since, before = cycle, 0
+        while before < field.flits:
+            since += 1
+            moved = min(flits_moved(around.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
+            told = around.back[port, (since + 1) % RING]
+            told[LANE_TOLD], told[BLOCKS_TOLD] = lane, moved - before
+            before = moved
+
+
+@inner
+def _stall(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], cycle: int) -> None:
+    """Draw which links stall from this cycle on."""
+    for port in range(len(around.tx)):
+        if below(bits, CERTAIN) < chances[C_STALL]:
+            around.stalled[port] = cycle + 1 + below(bits, _LONGEST_STALL)
+
+
+@inner
+def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Run golden's schedulers; note what the links show from the next cycle on."""
+    out_ports, packets = around.out_ports, around.packets
+    for port in range(len(around.tx)):
+        is_stalled, is_free = around.stalled[port] > cycle, out_ports.sending[port].free_from <= cycle
+        rules[STALLED] += is_stalled and out_ports.queues.lanes[port] != 0
+        ready = is_free and not is_stalled
+        says = ready and say(around.remote, around, port, cycle)
+        rules[TOLD] += says and out_ports.queues.lanes[port] != 0
+        packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+        if packet == NOBODY:
+            rules[WAITED] += ready and not says and out_ports.queues.lanes[port] != 0
+            continue
+        rules[STARTED] += 1
+        around.regs[STARTS] += 1
+        flits = packets.pool[packet].flits
+        for place in range(flits):
+            shown = around.tx[port, (cycle + 1 + place) % RING]
+            shown.lane, shown.last = out_ports.sending[port].lane + 1, int(place == flits - 1)
+            shown.number, shown.place, shown.header = around.number[packet], place, around.header[packet]
+            shown.stamp = stamp_of(around.switches, packets.pool[packet], out_ports.sending[port].lane)
+        free(packets, packet)
+
+
+@inner
+def _destination(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
+    if below(bits, CERTAIN) < chances[C_BAD]:
+        lids = len(around.lft)
+        one_bit = 1 << below(bits, 16)
+        kinds = (0, PERMISSIVE, PERMISSIVE ^ one_bit, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536),
+                 one_high_bit(lids, bits))  # fmt: skip
+        return kinds[below(bits, len(kinds))]
+    return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
+
+
+@inner
+def _begin(
+    around: SwitchSurroundings,
+    port: int,
+    cycle: int,
+    chances: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+) -> None:
+    """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
+    reckless = chances[C_RECKLESS] != 0
+    lanes = len(around.up.bounds)
+    lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
+    blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
+    if reckless and below(bits, 16) == 0:
+        blocks = 1 + below(bits, _MOST_BLOCKS)
+    if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
+        return
+    dlid = _destination(around, chances, bits)
+    passes, sl, channel, stamp = describe(around.switches, lane, bits)
+    sending = around.sending[port]
+    around.regs[SERIAL] += 1
+    sending.left, sending.lane, sending.number, sending.place = blocks, lane, around.regs[SERIAL], 0
+    pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
+    sending.header, sending.stamp = int(draw(bits) & passes | header_of(sl, dlid, pktlen)), stamp
+    if not reckless:
+        take(around.up, port, lane, blocks)
+    if lane >= lanes or blocks > around.out_ports.largest[0] or not fits(around.own, port, lane, blocks):
+        around.dropped[port, (cycle + 2) % RING] = _NO_ROOM
+        rules[NO_ROOM] += 1
+        return
+    take(around.own, port, lane, blocks)
+    packet = spare(around.packets)
+    field = around.packets.pool[packet]
+    field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
+    field.lane, field.channel, field.hops = lane, channel, 0
+    around.header[packet], around.number[packet] = sending.header, sending.number
+    schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
+
+
+@inner
+def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+    """Draw what a receiver lets go and tells; of that the sender gets no more than was taken as the cycle starts."""
+    reckless = chances[C_RECKLESS] != 0
+    lane = below(bits, lane_numbers(around.switches) if reckless else around.owed.shape[1])
+    around.heard[port, BLOCKS_HEARD] = 0
+    if below(bits, CERTAIN) < chances[C_HEAR]:
+        hear(around.remote, around, port, lane, around.out_ports.returns.speed, reckless, bits)
+
+
+@inner
+def _show_flit(
+    around: SwitchSurroundings, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int,
+    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:  # fmt: skip
+    put(rows, row, where, first + VALID, 1)
+    put(rows, row, where, first + VL, lane)
+    put(rows, row, where, first + FIRST, place == 0)
+    put(rows, row, where, first + LAST, is_last)
+    for word in range(words):
+        value: Any = np.uint64(payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+        if place == 0 and word == words - 1:
+            value = stamped(around.switches, header, stamp)
+        put(rows, row, where, first + DATA + word, value)
+
+
+@inner
+def _told_back(around: SwitchSurroundings, slot: int) -> None:
+    """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
+    for port in range(len(around.tx)):
+        told = around.back[port, slot]
+        if told[BLOCKS_TOLD] != 0:
+            give_back(around.own, port, told[LANE_TOLD], told[BLOCKS_TOLD])
+            count_told(around.remote, port, told[LANE_TOLD], told[BLOCKS_TOLD])
+
+
+@kernel
+def fill_rows(
+    around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], words: int,
+    ins: NDArray[np.int64], outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write one row of inputs and of expected outputs per cycle."""
+    ports = len(around.tx)
+    layout = RowLayout(ports, words, fields(around.remote))
+    for row in range(len(rows)):
+        clear_row(rows, row)
+        clear_row(expected, row)
+        cycle = around.regs[CLOCK]
+        slot = cycle % RING
+        apply_write(around, cycle - 2)
+        _told_back(around, slot)
+        _events(around, cycle, rules)
+        _switch(around, cycle, rules)
+        for port in range(ports):
+            _hear(around, port, chances, bits)
+        _stall(around, chances, bits, cycle)
+        _send(around, cycle, rules)
+        for port in range(ports):
+            sending = around.sending[port]
+            if sending.left == 0:
+                _begin(around, port, cycle, chances, bits, rules)
+            if sending.left > 0:
+                sending.left -= 1
+                _show_flit(
+                    around, rows, row, ins, rx_at(layout, port), words, sending.lane, sending.left == 0,
+                    sending.header, sending.stamp, sending.number, sending.place,
+                )  # fmt: skip
+                sending.place += 1
+            show_heard(around.remote, around, port, rows, row, ins, heard_at(layout, port))
+            put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
+            _show_port(around, layout, port, slot, outs, expected, row)
+        if below(bits, CERTAIN) < chances[C_WRITE]:
+            rules[WRITTEN] += 1
+            draw_write(around, cycle % 4, bits)
+        show_write(around, cycle % 4, rows, row, ins, programs_at(layout))
+        around.regs[CLOCK] = cycle + 1
+
+
+@inner
+def _show_port(
+    around: SwitchSurroundings,
+    layout: RowLayout,
+    port: int,
+    slot: int,
+    outs: NDArray[np.int64],
+    expected: NDArray[np.uint64],
+    row: int,
+) -> None:
+    """Write what a port shows in a cycle; its neighbours see it."""
+    shown = around.tx[port, slot]
+    if shown.lane != 0:
+        _show_flit(
+            around, expected, row, outs, tx_at(layout, port), layout.words, shown.lane - 1, shown.last != 0,
+            shown.header, shown.stamp, shown.number, shown.place,
+        )  # fmt: skip
+        around.owed[port, shown.lane - 1] += 1
+        shown.lane = 0
+    show_told(around.remote, around, port, slot, expected, row, outs, told_at(layout, port))
+    put(expected, row, outs, dropped_at(layout, port), around.dropped[port, slot])
+    around.dropped[port, slot] = 0

@@ -1,0 +1,57 @@
+"""Stimulus of the InfiniBand switch: SL2VL beside what switches share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.switches.ib_switch import new_ib_switches
+from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.vl_tables import VLTables
+from vlane.tb.native.stimulus import Layout, cut
+from vlane.tb.switches.phases_switch import switch_phases
+from vlane.tb.switches.stimulus_switch import SwitchTraffic
+from vlane.tb.switches.surroundings_switch import RULES
+
+from vlane.sl2vl import SL_COUNT
+from vlane.switch_kinds import INFINIBAND
+from vlane.switch_programs import TableWrite, sl2vl_writes
+
+__all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
+
+PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
+"""Inputs of SL2VL's program port, as rows write them."""
+
+
+class IBSwitchTraffic(SwitchTraffic):
+    """Golden's InfiniBand switch and its neighbours."""
+
+    own_rules = RULES
+    program_inputs = PROGRAM
+    speed = INFINIBAND.inner_flits
+    packets_inside = 0
+
+    def __init__(self, parameters: Mapping[str, Any], **traffic: Any) -> None:
+        ports = parameters["ports"]
+        self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
+        super().__init__(parameters, **traffic)
+
+    def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
+        """Return a switch after reset."""
+        return new_ib_switches(lanes=self.parameters["data_vls"], lft=lft, tables=VLTables(self._vl, by_lane=False))
+
+    def draw_maps(self) -> list[TableWrite]:
+        """Draw SL2VL, the same for all inputs."""
+        for output in range(self.parameters["ports"]):
+            self._vl[0, :, output] = [self.source.randrange(self.parameters["data_vls"]) for _ in range(SL_COUNT)]
+        return sl2vl_writes(self._vl[0])
+
+
+def qualified(
+    parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
+) -> IBSwitchTraffic:
+    """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
+    phases = cut(switch_phases(parameters, cycles, map_writes=parameters["ports"] ** 2), cycles)
+    return IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)

@@ -1,0 +1,232 @@
+"""Stimulus of a switch: tables and schedulers, phase by phase, from reset. A kind adds its map."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.records import new_records
+from vlane.golden.engine.rule import Rule
+from vlane.golden.links.fcp_limits import new_limits
+from vlane.golden.links.remote_credit import RemoteCredit
+from vlane.golden.links.returns import new_returns
+from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
+from vlane.golden.switches.inputs import Grant
+from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.output_ports import new_output_ports
+from vlane.golden.switches.packets import new_packets
+from vlane.tb.native.model import Words
+from vlane.tb.native.packing import elements, put_writes
+from vlane.tb.native.stimulus import Counts, Layout, Stimulus
+from vlane.tb.schedulers.by_name import stimulus
+from vlane.tb.switches.phases_switch import SwitchPhase
+from vlane.tb.switches.rows_switch import CLOCK, STARTS, fill_rows
+from vlane.tb.switches.surroundings_switch import RING, RULES, TOLD, Sender, Shown, SwitchSurroundings
+from vlane.tb.switches.table_writes import apply_write, route_lids
+
+from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
+from vlane.lft import UNASSIGNED
+from vlane.schedulers import SCHEDULERS
+from vlane.switch_programs import TableWrite, lft_writes, schedule_writes, top_write
+
+__all__ = ["SwitchTraffic", "switch_elements"]
+
+_WORD_BITS = 64
+_WRITTEN = 6
+
+
+def switch_elements(
+    inputs: Layout, outputs: Layout, *, ports: int, words: int, program: Sequence[str] = ()
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where a switch's inputs and outputs are, port by port.
+
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, blocks and VL
+    or a flow-control packet; which links are ready; then the forwarding table's program port and the inputs named in
+    ``program``. Outputs: the flits; what is returned, or said; why packets drop.
+    """
+    flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
+    is_by_fcp = "hears__0__valid" in inputs
+    heard, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
+    returns = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
+    given = [("rst", 1)]
+    given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    given += [(f"{heard}__{port}__{name}", 1) for port in range(ports) for name in returns]
+    given += [("ready", ports)]
+    given += [(f"lft__{name}", 1) for name in ("enable", "top", "lid", "port")]
+    given += [(name, 1) for name in program]
+    shown = [(f"tx__{port}__{name}", count) for port in range(ports) for name, count in flits]
+    shown += [(f"{returned}__{port}__{name}", 1) for port in range(ports) for name in returns]
+    return elements(inputs, given), elements(outputs, [*shown, ("dropped", ports)])
+
+
+class SwitchTraffic(Stimulus):
+    """Golden's switch and its neighbours. A subclass makes the switch, and its map from levels or channels to lanes.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the component.
+    phases : sequence of SwitchPhase
+        Run in order, each from reset.
+    seed : int
+        Two stimuli with equal arguments give equal rows.
+    inputs, outputs : mapping
+        Where every port is in its row.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        phases: tuple[SwitchPhase, ...],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, self.own_rules)
+        self.parameters, self._inputs = dict(parameters), inputs
+        self._credit = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)]
+        self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
+        ports = parameters["ports"]
+        self._words = parameters["data_bits"] // _WORD_BITS
+        self._ins, self._outs = switch_elements(
+            inputs, outputs, ports=ports, words=self._words, program=self.program_inputs
+        )
+        self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
+        self._started = 0
+        self._around = self._surroundings([[]] * ports)
+        self._boot: list[TableWrite] = []
+        never = set() if self._credit.by_fcps else {RULES[TOLD].name}
+        self.applicable = frozenset(rule.name for rule in self.own_rules) - never
+
+    own_rules: ClassVar[tuple[Rule, ...]]
+    """Rules that are counted, in their order."""
+
+    program_inputs: ClassVar[tuple[str, ...]]
+    """Inputs of the map's program port, in the order in which rows write them."""
+
+    speed: ClassVar[int]
+    """Flits that cross in a cycle, from one input."""
+
+    @abstractmethod
+    def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
+        """Return a switch of golden's, after reset, with the map that the memory holds."""
+
+    @abstractmethod
+    def draw_maps(self) -> list[TableWrite]:
+        """Draw the map after power-on; return its writes."""
+
+    @property
+    @abstractmethod
+    def packets_inside(self) -> int:
+        """Packets that may be in the switch beside those in input and output buffers."""
+
+    @property
+    def decisions(self) -> int:
+        """Packets that entered links so far."""
+        return self._started + int(self._around.regs[STARTS])
+
+    def _surroundings(self, tables: list[list[Write]]) -> SwitchSurroundings:
+        """Return golden after reset, with the tables that the memories hold, and each output's scheduler's."""
+        given = self.parameters
+        ports, lanes, name = given["ports"], given["data_vls"], given["scheduler"]
+        settings = SCHEDULERS[name].switch_parameters(given["entries"], line_rate=given["line_rate"])
+        lft = np.full(given["lids"], UNASSIGNED, np.uint8)
+        route_lids(self._lft, given["lids"] - 1, ports, lft)
+        switches = self.make_switches(lft[np.newaxis])
+        ends = len(switches.inputs.port)
+        remote = self._remote(ends)
+        bank = new_bank(new_scheduler(name, data_vls=lanes, **settings), ends)
+        for port, writes in enumerate(tables):
+            install(bank, port, new_scheduler(name, data_vls=lanes, writes=writes, **settings))
+        out_ports = new_output_ports(
+            buffer=self._rooms(ends), remote=remote, bank=bank,
+            returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
+            largest=(given["largest"],) * lanes,
+        )  # fmt: skip
+        pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
+        return SwitchSurroundings(
+            switches=switches,
+            out_ports=out_ports,
+            remote=remote,
+            packets=new_packets(pool),
+            lft=self._lft,
+            top=np.array([given["lids"] - 1]),
+            up=self._rooms(ports),
+            own=self._rooms(ports),
+            sending=new_records(Sender, ports),
+            header=np.zeros(pool, np.int64),
+            number=np.zeros(pool, np.int64),
+            tx=new_records(Shown, ports, RING),
+            back=np.zeros((ports, RING, 2), np.int64),
+            dropped=np.zeros((ports, RING), np.int64),
+            owed=np.zeros((ports, lanes), np.int64),
+            heard=np.zeros((ports, 3), np.int64),
+            said=np.zeros((ports, RING, 2), np.int64),
+            freed=np.zeros((ports, lanes), np.int64),
+            known=np.zeros((ports, lanes), np.int64),
+            stalled=np.zeros(ports, np.int64),
+            written=np.zeros((4, _WRITTEN), np.int64),
+            rows=np.zeros(4, np.uint64),
+            grants=new_records(Grant, 2 * ports + 2),
+            regs=np.zeros(3, np.int64),
+        )
+
+    def _rooms(self, buffers: int) -> Rooms:
+        given, lanes = self.parameters, self.parameters["data_vls"]
+        return new_rooms(
+            buffers=buffers, blocks=given["blocks"], minimum=(given["minimum"],) * lanes,
+            maximum=(given["maximum"],) * lanes,
+        )  # fmt: skip
+
+    def _remote(self, ends: int) -> RemoteCredit:
+        """Return what golden's links know of the far ends; of flow-control packets twice as many ends hear."""
+        given = self.parameters
+        if not self._credit.by_fcps:
+            return self._rooms(ends)
+        return new_limits(
+            ends=2 * ends, whole=(given["minimum"],) * given["data_vls"], fcp_blocks=given["fcp_blocks"] or None,
+            period=given["fcp_period"], beside=False, flight=1,
+        )  # fmt: skip
+
+    def _enter(self, index: int) -> None:
+        """Draw tables, put golden in the state after reset, and keep the writes for the first rows."""
+        given, source = self.parameters, self.source
+        ports, lanes = given["ports"], given["data_vls"]
+        for ago in (2, 1):  # the reset does not stop what was being written
+            apply_write(self._around, int(self._around.regs[CLOCK]) - ago)
+        name = given["scheduler"]
+        drawn_writes = stimulus(name).drawn_writes
+        tables = [drawn_writes(lanes, given["entries"], source) for _ in range(ports)]
+        self._started = self.decisions
+        self._boot = [
+            top_write(given["lids"]),
+            *schedule_writes(name, tables, line_rate=given["line_rate"]),
+        ]
+        if index == 0:
+            self._lft[1:] = [1 + source.randrange(ports) for _ in range(1, given["lids"])]
+            self._boot += lft_writes(self._lft) + self.draw_maps()
+        self._boot += [{}] * (self.phases[index].settle - len(self._boot))
+        self._around = self._surroundings(tables)
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: SwitchPhase = self.phases[index]
+        told = min(len(rows), len(self._boot))
+        chances = np.array(
+            [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
+             phase.reckless, phase.stall], np.int64,
+        )  # fmt: skip
+        for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
+            fill_rows(
+                self._around, drawn, self._bits, self._words, self._ins, self._outs, rows[part], expected[part], rules
+            )
+        put_writes(self._inputs, self._boot[:told], rows[:told])
+        del self._boot[:told]
+        if self._done + len(rows) == phase.cycles:
+            self._inputs["rst"].put(rows[-1:], 1)

@@ -1,0 +1,84 @@
+"""Writes of a switch's tables under traffic, in a bench: of its forwarding table and of its map to lanes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.random_bits import below
+from vlane.tb.native.packing import put
+from vlane.tb.switches.surroundings_switch import (
+    W_KIND,
+    W_ONE,
+    W_TWO,
+    WRITES_LFT,
+    WRITES_MAP,
+    WRITES_NOTHING,
+    WRITES_TOP,
+    SwitchSurroundings,
+)
+from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
+
+from vlane.lft import UNASSIGNED
+
+__all__ = ["apply_write", "draw_write", "one_high_bit", "route_lids", "show_write"]
+
+
+@inner
+def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+    """Draw a write of a table; it holds for heads that arrive in its cycle or later."""
+    ports, write = len(around.tx), around.written[slot]
+    write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
+    if write[W_KIND] == WRITES_MAP:
+        draw_map(around.switches, around, slot, bits)
+        return
+    lids = len(around.lft)
+    write[W_ONE] = 1 + below(bits, lids - 1)
+    if below(bits, 8) == 0:
+        write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
+    if write[W_KIND] == WRITES_TOP and below(bits, 4):
+        write[W_ONE] = lids - 1 if below(bits, 2) else one_high_bit(lids, bits)
+    write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
+
+
+@inner
+def one_high_bit(lids: int, bits: NDArray[np.uint64]) -> int:
+    """Draw a LID that is in the table but for one bit: a look-up must look at each."""
+    return below(bits, lids) | 1 << below(bits, 16)
+
+
+@inner
+def apply_write(around: SwitchSurroundings, cycle: int) -> None:
+    """Let golden's tables hold what was written in a cycle."""
+    write, ports, lids = around.written[cycle % 4], len(around.tx), len(around.lft)
+    if write[W_KIND] == WRITES_MAP:
+        apply_map(around.switches, around, cycle % 4)
+    elif write[W_KIND] == WRITES_TOP:
+        around.top[0] = write[W_ONE]
+    elif write[W_KIND] == WRITES_LFT and write[W_ONE] < lids:
+        around.lft[write[W_ONE]] = write[W_TWO]
+    if write[W_KIND] == WRITES_TOP or write[W_KIND] == WRITES_LFT:
+        route_lids(around.lft, around.top[0], ports, around.switches.inputs.lft[0])
+    write[W_KIND] = WRITES_NOTHING
+
+
+@inner
+def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.uint8]) -> None:
+    """Write golden's outputs, from 0, for a table as it is programmed, ports from 1, up to its top."""
+    for lid in range(len(lft)):
+        found[lid] = lft[lid] - 1 if 0 < lid <= top and 0 < lft[lid] <= ports else UNASSIGNED
+
+
+@inner
+def show_write(
+    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
+) -> None:
+    """Show the program ports what is written."""
+    write = around.written[slot]
+    if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
+        put(rows, row, ins, first, 1)
+        put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
+        put(rows, row, ins, first + 2, write[W_ONE])
+        put(rows, row, ins, first + 3, write[W_TWO])
+    elif write[W_KIND] == WRITES_MAP:
+        show_map(around.switches, around, slot, rows, row, ins, first + 4)

@@ -1,0 +1,1 @@
+"""Hardware after synthesis: netlists and mutants."""

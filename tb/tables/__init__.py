@@ -1,0 +1,1 @@
+"""Stimuli of the look-up tables."""

@@ -1,0 +1,103 @@
+"""Stimulus of the look-up tables: random look-ups and writes, many of them to the same places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.random_bits import seeded
+from vlane.golden.engine.rule import Rule
+from vlane.tb.native.model import Words
+from vlane.tb.native.packing import elements
+from vlane.tb.native.stimulus import Counts, Layout, Stimulus
+
+__all__ = ["LookupPhase", "TableStimulus", "lookup_phases"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookupPhase:
+    """A phase of look-ups. Probabilities are in 1/256 per cycle.
+
+    Parameters
+    ----------
+    cycles : int
+        Length.
+    write : int
+        Probability of a write.
+    near : int
+        Probability that a write addresses the entry that is looked up in the same cycle.
+    reset : int
+        Probability of a reset, in 1/65536.
+    wild : bool
+        Whether the rules of this phase are counted separately.
+    name : str
+        Name of the phase in reports.
+    """
+
+    cycles: int
+    write: int
+    near: int = 0
+    reset: int = 0
+    wild: bool = False
+    name: str = ""
+
+
+def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
+    """Return phases of that many cycles in all: the tables as they are, being written, and with resets."""
+    part = cycles // 8
+    return (
+        LookupPhase(part, 0, name="as after power-on"),
+        LookupPhase(3 * part, 256, near=64, name="written all the time"),
+        LookupPhase(2 * part, 40, near=128, reset=64, name="written now and then, with resets"),
+        LookupPhase(cycles - 6 * part, 2, name="mostly read"),
+    )
+
+
+class TableStimulus(Stimulus):
+    """Base of the stimuli of the tables; a subclass runs its golden look-ups.
+
+    Parameters
+    ----------
+    phases : sequence of LookupPhase
+        Phases, in the order in which they run.
+    rules : tuple of Rule
+        Rules that are counted.
+    given, wanted : list of (str, int)
+        Ports in the subclass's order, and the number of elements of each.
+    seed : int
+        Seed of the random choices; equal arguments give equal rows.
+    inputs, outputs : mapping
+        Place of every port in a row.
+    """
+
+    def __init__(
+        self,
+        phases: tuple[LookupPhase, ...],
+        rules: tuple[Rule, ...],
+        *,
+        given: list[tuple[str, int]],
+        wanted: list[tuple[str, int]],
+        seed: int,
+        inputs: Layout,
+        outputs: Layout,
+    ) -> None:
+        super().__init__(phases, rules)
+        self._given, self._wanted = elements(inputs, given), elements(outputs, wanted)
+        self._bits = seeded(seed)
+        self._lookups = np.zeros(1, np.int64)
+        self.applicable = frozenset(rule.name for rule in rules)
+
+    @property
+    def decisions(self) -> int:
+        """Number of look-ups so far."""
+        return int(self._lookups[0])
+
+    def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
+        phase: LookupPhase = self.phases[index]
+        chances = np.array([phase.write, phase.near, phase.reset], np.int64)
+        self._cycles(chances, rows, expected, rules)
+
+    def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
+        """Run the golden look-ups once per row."""
+        raise NotImplementedError

@@ -1,0 +1,54 @@
+"""Parameters of the InfiniBand switch (``docs/ib_switch.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from vlane.credit_schemes import CREDIT_SCHEMES
+from vlane.errors import InputError
+from vlane.fcp import MAX_FCP_PERIOD
+from vlane.parameters import check_range, choice, whole
+from vlane.switch_kinds import INFINIBAND, SwitchKind
+from vlane.switch_parameters import SwitchParameters
+
+__all__ = ["IBSwitchParameters"]
+
+_FCP_PERIOD = 1024
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IBSwitchParameters(SwitchParameters):
+    """Parameters of ``ib_switch``; what each is stands with its bounds.
+
+    Raises
+    ------
+    TypeError, InputError
+        As of ``Parameters``.
+    """
+
+    kind: ClassVar[SwitchKind] = INFINIBAND
+
+    credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
+    fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
+    fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
+
+    @property
+    def fcp_times(self) -> tuple[int, int] | None:
+        """Growth after which a limit is sent, and cycles after which all are; ``None`` without flow-control packets."""
+        if not CREDIT_SCHEMES[self.credit].by_fcps:
+            return None
+        return self.fcp_blocks or max(1, self.minimum // 4), self.fcp_period
+
+    def check(self) -> None:
+        """Refuse what does not suit the credit scheme."""
+        super().check()
+        if CREDIT_SCHEMES[self.credit].by_fcps:
+            check_range("fcp_blocks", self.fcp_blocks, 0, self.minimum)
+            check_range("fcp_period", self.fcp_period, self.data_vls + 1, MAX_FCP_PERIOD)
+            if self.maximum != self.minimum:
+                raise InputError("maximum", f"minimum, {self.minimum}, with credit {self.credit}", self.maximum)
+            return
+        for field, value, usual in (("fcp_blocks", self.fcp_blocks, 0), ("fcp_period", self.fcp_period, _FCP_PERIOD)):
+            if value != usual:
+                raise InputError(field, f"left out with credit {self.credit}", value)

@@ -1,0 +1,184 @@
+"""Parameters of components: frozen records that are checked when they are made.
+
+One record makes the hardware, the golden state, the stimulus, the export and the reference page of an instance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from vlane.errors import InputError, unknown_word
+from vlane.textfile import number
+
+__all__ = ["Parameters", "check_range", "choice", "flag", "refused_parameter", "whole"]
+
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def whole(default: int, least: int, most: int, about: str) -> Any:
+    """Return the field of a whole number.
+
+    Parameters
+    ----------
+    default : int
+        Value of an instance for which no other is given.
+    least, most : int
+        Bounds, both allowed.
+    about : str
+        What it is, for the reference page.
+    """
+    return dataclasses.field(default=default, metadata={"least": least, "most": most, "about": about})
+
+
+def flag(*, default: bool, about: str) -> Any:
+    """Return the field of a flag; ``default`` and ``about`` as of ``whole``."""
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
+def choice(default: str, words: tuple[str, ...], about: str) -> Any:
+    """Return the field of one of several words; ``default`` and ``about`` as of ``whole``."""
+    return dataclasses.field(default=default, metadata={"words": words, "about": about})
+
+
+def check_range(name: str, value: object, least: int, most: int) -> None:
+    """Refuse what is no whole number, or outside its bounds.
+
+    Raises
+    ------
+    TypeError
+        If it is no ``int``.
+    InputError
+        If it is out of bounds, naming the parameter.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not {value!r}")
+    if not least <= value <= most:
+        raise InputError(name, f"{least} to {most}", value)
+
+
+class Parameters(Mapping[str, Any]):
+    """Parameters of one component, and a mapping from their names to their values.
+
+    A subclass is a dataclass, frozen and without an ``eq`` of its own, whose fields are made by ``whole``, ``flag`` and
+    ``choice``. It overrides ``check`` if its fields must fit together.
+
+    Raises
+    ------
+    TypeError
+        If a value is not of its field's type.
+    InputError
+        If a value is out of range, or values do not fit together; ``field`` is the name of the parameter.
+    """
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            self._check_field(each, getattr(self, each.name))
+        self.check()
+
+    @staticmethod
+    def _check_field(field: dataclasses.Field[Any], value: object) -> None:
+        kind = type(field.default)
+        if type(value) is not kind:
+            raise TypeError(f"{field.name} must be {_A[kind]}, not {value!r}")
+        if isinstance(value, int) and "least" in field.metadata:
+            check_range(field.name, value, field.metadata["least"], field.metadata["most"])
+        if isinstance(value, str) and value not in field.metadata["words"]:
+            raise unknown_word(field.name, field.metadata["words"], value)
+
+    def check(self) -> None:
+        """Raise ``InputError`` if values do not fit together; each of them is within its own bounds."""
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.values()))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.defaults():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.defaults())
+
+    def __len__(self) -> int:
+        return len(self.defaults())
+
+    with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Values that an instance of a form has unless others are given."""
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of every parameter, by name, in order."""
+        return {each.name: each.default for each in dataclasses.fields(cls)}  # type: ignore[arg-type]  # a dataclass
+
+    @classmethod
+    def words_of(cls, name: str) -> tuple[str, ...]:
+        """Return the words that a parameter may be; none if there is no such parameter."""
+        found = {each.name: each for each in dataclasses.fields(cls)}.get(name)  # type: ignore[arg-type]  # a dataclass
+        return found.metadata["words"] if found else ()
+
+    @classmethod
+    def bounds_of(cls, name: str) -> tuple[int, int]:
+        """Return the least and the most that a whole number may be, whatever the others are."""
+        known = {each.name: each.metadata for each in dataclasses.fields(cls)}[name]  # type: ignore[arg-type]
+        return known["least"], known["most"]
+
+    def described(self) -> list[tuple[str, Any, str, str]]:
+        """Return a row for each parameter: its name, its value, what it may be, and what it is."""
+        rows = []
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]  # a dataclass
+            known, may_be = each.metadata, "true or false"
+            if "words" in known:
+                may_be = ", ".join(known["words"])
+            elif "least" in known:
+                may_be = f"{known['least']} to {known['most']}"
+            rows.append((each.name, getattr(self, each.name), may_be, known["about"]))
+        return rows
+
+    @classmethod
+    def of_words(cls, words: Iterable[str], base: Mapping[str, Any]) -> Self:
+        """Return the parameters that ``NAME=VALUE`` words say; others come from ``base``, or are the defaults.
+
+        Raises
+        ------
+        InputError
+            If a word is no ``NAME=VALUE``, names no parameter, or has a value that is refused.
+        """
+        defaults = cls.defaults()
+        given, named = dict(base), set()
+        for word in words:
+            name, equals, text = word.partition("=")
+            if name not in defaults:
+                raise unknown_word("--param", defaults, name)
+            if not equals:
+                raise InputError("--param", "K=V", word)
+            given[name] = _value(name, text, type(defaults[name]))
+            named.add(name)
+        usual = cls.with_form.get(given.get("form", ""), {})
+        given |= {name: value for name, value in usual.items() if name not in named}
+        try:
+            return cls(**given)
+        except InputError as error:
+            raise refused_parameter(error, "--param ") from None
+
+
+_A = {int: "an int", bool: "a bool", str: "a str"}
+
+
+def refused_parameter(error: InputError, prefix: str) -> InputError:
+    """Return a refused parameter with its field after a prefix."""
+    return InputError(f"{prefix}{error.field}", error.must, error.got, meant=error.meant)
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is str:
+        return text
+    if kind is bool:
+        if text.lower() not in _FLAGS:
+            raise InputError(f"--param {name}", "true or false", text)
+        return _FLAGS[text.lower()]
+    value = number(text)
+    if value is None:
+        raise InputError(f"--param {name}", "a whole number of at most 19 digits", text)
+    return value

@@ -1,0 +1,1 @@
+"""Planners: tables computed from what is asked of a fabric."""
