@@ -15,7 +15,7 @@ NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; 
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test check formal mutate soak bench area netlist verilog fabric types pins clean
+.PHONY: help env cosim test long check formal mutate soak bench area netlist verilog fabric types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,14 +29,17 @@ cosim: $(READY)  ## main job: a fabric's tables through the arbiter, the switch,
 	@$(VLANE) cosim ib_switch --cycles 200000 $(SWITCH)
 	@$(VLANE) cosim network sim_top/configs/fabric_rtl.toml --rtl 3
 
-test: $(READY)  ## all tests
-	@$(PYTEST)
+test: $(READY)  ## all tests but the long ones
+	@$(PYTEST) -m "not long"
+
+long: $(READY)  ## more instances of what the tests show: whole switches, full sizes
+	@$(PYTEST) -m long
 
 check: $(READY) types  ## lint, types, fast tests
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow and not long"
 
 formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size
 	@for block in $(BLOCKS); do $(VLANE) prove $$block || exit 1; done

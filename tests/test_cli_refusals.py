@@ -215,7 +215,7 @@ def test_what_is_too_large_is_told_in_one_line(raised: type[Exception], table: P
 
 
 def _raising(*arguments: str | Path) -> None:
-    with mock.patch("sys.argv", ["vlane", *map(str, arguments)]):
+    with mock.patch("sys.argv", ["vlane", *map(str, arguments)]), mock.patch.dict(os.environ):
         from vlane.sim_top.cli.main import main  # noqa: PLC0415
 
         main()

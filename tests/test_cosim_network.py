@@ -112,7 +112,7 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rtl", ["1", "all"])
+@pytest.mark.parametrize("rtl", [pytest.param("1", marks=pytest.mark.long), "all"])
 def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, study: Path) -> None:
     """Two MPorts, one of them in part; channels and five-bit levels; links stall and tables are rewritten."""
     channels, lanes = [0] * 20 + [17] * 12, [0] * 15 + [15] + [1] * 16
@@ -150,7 +150,7 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
     assert whole["golden_dropped"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("rtl", [["1"], ["all"]], ids=" ".join)
 @pytest.mark.parametrize("scheduler", ["rr", "vlarb"])
 def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], scheduler: str, study: Path) -> None:

@@ -50,7 +50,7 @@ def test_cocotb_bench_agrees() -> None:
     assert_bench_agrees("credit_ib", PARAMETERS, tests=2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_pair_is_proven() -> None:
     """Over any link that delays and loses, the sender never believes in more room than there is."""
     block = BLOCKS["credit_ib"]

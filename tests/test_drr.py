@@ -10,11 +10,11 @@ from tests.scheduling import qualified_lockstep
 from vlane.drr import DRRQuanta
 from vlane.errors import InputError
 
-SHAPES: list[dict[str, Any]] = [
+SHAPES = [
     {"data_vls": 2},
     {"data_vls": 15, "keep_on_stall": True, "mtu_blocks": 33},
     {"data_vls": 7, "requesters": 4, "vl15": False},
-    {"data_vls": 20, "requesters": 17},
+    pytest.param({"data_vls": 20, "requesters": 17}, marks=pytest.mark.long),
 ]
 
 

@@ -14,11 +14,11 @@ from tests.scheduling import qualified_lockstep
 from vlane.dtable import DTable
 from vlane.errors import InputError
 
-SHAPES: list[dict[str, Any]] = [
+SHAPES = [
     {"data_vls": 3, "entries": 4},
-    {"data_vls": 15, "entries": 64},
+    pytest.param({"data_vls": 15, "entries": 64}, marks=pytest.mark.long),
     {"data_vls": 7, "requesters": 4, "entries": 9, "vl15": False, "keep_on_stall": True, "mtu_blocks": 20},
-    {"data_vls": 12, "requesters": 16, "form": "ib", "keep_on_stall": True},
+    pytest.param({"data_vls": 12, "requesters": 16, "form": "ib", "keep_on_stall": True}, marks=pytest.mark.long),
 ]
 FREE: dict[str, Any] = {
     "data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, "form": "free", "keep_on_stall": False,
@@ -33,7 +33,7 @@ def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     assert qualified_lockstep("dtable", shape).decisions > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_largest_table_agrees_with_golden() -> None:
     """128 entries, 32 service levels, one per lane."""
     assert qualified_lockstep("dtable", {"data_vls": 32, "entries": 128, "vl15": False}, cycles=60_000).decisions > 5000

@@ -16,7 +16,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
 from vlane.tb.proofs.prove import prove
 
-from tests.conftest import assert_refused, call
+from tests.conftest import assert_refused, call, long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep
 from vlane.dtable import DTable
 
@@ -33,11 +33,15 @@ EXACT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape", long_but(SHAPES[:2], SHAPES), ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}"
+)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
     qualified_lockstep("dtable", shape)
 
 
+@pytest.mark.slow
 def test_cocotb_agrees() -> None:
     only = ("agrees_with_golden_in_every_cycle",)
     assert_bench_agrees("dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)

@@ -209,7 +209,7 @@ def test_departures_have_any_name(table: Path, arrivals: Path, tmp_path: Path) -
     assert left_in(folder) == [file.name]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pages_and_waves_have_any_name(tmp_path: Path) -> None:
     """No makefile and no shell ever sees the name."""
     folder = tmp_path / "a $b '\" #"

@@ -74,7 +74,7 @@ def test_the_planted_files_would_be_run(planted: Path) -> None:
     assert "typer.py" in (planted.parent / "marker").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_golden_and_hardware_run_nothing_that_was_planted(
     planted: Path, table: Path, arrivals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,14 +97,14 @@ def test_workers_and_pictures_run_and_read_nothing_that_was_planted(planted: Pat
     assert (planted / "build" / "studies" / "study" / "study.png").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_proofs_and_synthesis_run_nothing_that_was_planted(planted: Path) -> None:
     """Tools start tools: a solver, a shell."""
     assert_untouched(planted, "prove", "rr", "--minutes", "5")
     assert_untouched(planted, "area", "rr", "--target", "gates", "--sweep", "data_vls=2,3", "--plot", "area.png")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_simulation_of_a_bench_runs_nothing_that_was_planted(planted: Path) -> None:
     """The simulator starts a Python of its own."""
     given = ("--param", "data_vls=2", "--param", "requesters=2", "--cycles", "300")

@@ -16,6 +16,7 @@ from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
 from vlane.tb.proofs.prove import prove
 from vlane.tb.schedulers.tables_vlarb import random_tables
 
+from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep
 from vlane.vlarb import VLArbTable
 
@@ -40,11 +41,15 @@ SHAPES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape", long_but(SHAPES[:2], SHAPES), ids=lambda shape: f"{shape['data_vls']}-{shape['entries']}"
+)
 def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
     qualified_lockstep("vlarb", shape)
 
 
+@pytest.mark.slow
 def test_cocotb_agrees() -> None:
     only = ("agrees_with_golden_in_every_cycle",)
     assert_bench_agrees("vlarb", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +22,7 @@ from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, new_packets
 from vlane.sim_top.study.run_tables import queued_cycles
 
+from tests.conftest import uncompiled
 from tests.networks import IDENTITY, made, replayed, run_to
 from vlane.drop_cause import DropCause
 
@@ -254,17 +251,7 @@ def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_c
 
 def test_compiled_and_uncompiled_runs_agree() -> None:
     """The same functions under a debugger: every delivery in the same cycle."""
-    code = (
-        "from tests.test_network import small_digest\n"
-        "print(small_digest())"
-    )  # fmt: skip
-    root = Path(__file__).parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
-
-    assert done.stdout.strip() == str(small_digest())
+    assert uncompiled("small_digest()", "tests.test_network") == str(small_digest())
 
 
 def small_digest() -> int:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +12,7 @@ from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order,
 from vlane.golden.network.sources import TrafficClass
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 
+from tests.conftest import uncompiled
 from tests.networks import IDENTITY, made, replayed, run_to
 from tests.test_network import random_trace
 from vlane.drop_cause import DropCause
@@ -153,13 +150,7 @@ def test_circle_through_a_central_buffer_is_found() -> None:
 
 def test_compiled_and_uncompiled_runs_agree() -> None:
     """The same functions under a debugger: every delivery in the same cycle."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from tests.test_opa_network import small_digest\nprint(small_digest())"],
-        cwd=Path(__file__).parent.parent, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-
-    assert done.stdout.strip() == str(small_digest())
+    assert uncompiled("small_digest()", "tests.test_opa_network") == str(small_digest())
 
 
 def small_digest() -> int:

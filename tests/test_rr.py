@@ -8,11 +8,11 @@ import pytest
 
 from tests.scheduling import qualified_lockstep
 
-SHAPES: list[dict[str, Any]] = [
+SHAPES = [
     {"data_vls": 2},
     {"data_vls": 15},
     {"data_vls": 7, "requesters": 4, "vl15": False},
-    {"data_vls": 31, "requesters": 32},
+    pytest.param({"data_vls": 31, "requesters": 32}, marks=pytest.mark.long),
 ]
 
 

@@ -13,9 +13,11 @@ LETTERED = re.compile(r"^\| ([A-Z]\d{1,2}) \|", re.MULTILINE)
 
 
 def prefixes() -> dict[str, str]:
-    """Return the page of each prefix, as the glossary lists them."""
-    section = (DOCS / "glossary.md").read_text(encoding="utf-8").partition("## Ids of rules")[2]
-    return dict(re.findall(r"^\| ([A-Z0-9]+)- \| \[\w+\]\((\w+\.md)\)", section, re.MULTILINE))
+    """Return the page of each prefix, as the catalogue lists them."""
+    text = (DOCS / "catalogue.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"\]\((\w+\.md)\) \| ([A-Z0-9]+)- \|", text)
+    others = re.findall(r"([A-Z0-9]+)- \[\w+\]\((\w+\.md)\)", text)
+    return {**{prefix: page for page, prefix in reversed(blocks)}, **dict(others)}
 
 
 def named(text: str) -> set[str]:

@@ -292,11 +292,11 @@ def test_a_file_that_cannot_be_written_whole_is_not_there_at_all(tmp_path: Path)
 
 def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
     """Another table under the same name is another study."""
-    (study.parent / "t.toml").write_text("[drr]\nquantum = [4, 4]\n")
-    study.write_text(SHORT + '[scheduler]\nname = "drr"\ntable = "t.toml"\n')
+    (study.parent / "t.toml").write_text("[dtable]\nentries = [[0, 4], [1, 4]]\n")
+    study.write_text(SHORT + '[scheduler]\nname = "dtable"\ntable = "t.toml"\n')
     out = study.parent / "out"
     assert call("simulate", study, "--out", out).status == 0
-    (study.parent / "t.toml").write_text("[drr]\nquantum = [4, 5]\n")
+    (study.parent / "t.toml").write_text("[dtable]\nentries = [[0, 4], [1, 5]]\n")
 
     assert_refused(call("simulate", study, "--out", out), "small.toml before it was changed")
 

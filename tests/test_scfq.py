@@ -14,11 +14,11 @@ from tests.scheduling import qualified_lockstep
 from vlane.errors import InputError
 from vlane.scfq import SCFQWeights
 
-SHAPES: list[dict[str, Any]] = [
+SHAPES = [
     {"data_vls": 2},
     {"data_vls": 15, "units": "per_requester"},
     {"data_vls": 7, "requesters": 4, "vl15": False, "tag_bits": 24, "reciprocal_bits": 16},
-    {"data_vls": 20, "requesters": 17, "tag_bits": 12, "reciprocal_bits": 4},
+    pytest.param({"data_vls": 20, "requesters": 17, "tag_bits": 12, "reciprocal_bits": 4}, marks=pytest.mark.long),
 ]
 
 

@@ -23,6 +23,15 @@ from vlane.errors import InputError
 from vlane.study import read_study
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
+OWN_KERNELS = {
+    "irregular_ib",
+    "irregular_fcp_rtl",
+    "irregular_line_rate",
+    "irregular_opa_rtl",
+    "torus888_ib",
+    "tree43_opa",
+}
+"""Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
 
 _SHARED_UNIT = f"""[scheduler]
 name = "scfq"
@@ -93,8 +102,12 @@ def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", sorted(file.stem for file in CONFIGS.glob("*_*.toml") if "[network]" in file.read_text())
-)
+    "name",
+    [
+        pytest.param(file.stem, marks=pytest.mark.long) if file.stem in OWN_KERNELS else file.stem
+        for file in sorted(CONFIGS.glob("*_*.toml")) if "[network]" in file.read_text()
+    ],
+)  # fmt: skip
 def test_every_example_runs(name: str, tmp_path: Path) -> None:
     """Each documented study, shortened; what is offered is what was asked."""
     text = (CONFIGS / f"{name}.toml").read_text()

@@ -14,15 +14,15 @@ from tests.conftest import assert_refused, call
 from vlane.schedulers import SCHEDULERS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("block", "points", "seed"), [("ib_switch", 2, 377), ("opa_switch", 1, 67)])
-def test_a_few_random_switches_agree(block: str, points: int, seed: int) -> None:
-    """The way of the long run, with fewer points, and those small."""
-    called = call("soak", block, "--points", str(points), "--cycles", "20000", "--seed", str(seed), "--json")
+@pytest.mark.long
+@pytest.mark.parametrize(("block", "seed"), [("ib_switch", 377), ("opa_switch", 67)])
+def test_a_random_switch_agrees(block: str, seed: int) -> None:
+    """The way of the long run, with one point, and that small: its kernels are those of other tests."""
+    called = call("soak", block, "--points", "1", "--cycles", "20000", "--seed", str(seed), "--json")
 
     assert called.status == 0, called.err
     assert called.json()["failures"] == []
-    assert called.err.count("agrees") == points
+    assert called.err.count("agrees") == 1
 
 
 @pytest.mark.parametrize("name", SWITCHES)

@@ -12,21 +12,22 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_tables import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
+from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.lft import LFTParameters
 from vlane.sc import SCParameters
 from vlane.sl2vl import SL2VLParameters
 
-SHAPES: list[tuple[str, dict[str, int]]] = [
+SHAPES = [
     ("sl2vl", {"inputs": 1, "outputs": 1, "data_vls": 1}),
     ("sl2vl", {"inputs": 5, "outputs": 7, "data_vls": 15}),
-    ("sl2vl", {"inputs": 36, "outputs": 36, "data_vls": 8}),
+    pytest.param("sl2vl", {"inputs": 36, "outputs": 36, "data_vls": 8}, marks=pytest.mark.long),
     ("lft", {"lookups": 1, "ports": 1, "entries": 2}),
-    ("lft", {"lookups": 3, "ports": 254, "entries": 49152}),
+    pytest.param("lft", {"lookups": 3, "ports": 254, "entries": 49152}, marks=pytest.mark.long),
     ("lft", {"lookups": 8, "ports": 36, "entries": 1000}),
     ("sc", {"ports": 1, "data_vls": 1}),
     ("sc", {"ports": 5, "data_vls": 31}),
-    ("sc", {"ports": 8, "data_vls": 20}),
+    pytest.param("sc", {"ports": 8, "data_vls": 20}, marks=pytest.mark.long),
 ]
 
 
@@ -46,7 +47,7 @@ def test_hardware_answers_what_is_written_by_hand(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("name", long_but({"sc"}, PARAMETERS))
 def test_cocotb_bench_agrees(name: str) -> None:
     """The bench a third party would write."""
     benches = ("agrees_with_golden_in_every_cycle", "follows_the_directed_lookups")

@@ -183,7 +183,7 @@ def fusesoc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["verilator", "icarus"])
 def test_the_core_lints_and_runs_as_exported(tool: str, tmp_path: Path) -> None:
     if tool == "icarus" and not simulator_installed("icarus"):

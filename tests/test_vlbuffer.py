@@ -10,6 +10,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_vlbuffer import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
+from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.vlbuffer import VLBufferParameters
 
@@ -26,7 +27,7 @@ SHAPES: list[dict[str, Any]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", long_but([*SHAPES[:3], SHAPES[5]], SHAPES), ids=str)
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     """Filling, draining, balance, resets, forbidden inputs: every flit, every counter, every cycle."""
     assert qualified_lockstep("vlbuffer", shape).decisions > 10_000
@@ -46,7 +47,7 @@ def test_cocotb_bench_agrees() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [0, 1, 3])
+@pytest.mark.parametrize("number", long_but([0], [0, 1, 3]))
 def test_small_instances_are_proven(number: int) -> None:
     """Room is kept to in any history; flits are neither lost, doubled nor swapped in any short one."""
     block = BLOCKS["vlbuffer"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from vlane.sim_top.cli import simulate as cli_simulate
@@ -93,9 +94,12 @@ def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
     import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
 
     here = call("simulate", study, "--out", tmp_path / "here", "--json")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
-    ) as cluster:
+    with (
+        mock.patch.dict(os.environ),  # it tells its workers by variables
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
+        ) as cluster,
+    ):
         there = call("simulate", study, "--out", tmp_path / "there", "--scheduler", cluster.scheduler_address, "--json")
 
     assert there.status == 0, there.err

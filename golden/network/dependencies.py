@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
-from vlane.golden.network.network import Network, nic_end
+from vlane.golden.network.network import Network
 from vlane.golden.network.sources import PATH_SL, Sources, pairs_of_class
+from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.inputs import DROPPED, switch_of
-from vlane.golden.switches.kinds import buffer_between, central_buffers, route
+from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, route
 
 __all__ = ["Paths", "find_cycle", "follow_paths"]
 
@@ -54,7 +55,8 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8
         np.full((nics, nics), -1, np.int64), np.zeros(3, np.int64),
         np.full((len(net.wiring.cable) * lanes, 3), -1, np.int64),
     )  # fmt: skip
-    _follow(net, paths, sls, path_sl, _pairs_with_traffic(net.sources, sls, int(net.meters.window[END])))
+    pairs = _pairs_with_traffic(net.sources, sls, int(net.meters.window[END]))
+    _follow(net.switches, net.wiring, net.sources.lids, paths, sls, path_sl, pairs)
     return paths
 
 
@@ -72,22 +74,32 @@ def _pairs_with_traffic(sources: Sources, sls: NDArray[np.int64], end: int) -> N
 
 @kernel
 def _follow(
-    net: Network, paths: Paths, sls: NDArray[np.int64], path_sl: NDArray[np.uint8], pairs: NDArray[np.bool_]
+    switches: Switches,
+    wiring: Wiring,
+    lids: NDArray[np.int64],
+    paths: Paths,
+    sls: NDArray[np.int64],
+    path_sl: NDArray[np.uint8],
+    pairs: NDArray[np.bool_],
 ) -> None:
-    for to in range(len(net.staged)):
-        for copy in range(net.sources.lids[to, 1]):
-            dlid = net.sources.lids[to, 0] + copy
-            for source in range(len(net.staged)):
+    # the whole network as one argument would mean this code again for every scheduler
+    nics = len(lids)
+    for to in range(nics):
+        for copy in range(lids[to, 1]):
+            dlid = lids[to, 0] + copy
+            for source in range(nics):
                 for number in range(len(sls)):
-                    _follow_one(net, paths, source, to, dlid, sls[number], copy == 0, pairs[number, source, to])
+                    sends = pairs[number, source, to]
+                    _follow_one(switches, wiring, paths, source, to, dlid, sls[number], copy == 0, sends)
                 if path_sl.size != 0:
                     sl = int(path_sl[source, to])
-                    _follow_one(net, paths, source, to, dlid, sl, copy == 0, pairs[len(sls), source, to])
+                    _follow_one(switches, wiring, paths, source, to, dlid, sl, copy == 0, pairs[len(sls), source, to])
 
 
 @inner
 def _follow_one(
-    net: Network,
+    switches: Switches,
+    wiring: Wiring,
     paths: Paths,
     source: int,
     to: int,
@@ -96,14 +108,11 @@ def _follow_one(
     counts: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     sends: bool,  # noqa: FBT001
 ) -> None:
-    switches, wiring, inputs = net.switches, net.wiring, net.switches.inputs
+    inputs = switches.inputs
     lanes, slots, ends = inputs.queues.queue.shape[1], 1 << inputs.port_bits, len(wiring.cable)
     mports = paths.waits.shape[1] // lanes - slots
-    end, lane, channel = (
-        nic_end(net, source),
-        int(wiring.nic_vl[source, sl]),
-        int(wiring.nic_channel[source, sl]),
-    )
+    end = len(inputs.port) + source
+    lane, channel = int(wiring.nic_vl[source, sl]), int(wiring.nic_channel[source, sl])
     arrives, hops, held = lane < lanes, 0, end
     while arrives:
         if sends and paths.carried[end * lanes + lane, 0] < 0:

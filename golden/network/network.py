@@ -144,18 +144,16 @@ def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, si
 
 
 @inner
-def _stage(net: Network, packets: Packets, nic: int, number: int) -> int:
-    """Make the packet that a class has due; it is the head of its application queue."""
-    sources = net.sources
+def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
+    """Make the packet that a class has due and return it; it is to be the head of its application queue."""
     to, dlid, sl, size, flits = draw_packet(sources, nic, number)
     packet = spare(packets)
     field = packets.pool[packet]
     field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), flits
     field.dlid, field.sl, field.source, field.target = dlid, sl, nic, to
-    field.lane, field.channel = int(net.wiring.nic_vl[nic, sl]), int(net.wiring.nic_channel[nic, sl])
+    field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
     field.born, field.hops = sources.due[nic, number], 0
-    count_generation(net.meters, field)
-    net.staged[nic, number] = packet
+    count_generation(meters, field)
     return packet
 
 
@@ -174,7 +172,7 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
         last = number
         packet = net.staged[nic, number]
         if packet == NOBODY:
-            packet = _stage(net, packets, nic, number)
+            packet = net.staged[nic, number] = _stage(sources, net.wiring, net.meters, packets, nic, number)
         lane = packets.pool[packet].lane
         if room_for_largest(out_ports, port, lane, cycle):
             sources.last_class[nic] = number
@@ -184,18 +182,25 @@ def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
             return
 
 
-@kernel
 def take_waiting(net: Network, packets: Packets) -> None:
     """Take away all that was generated so far and never left the application queues, so that it is counted."""
-    for nic in range(net.staged.shape[0]):
-        for number in range(net.staged.shape[1]):
-            while net.sources.due[nic, number] < net.clock[NOW]:
-                packet = net.staged[nic, number]
+    _take_waiting(net.sources, net.wiring, net.meters, net.staged, int(net.clock[NOW]), packets)
+
+
+@kernel
+def _take_waiting(
+    sources: Sources, wiring: Wiring, meters: Meters, staged: NDArray[np.int64], now: int, packets: Packets
+) -> None:
+    # the whole network as one argument would mean this code again for every scheduler and kind of switch
+    for nic in range(staged.shape[0]):
+        for number in range(staged.shape[1]):
+            while sources.due[nic, number] < now:
+                packet = staged[nic, number]
                 if packet == NOBODY:
-                    packet = _stage(net, packets, nic, number)
-                net.staged[nic, number] = NOBODY
+                    packet = _stage(sources, wiring, meters, packets, nic, number)
+                staged[nic, number] = NOBODY
                 free(packets, packet)
-                advance(net.sources, nic, number)
+                advance(sources, nic, number)
 
 
 @inner

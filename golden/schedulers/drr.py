@@ -7,21 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.deficit import TURN_RULES, DeficitState, end_turns, new_deficits, serve_turn
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
     SELECT_MAP,
     SELECT_TABLE,
     Lanes,
+    gate,
     new_lanes,
     program_map,
     reset_lanes,
-    wins_vl15,
+    without,
 )
 
 from vlane.drr import MAX_QUANTUM
-from vlane.egress import ListCode
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -38,19 +38,16 @@ __all__ = [
 
 RULES = (
     *TURN_RULES,
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
-HELD, VL15_FIRST = range(len(TURN_RULES), RULE_COUNT)
+HELD, _ = range(len(TURN_RULES), RULE_COUNT)
 
 LOOKS_BEHIND = False
 """A step uses the heads only."""
 
 REST_CYCLES = 1
 """Ready cycles with nothing to send after which another one changes nothing."""
-
-_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class State(NamedTuple):
@@ -117,14 +114,9 @@ def step(
 
     The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
     """
-    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source = NO_LANE, _FROM_NONE
-    if wins_vl15(state.lanes, able):
-        lane, source = state.lanes.data_vls, _FROM_VL15
-        rules[VL15_FIRST] += ready and able & data != 0
-    elif hold_data:
-        rules[HELD] += ready and able & data != 0
-    else:
+    able = heads.request & heads.fits
+    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    if decides:
         lane = serve_turn(state.deficits, state.lanes, (state.owner, state.quantum), heads, ready, rules)
     if write[0] != 0:
         program(state, write)
@@ -134,8 +126,4 @@ def step(
 @kernel
 def unreachable(state: State) -> int:
     """Return one bit per requester whose quantum is 0."""
-    missing = 0
-    for requester in range(len(state.quantum)):
-        if state.quantum[requester] == 0:
-            missing |= 1 << requester
-    return missing
+    return without(state.quantum)

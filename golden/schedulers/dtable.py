@@ -18,17 +18,17 @@ from vlane.golden.schedulers.deficit import (
 )
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
     SELECT_MAP,
     SELECT_TABLE,
     Lanes,
+    gate,
     new_lanes,
     program_map,
     reset_lanes,
-    wins_vl15,
 )
 
 from vlane.dtable import IB_COUNTER_MOST, MAX_WEIGHT
-from vlane.egress import ListCode
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -48,11 +48,10 @@ RULES = (
     *TURN_RULES,
     Rule("swapped", "DT-10", "the shadow table took over"),
     Rule("swap_waited", "DT-10", "a swap waited for the link"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
-SWAPPED, SWAP_WAITED, HELD, VL15_FIRST = range(len(TURN_RULES), RULE_COUNT)
+SWAPPED, SWAP_WAITED, HELD, _ = range(len(TURN_RULES), RULE_COUNT)
 
 LOOKS_BEHIND = False
 """A step uses the heads only."""
@@ -61,7 +60,6 @@ REST_CYCLES = 1
 """Ready cycles with nothing to send after which another one changes nothing."""
 
 BANK, SWAP_PENDING = 0, 1
-_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class State(NamedTuple):
@@ -147,15 +145,10 @@ def step(
     A swap takes effect at the end of the first cycle in which the link is ready; a write to the table in that cycle
     changes nothing.
     """
-    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source = NO_LANE, _FROM_NONE
+    able = heads.request & heads.fits
     bank = state.regs[BANK]
-    if wins_vl15(state.lanes, able):
-        lane, source = state.lanes.data_vls, _FROM_VL15
-        rules[VL15_FIRST] += ready and able & data != 0
-    elif hold_data:
-        rules[HELD] += ready and able & data != 0
-    else:
+    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    if decides:
         lane = serve_turn(state.deficits, state.lanes, (state.owner[bank], state.weight[bank]), heads, ready, rules)
     wanted = swap or state.regs[SWAP_PENDING] != 0
     exchanged = wanted and ready

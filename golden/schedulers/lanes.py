@@ -11,20 +11,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE
+
+from vlane.egress import ListCode
 
 __all__ = [
+    "GATE_RULES",
     "SELECT_MAP",
     "SELECT_TABLE",
     "Lanes",
+    "gate",
     "hold",
     "new_lanes",
     "offer",
     "reset_lanes",
-    "wins_vl15",
+    "without",
 ]
 
 SELECT_TABLE, SELECT_MAP = 0, 1
 """Values of the program port's ``select``: an entry of the table, the requester of a lane."""
+
+GATE_RULES = (
+    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
+    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+)
+"""The last rules of every scheduler of one list."""
+
+_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class Lanes(NamedTuple):
@@ -143,6 +157,32 @@ def sent(lanes: Lanes, requester: int) -> None:
 
 
 @inner
-def wins_vl15(lanes: Lanes, able: int) -> bool:
-    """Tell whether VL15 can send: then it does."""
-    return lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0
+def gate(
+    lanes: Lanes,
+    able: int,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    rules: NDArray[np.int64],
+    held: int,
+) -> tuple[int, int, bool]:
+    """Let VL15 go first, and data wait while they are held; return (lane, list) of VL15, and whether data decide.
+
+    The lane is -1 if VL15 does not send. ``held`` is the number of the first of ``GATE_RULES``.
+    """
+    waits = ready and able & ((1 << lanes.data_vls) - 1) != 0
+    if lanes.has_vl15 and (able >> lanes.data_vls) & 1 != 0:
+        rules[held + 1] += waits
+        return lanes.data_vls, _FROM_VL15, False
+    if hold_data:
+        rules[held] += waits
+    return NO_LANE, _FROM_NONE, not hold_data
+
+
+@inner
+def without(values: NDArray[np.int64]) -> int:
+    """Return the requesters whose value is 0, as bits."""
+    found = 0
+    for requester in range(len(values)):
+        if values[requester] == 0:
+            found |= 1 << requester
+    return found

@@ -11,18 +11,17 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
     SELECT_MAP,
     Lanes,
+    gate,
     new_lanes,
     offer,
     offered,
     program_map,
     reset_lanes,
     sent,
-    wins_vl15,
 )
-
-from vlane.egress import ListCode
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -42,19 +41,16 @@ RULES = (
     Rule("went_round", "RR-1", "the search went past the last requester"),
     Rule("same_again", "RR-2", "nobody else could send: the same requester sent again"),
     Rule("idle", "RR-3", "nobody could send: the order stayed"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
-MOVED_ON, SKIPPED, WENT_ROUND, SAME_AGAIN, IDLE, HELD, VL15_FIRST = range(RULE_COUNT)
+MOVED_ON, SKIPPED, WENT_ROUND, SAME_AGAIN, IDLE, HELD, _ = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
 """A step uses the heads only."""
 
 REST_CYCLES = 0
 """Ready cycles with nothing to send after which another one changes nothing."""
-
-_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class State(NamedTuple):
@@ -107,13 +103,8 @@ def step(
     The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    lane, source = NO_LANE, _FROM_NONE
-    if wins_vl15(state.lanes, able):
-        lane, source = state.lanes.data_vls, _FROM_VL15
-        rules[VL15_FIRST] += ready and able & data != 0
-    elif hold_data:
-        rules[HELD] += ready and able & data != 0
-    else:
+    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    if decides:
         active, _ = offer(state.lanes, able & data, heads.request & data)
         served = next_or_none(active, state.regs[0])
         if served >= 0:

@@ -14,9 +14,11 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
     SELECT_MAP,
     SELECT_TABLE,
     Lanes,
+    gate,
     hold,
     new_lanes,
     offer,
@@ -24,10 +26,8 @@ from vlane.golden.schedulers.lanes import (
     program_map,
     reset_lanes,
     sent,
-    wins_vl15,
+    without,
 )
-
-from vlane.egress import ListCode
 
 __all__ = [
     "LOOKS_BEHIND",
@@ -52,11 +52,10 @@ RULES = (
     Rule("nobody_served", "SCFQ-7", "requesters could send but have no reciprocal weight"),
     Rule("tag_wrapped", "SCFQ-8", "virtual time went past the width of a tag"),
     Rule("lane_lost", "SCFQ-9", "the tagged lane could not send, another of the requester could: a new tag"),
-    Rule("held", "VLA-14", "a flow-control packet was due: data waited"),
-    Rule("vl15_first", "VLA-15", "VL15 sent ahead of a data lane that could"),
+    *GATE_RULES,
 )
 RULE_COUNT = len(RULES)
-(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, LANE_LOST, HELD, VL15_FIRST) = range(RULE_COUNT)
+(LEAST, TIE, TAGGED, TAG_WAITED, DROPPED, CLOCK_RESET, NOBODY, WRAPPED, LANE_LOST, HELD, _) = range(RULE_COUNT)
 
 LOOKS_BEHIND = False
 """A step uses the heads only."""
@@ -65,7 +64,6 @@ REST_CYCLES = 1
 """Ready cycles with nothing to send after which another one changes nothing."""
 
 TIME, HAS_TAG, UNIT = range(3)
-_FROM_NONE, _, _, _FROM_VL15 = (int(code) for code in ListCode)
 
 
 class State(NamedTuple):
@@ -121,16 +119,6 @@ def reset(state: State) -> None:
     state.reciprocal[:] = 0
     state.tag[:] = 0
     state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
-
-
-@inner
-def served_requesters(state: State) -> int:
-    """Return the requesters that have a reciprocal weight."""
-    mask = 0
-    for requester in range(len(state.reciprocal)):
-        if state.reciprocal[requester] != 0:
-            mask |= 1 << requester
-    return mask
 
 
 @inner
@@ -197,7 +185,7 @@ def decide(
     that are tagged in the decision itself are written whether it commits or not: nobody looks at them before.
     """
     regs = state.regs
-    active = offered & served_requesters(state)
+    active = offered & ~without(state.reciprocal)
     if state.shared:
         missing = tag_one(state, active, blocks, rules)
     else:
@@ -252,20 +240,13 @@ def step(
     The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
     """
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
-    first = wins_vl15(state.lanes, able)
-    decides = not first and not hold_data
+    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
     active, _ = offer(state.lanes, able & data, heads.request & data)
     lost = hold(state.lanes, able & data, state.regs[HAS_TAG])
     rules[LANE_LOST] += lost & active != 0
     state.regs[HAS_TAG] &= ~(lost & active)
     served = decide(state, active, heads.blocks, decides, decides and ready, rules)
-    lane, source = NO_LANE, _FROM_NONE
-    if first:
-        lane, source = state.lanes.data_vls, _FROM_VL15
-        rules[VL15_FIRST] += ready and able & data != 0
-    elif hold_data:
-        rules[HELD] += ready and able & data != 0
-    elif served >= 0:
+    if served >= 0:
         lane = offered(state.lanes, served)
     if write[0] != 0:
         program(state, write)
@@ -275,4 +256,4 @@ def step(
 @kernel
 def unreachable(state: State) -> int:
     """Return one bit per requester without a reciprocal weight."""
-    return ((1 << state.lanes.requesters) - 1) & ~served_requesters(state)
+    return without(state.reciprocal)

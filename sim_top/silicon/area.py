@@ -22,7 +22,7 @@ from vlane.sim_top.blocks import Block
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.native.children import child_environment
 from vlane.tb.native.model import Port, component_ports, to_verilog
-from vlane.tb.native.yosys import YosysError, run_yosys, tool
+from vlane.tb.native.yosys import YosysError, run_yosys, warmed
 
 from vlane.errors import InputError
 
@@ -221,7 +221,7 @@ def _placed(folder: Path, family: _Family, seed: int) -> float:
     if not kept.is_file():
         report = kept.with_suffix(f".{os.getpid()}")
         done = subprocess.run(
-            [str(tool(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
+            [str(warmed(family.place[0])), *family.place[1:], "--json", "placeable.json", "--seed", str(seed),
              "--timing-allow-fail", "--report", report.name],
             cwd=folder, env=child_environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip

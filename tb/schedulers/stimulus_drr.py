@@ -98,19 +98,19 @@ SCENARIO_PARAMETERS = {**LANES, "keep_on_stall": False, "mtu_blocks": 66}
 """Parameters of the instance that the scenarios are for."""
 SCENARIOS = (
     Scenario(
-        "drr", "D4_the_deficit_is_carried_to_the_next_round", values(3, 2, 0),
+        "drr", "DT_4_the_deficit_is_carried_to_the_next_round", values(3, 2, 0),
         (Step(ALL_2, 0), Step(ALL_2, 1), Step(ALL_2, 0), Step(ALL_2, 0), Step(ALL_2, 1)),
     ),
     Scenario(
-        "drr", "D6_a_quantum_below_the_packet_takes_several_rounds", values(1, 4, 0),
+        "drr", "DT_6_a_quantum_below_the_packet_takes_several_rounds", values(1, 4, 0),
         (Step({0: 2, 1: 4}, None), Step({0: 2, 1: 4}, 1), Step({0: 2, 1: 4}, 0), Step({0: 2, 1: 4}, 1)),
     ),
     Scenario(
-        "drr", "D7_an_empty_queue_loses_its_deficit", values(3, 2, 0),
+        "drr", "DT_7_an_empty_queue_loses_its_deficit", values(3, 2, 0),
         (Step({0: 2}, 0), Step({1: 2}, 1), Step({0: 4}, None), Step({0: 4}, 0)),
     ),
     Scenario(
-        "drr", "D9_a_quantum_of_0_is_never_served", values(0, 2, 0),
+        "drr", "DT_9_a_quantum_of_0_is_never_served", values(0, 2, 0),
         (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1, 2: 1}, None)),
     ),
 )  # fmt: skip

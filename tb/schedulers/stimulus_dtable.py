@@ -165,38 +165,38 @@ SCENARIO_PARAMETERS = {**LANES, "entries": 4, "form": "free", "keep_on_stall": F
 """Parameters of the instance that the scenarios are for."""
 SCENARIOS = (
     Scenario(
-        "dtable", "D5_figure_3_of_the_paper_3_packets_of_2_blocks_weight_3", _table((0, 3), (1, 3)),
+        "dtable", "DT_5_figure_3_of_the_paper_3_packets_of_2_blocks_weight_3", _table((0, 3), (1, 3)),
         (Step({0: 2}, 0), Step({0: 2}, 0), Step({0: 2}, 0), Step({}, None)),
     ),
     Scenario(
-        "dtable", "D2_a_packet_that_fits_exactly_is_sent_one_that_does_not_is_not", _table((0, 4), (1, 2)),
+        "dtable", "DT_2_a_packet_that_fits_exactly_is_sent_one_that_does_not_is_not", _table((0, 4), (1, 2)),
         (Step({0: 2, 1: 2}, 0), Step({0: 2, 1: 2}, 0), Step({0: 2, 1: 2}, 1), Step({0: 2, 1: 2}, 0)),
     ),
     Scenario(
-        "dtable", "D4_what_is_left_is_used_in_the_next_turn", _table((0, 3), (1, 2)),
+        "dtable", "DT_4_what_is_left_is_used_in_the_next_turn", _table((0, 3), (1, 2)),
         # 3: one packet, 1 left; then SL 1; 1 + 3 = 4: two packets; then SL 1 again
         (Step({0: 2, 1: 2}, 0), Step({0: 2, 1: 2}, 1), Step({0: 2, 1: 2}, 0), Step({0: 2, 1: 2}, 0),
          Step({0: 2, 1: 2}, 1)),
     ),
     Scenario(
-        "dtable", "D6_a_weight_below_the_packet_costs_cycles_without_a_grant", _table((0, 2)),
+        "dtable", "DT_6_a_weight_below_the_packet_costs_cycles_without_a_grant", _table((0, 2)),
         (Step({0: 5}, None), Step({0: 5}, None), Step({0: 5}, 0), Step({0: 5}, None), Step({0: 5}, 0)),
     ),
     Scenario(
-        "dtable", "D7_an_idle_requester_loses_its_deficit", _table((0, 3), (1, 8)),
+        "dtable", "DT_7_an_idle_requester_loses_its_deficit", _table((0, 3), (1, 8)),
         (Step({0: 2}, 0), Step({0: 2, 1: 9}, None), Step({1: 8}, 1),
          Step({0: 4, 1: 2}, None), Step({0: 4, 1: 2}, 1)),
     ),
     Scenario(
-        "dtable", "D7_a_stall_loses_what_is_left", _table((0, 4), (1, 2)),
+        "dtable", "DT_7_a_stall_loses_what_is_left", _table((0, 4), (1, 2)),
         (Step({0: 2}, 0), Step({0: 2, 1: 2}, 1, frozenset({0})), Step({0: 5, 1: 2}, None), Step({0: 5, 1: 2}, 1)),
     ),
     Scenario(
-        "dtable", "D9_entries_of_weight_0_and_of_nobody_are_skipped", _table((0, 0), (9, 5), (1, 2)),
+        "dtable", "DT_9_entries_of_weight_0_and_of_nobody_are_skipped", _table((0, 0), (9, 5), (1, 2)),
         (Step({0: 1, 1: 2}, 1), Step({0: 1}, None), Step({1: 2}, 1)),
     ),
     Scenario(
-        "dtable", "D11_nothing_moves_while_the_link_is_busy_or_held", _table((0, 2), (1, 2)),
+        "dtable", "DT_11_nothing_moves_while_the_link_is_busy_or_held", _table((0, 2), (1, 2)),
         (Step(ALL_2, 0, ready=False), Step(ALL_2, 0, ready=False), Step(ALL_2, None, hold=True), Step(ALL_2, 0),
          Step({**ALL_2, 3: 4}, 15), Step(ALL_2, 1)),
     ),

@@ -53,13 +53,13 @@ SCENARIO_PARAMETERS = LANES
 """Parameters of the instance that the scenarios are for."""
 SCENARIOS = (
     Scenario(
-        "rr", "R1_requesters_take_turns_and_those_that_cannot_send_are_skipped", (),
+        "rr", "RR_1_requesters_take_turns_and_those_that_cannot_send_are_skipped", (),
         (Step(ALL_2, 0), Step(ALL_2, 1), Step(ALL_2, 2), Step(ALL_2, 0), Step(ALL_2, 2, frozenset({1})),
          Step(ALL_2, 0)),
     ),
-    Scenario("rr", "R2_alone_it_sends_again", (), (Step({1: 5}, 1), Step({1: 66}, 1), Step({0: 1, 1: 1}, 0))),
+    Scenario("rr", "RR_2_alone_it_sends_again", (), (Step({1: 5}, 1), Step({1: 66}, 1), Step({0: 1, 1: 1}, 0))),
     Scenario(
-        "rr", "R3_idle_held_and_busy_cycles_leave_the_order", (),
+        "rr", "RR_3_idle_held_and_busy_cycles_leave_the_order", (),
         (Step({0: 1}, 0), Step({}, None), Step(ALL_2, None, hold=True), Step(ALL_2, 1, ready=False),
          Step({**ALL_2, 3: 1}, 15, hold=True), Step(ALL_2, 1)),
     ),

@@ -98,21 +98,21 @@ SCENARIO_PARAMETERS = {**LANES, "tag_bits": 16, "reciprocal_bits": 8, "units": "
 SCENARIOS = (
     Scenario(
         # Tags per block 40 and 20: lane 1 has twice the share. Lane 0: 40, lane 1: 20, then 40, 60, ...
-        "scfq", "S1_twice_the_weight_is_served_twice_as_often", values(40, 20, 0),
+        "scfq", "SCFQ_1_twice_the_weight_is_served_twice_as_often", values(40, 20, 0),
         (Step({0: 1, 1: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1, 1: 1}, 0), Step({0: 1, 1: 1}, 1),
          Step({0: 1, 1: 1}, 1), Step({0: 1, 1: 1}, 0)),
     ),
     Scenario(
-        "scfq", "S2_of_equal_tags_the_first_requester_goes_first", values(8, 8, 8),
+        "scfq", "SCFQ_2_of_equal_tags_the_first_requester_goes_first", values(8, 8, 8),
         (Step({0: 1, 1: 1, 2: 1}, None), Step({0: 1, 1: 1, 2: 1}, None), Step({0: 1, 1: 1, 2: 1}, 0),
          Step({0: 1, 1: 1, 2: 1}, 1), Step({0: 1, 1: 1, 2: 1}, 2), Step({0: 1, 1: 1, 2: 1}, 0)),
     ),
     Scenario(
-        "scfq", "S4_the_shared_unit_works_while_the_link_is_busy", values(8, 8, 0),
+        "scfq", "SCFQ_4_the_shared_unit_works_while_the_link_is_busy", values(8, 8, 0),
         (Step({0: 1, 1: 1}, None, ready=False), Step({0: 1, 1: 1}, 0, ready=False), Step({0: 1, 1: 1}, 0)),
     ),
     Scenario(
-        "scfq", "S7_a_requester_without_a_weight_is_never_served", values(0, 9, 0),
+        "scfq", "SCFQ_7_a_requester_without_a_weight_is_never_served", values(0, 9, 0),
         (Step({0: 1}, None), Step({0: 1, 1: 1}, 1), Step({0: 1}, None)),
     ),
 )  # fmt: skip
