@@ -249,6 +249,7 @@ def test_packet_for_an_unknown_lid_or_on_a_dropping_sl_is_counted_and_its_room_c
     assert net.switches.inputs.drops.sum() == 200
 
 
+@pytest.mark.slow
 def test_compiled_and_uncompiled_runs_agree() -> None:
     """The same functions under a debugger: every delivery in the same cycle."""
     assert uncompiled("small_digest()", "tests.test_network") == str(small_digest())

@@ -148,6 +148,7 @@ def test_circle_through_a_central_buffer_is_found() -> None:
     assert any(place >= len(deep.wiring.cable) for place, _ in circle)
 
 
+@pytest.mark.slow
 def test_compiled_and_uncompiled_runs_agree() -> None:
     """The same functions under a debugger: every delivery in the same cycle."""
     assert uncompiled("small_digest()", "tests.test_opa_network") == str(small_digest())

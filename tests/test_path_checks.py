@@ -94,6 +94,7 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
     assert not (study.parent / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_lane_without_traffic_needs_no_entry(study: Path) -> None:
     """The same table, and traffic on the VL that it serves."""
     (study.parent / "t.toml").write_text(_TABLES["vlarb"].format(4, 0))
@@ -188,6 +189,7 @@ def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
     assert served_lanes("rr", range(3), data_vls=3, requesters=2, writes=[(1, 1, 2, 0)]) == {0, 2}
 
 
+@pytest.mark.slow
 def test_links_and_flows_keep_the_names_of_an_edge_list(study: Path) -> None:
     """In columns of their own, beside the numbers; a name may hold anything."""
     (study.parent / "net.txt").write_text("leaf-A H1\nleaf-A H2\nleaf-A \x1b[2Jroot\n\x1b[2Jroot Hé\n")

@@ -290,6 +290,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_there_at_all(tmp_path: Path)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.slow
 def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
     """Another table under the same name is another study."""
     (study.parent / "t.toml").write_text("[dtable]\nentries = [[0, 4], [1, 4]]\n")
