@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vlane import drr, dtable, rr, scfq, vlarb
+from vlane import drr, dtable, rr, scfq, vlarb, wrr
 from vlane.egress import MAX_REQUESTERS
 from vlane.parameters import Parameters
 from vlane.registers import Register
@@ -213,6 +213,18 @@ SCHEDULERS = {
             section=None,
             registers=rr.registers,
             switch_registers=rr.switch_registers,
+            in_switch={"requesters": 0},
+            full_size=_FULL_SIZE,
+            mutated=_MUTATED,
+        ),
+        Scheduler(
+            name="wrr",
+            title="Weighted round robin",
+            number=11,
+            parameters=wrr.WRRParameters,
+            section=Section(wrr.WRRWeights, {"weight": (list[int], ...)}, "a weight"),
+            registers=wrr.registers,
+            switch_registers=wrr.switch_registers,
             in_switch={"requesters": 0},
             full_size=_FULL_SIZE,
             mutated=_MUTATED,

@@ -1,0 +1,203 @@
+"""Reference model of weighted round robin (Katevenis, Sidiropoulos and Courcoubetis 1991; ``docs/wrr.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import has, next_of
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
+    SELECT_MAP,
+    SELECT_TABLE,
+    Lanes,
+    gate,
+    new_lanes,
+    offer,
+    offered,
+    program_map,
+    reset_lanes,
+    sent,
+    without,
+)
+
+__all__ = [
+    "LOOKS_BEHIND",
+    "REST_CYCLES",
+    "RULES",
+    "RULE_COUNT",
+    "State",
+    "make_state",
+    "packets_left",
+    "program",
+    "reset",
+    "step",
+    "unreachable",
+]
+
+RULES = (
+    Rule("nobody_served", "WRR-1", "requesters could send but have no weight"),
+    Rule("turn_continued", "WRR-2", "the turn sent another packet"),
+    Rule("weight_used_up", "WRR-2", "a packet was the last one of its turn"),
+    Rule("turn_passed", "WRR-3", "the turn passed to another requester"),
+    Rule("skipped", "WRR-3", "requesters that could not be served were passed over"),
+    Rule("went_round", "WRR-3", "the search went past the last requester"),
+    Rule("turn_repeated", "WRR-4", "no other could be served: a new turn of the same requester began"),
+    Rule("rest_lost", "WRR-5", "the requester of the turn could not send, another did: the rest was lost"),
+    Rule("rest_kept", "WRR-6", "nobody could be served: the requester of the turn kept the rest of it"),
+    Rule("idle", "WRR-6", "nobody could send"),
+    Rule("weight_removed", "WRR-7", "the turn was over because its requester's weight had become 0"),
+    Rule("weight_lowered", "WRR-7", "the turn was over because the weight had become less than the count"),
+    Rule("lane_changed", "WRR-8", "the turn went on with another lane of its requester"),
+    *GATE_RULES,
+)
+RULE_COUNT = len(RULES)
+(NOBODY, CONTINUED, USED_UP, PASSED, SKIPPED, WENT_ROUND, REPEATED, REST_LOST, REST_KEPT, IDLE, REMOVED, LOWERED,
+ LANE_CHANGED, HELD, _) = range(RULE_COUNT)  # fmt: skip
+
+LOOKS_BEHIND = False
+"""A step uses the heads only."""
+
+REST_CYCLES = 0
+"""Ready cycles with nothing to send after which another one changes nothing."""
+
+TURN, BEGUN, COUNT = range(3)
+
+
+class State(NamedTuple):
+    """State of the scheduler.
+
+    Parameters
+    ----------
+    lanes : Lanes
+        Lanes of the port, and the requester of each.
+    weight : array of int64, (requesters,)
+        Packets that each requester may send per turn; a requester with 0 is never served.
+    regs : array of int64, (3,)
+        Requester whose turn it is; whether it has sent since the reset, 0 or 1; packets it has sent in this turn.
+    """
+
+    lanes: Lanes
+    weight: NDArray[np.int64]
+    regs: NDArray[np.int64]
+
+
+def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> State:
+    """Return the state after reset; the parameters are those of the component."""
+    lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+    state = State(lanes, np.zeros(lanes.requesters, np.int64), np.zeros(3, np.int64))
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: State) -> None:
+    """Return to the state after reset: all weights are 0, so that no requester is served; requester 0 is next."""
+    reset_lanes(state.lanes)
+    state.weight[:] = 0
+    state.regs[TURN], state.regs[BEGUN], state.regs[COUNT] = state.lanes.requesters - 1, 0, 0
+
+
+@inner
+def program(state: State, write: Program) -> None:
+    """Write the weight of a requester, or the requester of a lane; an index past the end changes nothing."""
+    if write[1] == SELECT_MAP:
+        program_map(state.lanes, write[2], write[3])
+    elif write[1] == SELECT_TABLE and write[2] < len(state.weight):
+        state.weight[write[2]] = write[4]
+
+
+@inner
+def packets_left(state: State) -> int:
+    """Return how many packets the requester whose turn it is may still send in this turn."""
+    if state.regs[BEGUN] == 0:
+        return 0
+    return max(state.weight[state.regs[TURN]] - state.regs[COUNT], 0)
+
+
+@kernel
+def unreachable(state: State) -> int:
+    """Return one bit per requester whose weight is 0."""
+    return without(state.weight)
+
+
+@inner
+def _next(state: State, active: int) -> int:
+    """Return the next requester with a weight behind the one whose turn it is, that one last; -1 if there is none."""
+    left = active
+    while left != 0:
+        requester = next_of(left, state.regs[TURN])
+        if state.weight[requester] != 0:
+            return requester
+        left &= ~(1 << requester)
+    return -1
+
+
+@kernel
+def step(
+    state: State,
+    heads: Heads,
+    ready: bool,  # noqa: FBT001 - a signal of the hardware
+    hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+    write: Program,
+    swap: bool,  # noqa: ARG001, FBT001 - there is one table only
+    rules: NDArray[np.int64],
+) -> tuple[int, int, bool]:
+    """Run one clock cycle; return (lane, list) of the packet that starts if the link is ready, and whether one does.
+
+    The lane is -1 if none does. ``bank.step`` documents the arguments that all schedulers share.
+    """
+    able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+    lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
+    if decides:
+        active, _ = offer(state.lanes, able & data, heads.request & data)
+        continues = packets_left(state) > 0 and has(active, state.regs[TURN])
+        served = state.regs[TURN] if continues else _next(state, active)
+        if served >= 0:
+            lane = offered(state.lanes, served)
+        if ready and served >= 0:
+            _begin(state, served, continues, has(active, state.regs[TURN]), rules)
+        elif ready:
+            rules[IDLE] += active == 0
+            rules[NOBODY] += active != 0
+            rules[REST_KEPT] += packets_left(state) > 0
+    if write[0] != 0:
+        program(state, write)
+    return lane, source, lane != NO_LANE
+
+
+@inner
+def _begin(
+    state: State,
+    served: int,
+    continues: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    able: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    rules: NDArray[np.int64],
+) -> None:
+    """Count the packet of a requester: another one of the turn, or the first one of a new turn.
+
+    ``able`` tells whether the requester whose turn it was could send.
+    """
+    regs, lanes = state.regs, state.lanes
+    turn = regs[TURN]
+    if continues:
+        regs[COUNT] += 1
+        rules[CONTINUED] += 1
+        rules[LANE_CHANGED] += lanes.mapped and offered(lanes, served) != lanes.last[served]
+    else:
+        following = turn + 1 if turn + 1 < lanes.requesters else 0
+        over = able and regs[BEGUN] != 0 and regs[COUNT] > state.weight[turn]
+        rules[PASSED] += served != turn
+        rules[REPEATED] += served == turn
+        rules[SKIPPED] += served != following
+        rules[WENT_ROUND] += served < following
+        rules[REST_LOST] += packets_left(state) > 0
+        rules[REMOVED] += over and state.weight[turn] == 0
+        rules[LOWERED] += over and state.weight[turn] != 0
+        regs[TURN], regs[BEGUN], regs[COUNT] = served, 1, 1
+    rules[USED_UP] += regs[COUNT] == state.weight[served]
+    sent(lanes, served)
