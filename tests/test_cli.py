@@ -21,7 +21,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.wave import read_wave
 from vlane.tb.native.model import component_ports
 
-from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call
+from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call, long_but
 from vlane.vlarb import VLArbParameters
 
 
@@ -173,11 +173,7 @@ def test_exported_verilog_is_lint_clean(size: tuple[int, int], form: str, tmp_pa
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.long) if name.endswith("switch") else name
-        for name in BLOCKS
-        if name != "vlarb"
-    ],
+    long_but([name for name in BLOCKS if not name.endswith("switch")], [name for name in BLOCKS if name != "vlarb"]),
 )
 def test_every_block_exports_documented_and_lint_clean(name: str, tmp_path: Path) -> None:
     """Default sizes: every port has its meaning, and Verilator -Wall has nothing to say."""

@@ -17,12 +17,13 @@ from vlane.golden.network.topology import Topology, dumbbell, irregular, read_ed
 from vlane.sim_top.study.study_runs import run_study
 from vlane.sim_top.study.world import make_world
 
-from tests.conftest import STUDY, assert_refused, call, call_apart
+from tests.conftest import STUDY, assert_refused, call, call_apart, long_but
 from tests.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
 from vlane.study import read_study
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
+EXAMPLES = {file.stem for file in CONFIGS.glob("*_*.toml") if "[network]" in file.read_text()}
 OWN_KERNELS = {
     "irregular_ib",
     "irregular_fcp_rtl",
@@ -103,11 +104,8 @@ def test_lanes_that_sent_nothing_have_no_mean(study: Path, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(file.stem, marks=pytest.mark.long) if file.stem in OWN_KERNELS else file.stem
-        for file in sorted(CONFIGS.glob("*_*.toml")) if "[network]" in file.read_text()
-    ],
-)  # fmt: skip
+    long_but(EXAMPLES - OWN_KERNELS, sorted(EXAMPLES)),
+)
 def test_every_example_runs(name: str, tmp_path: Path) -> None:
     """Each documented study, shortened; what is offered is what was asked."""
     text = (CONFIGS / f"{name}.toml").read_text()

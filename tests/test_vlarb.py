@@ -23,6 +23,7 @@ from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
 from vlane.tb.schedulers.tables_vlarb import random_tables
 from vlane.tb.schedulers.traffic import Phase
 
+from tests.conftest import long_but
 from vlane.errors import InputError
 from vlane.units import blocks_of
 from vlane.vlarb import VLArbEntry, VLArbParameters, VLArbTable
@@ -193,7 +194,7 @@ def test_uncompiled_golden_says_the_same() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
-    [pytest.param(shape, marks=pytest.mark.long) if shape["entries"] in {6, 33} else shape for shape in SHAPES],
+    long_but([shape for shape in SHAPES if shape["entries"] not in {6, 33}], SHAPES),
     ids=IDS,
 )
 def test_hardware_agrees_on_random_tables(shape: dict[str, Any]) -> None:

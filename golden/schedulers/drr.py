@@ -11,12 +11,10 @@ from vlane.golden.schedulers.deficit import TURN_RULES, DeficitState, end_turns,
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
-    SELECT_MAP,
-    SELECT_TABLE,
     Lanes,
     gate,
     new_lanes,
-    program_map,
+    program_value,
     reset_lanes,
     without,
 )
@@ -94,10 +92,7 @@ def reset(state: State) -> None:
 @inner
 def program(state: State, write: Program) -> None:
     """Write the quantum of a requester, or the requester of a lane; an index past the end changes nothing."""
-    if write[1] == SELECT_MAP:
-        program_map(state.lanes, write[2], write[3])
-    elif write[1] == SELECT_TABLE and write[2] < len(state.quantum):
-        state.quantum[write[2]] = write[4]
+    program_value(state.lanes, state.quantum, write)
 
 
 @kernel

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
-from vlane.golden.schedulers.heads import NO_LANE
+from vlane.golden.schedulers.heads import NO_LANE, Program
 
 from vlane.egress import ListCode
+from vlane.writes import ScheduleSelect
 
 __all__ = [
     "GATE_RULES",
@@ -29,7 +30,7 @@ __all__ = [
     "without",
 ]
 
-SELECT_TABLE, SELECT_MAP = 0, 1
+SELECT_TABLE, SELECT_MAP = (int(select) for select in ScheduleSelect)
 """Values of the program port's ``select``: an entry of the table, the requester of a lane."""
 
 GATE_RULES = (
@@ -100,6 +101,15 @@ def program_map(lanes: Lanes, lane: int, requester: int) -> None:
     """Give a lane to a requester; a lane past the last one changes nothing."""
     if lanes.mapped and lane < lanes.data_vls:
         lanes.owner[lane] = requester
+
+
+@inner
+def program_value(lanes: Lanes, values: NDArray[np.int64], write: Program) -> None:
+    """Write the value of a requester, or the requester of a lane; an index past the end changes nothing."""
+    if write[1] == SELECT_MAP:
+        program_map(lanes, write[2], write[3])
+    elif write[1] == SELECT_TABLE and write[2] < len(values):
+        values[write[2]] = write[4]
 
 
 @inner

@@ -15,15 +15,13 @@ from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
-    SELECT_MAP,
-    SELECT_TABLE,
     Lanes,
     gate,
     hold,
     new_lanes,
     offer,
     offered,
-    program_map,
+    program_value,
     reset_lanes,
     sent,
     without,
@@ -219,10 +217,7 @@ def decide(
 @inner
 def program(state: State, write: Program) -> None:
     """Write the reciprocal weight of a requester, or the requester of a lane; an index past the end changes nothing."""
-    if write[1] == SELECT_MAP:
-        program_map(state.lanes, write[2], write[3])
-    elif write[1] == SELECT_TABLE and write[2] < len(state.reciprocal):
-        state.reciprocal[write[2]] = write[4]
+    program_value(state.lanes, state.reciprocal, write)
 
 
 @kernel

@@ -12,14 +12,12 @@ from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
 from vlane.golden.schedulers.lanes import (
     GATE_RULES,
-    SELECT_MAP,
-    SELECT_TABLE,
     Lanes,
     gate,
     new_lanes,
     offer,
     offered,
-    program_map,
+    program_value,
     reset_lanes,
     sent,
     without,
@@ -105,10 +103,7 @@ def reset(state: State) -> None:
 @inner
 def program(state: State, write: Program) -> None:
     """Write the weight of a requester, or the requester of a lane; an index past the end changes nothing."""
-    if write[1] == SELECT_MAP:
-        program_map(state.lanes, write[2], write[3])
-    elif write[1] == SELECT_TABLE and write[2] < len(state.weight):
-        state.weight[write[2]] = write[4]
+    program_value(state.lanes, state.weight, write)
 
 
 @inner

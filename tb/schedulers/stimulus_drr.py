@@ -15,7 +15,7 @@ from vlane.tb.native.packing import elements, put
 from vlane.tb.native.stimulus import Layout, Stimulus
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step, values
 from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, own_ports
-from vlane.tb.schedulers.stimulus_egress import scheduled
+from vlane.tb.schedulers.stimulus_egress import applicable_turn_rules, scheduled
 from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
 
 from vlane.writes import Write, value_writes
@@ -60,18 +60,6 @@ def _random_quanta(source: random.Random, count: int) -> list[int]:
     return [1 << bit for bit in drawn] if kind == "bits" else drawn
 
 
-def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance with these parameters."""
-    names = {rule.name for rule in golden.RULES}
-    if not parameters["vl15"]:
-        names.discard("vl15_first")
-    if not parameters["keep_on_stall"]:
-        names.discard("kept_on_stall")
-    elif not parameters["requesters"]:
-        names.discard("deficit_lost")  # the head that it was carried over for stays until it is sent
-    return frozenset(names)
-
-
 def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> Stimulus:
     """Return the stimulus that qualifies deficit round robin, by every rule; ``run`` as of ``scheduled``."""
     count = parameters["requesters"] or parameters["data_vls"]
@@ -79,7 +67,7 @@ def qualified(parameters: Mapping[str, Any], *, outputs: Layout, **run: Any) -> 
         "drr",
         parameters,
         lambda source: value_writes(_random_quanta(source, count), count),
-        applicable=applicable(parameters),
+        applicable=applicable_turn_rules(golden.RULES, parameters),
         state=golden.make_state(**parameters),
         own=own_ports(elements=elements(outputs, [("deficit", count)])),
         rules=golden.RULES,

@@ -18,7 +18,7 @@ from vlane.tb.native.stimulus import Layout
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
 from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, own_ports
 from vlane.tb.schedulers.stimulus_dtable_line_rate import line_rate_ports
-from vlane.tb.schedulers.stimulus_egress import EgressStimulus, scheduled
+from vlane.tb.schedulers.stimulus_egress import EgressStimulus, applicable_turn_rules, scheduled
 from vlane.tb.schedulers.surroundings import READY, SWAP, Surroundings
 from vlane.tb.schedulers.traffic import Phase
 
@@ -91,18 +91,6 @@ def _random_table(source: random.Random, requesters: int, entries: int) -> DTabl
     return DTable(tuple(listed))  # type: ignore[arg-type]
 
 
-def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance with these parameters."""
-    names = {rule.name for rule in golden.RULES}
-    if not parameters["vl15"]:
-        names.discard("vl15_first")
-    if not parameters["keep_on_stall"]:
-        names.discard("kept_on_stall")
-    elif not parameters["requesters"]:
-        names.discard("deficit_lost")  # the head that it was carried over for stays until it is sent
-    return frozenset(names)
-
-
 def qualified(parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **run: Any) -> EgressStimulus:
     """Return the stimulus that qualifies a Deficit Table, by every rule; ``run`` as of ``scheduled``."""
     data_vls, requesters, entries = (parameters[name] for name in ("data_vls", "requesters", "entries"))
@@ -118,7 +106,7 @@ def qualified(parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout,
     else:
         packed = parameters["form"] == "ib"
         form = {
-            "applicable": applicable(parameters),
+            "applicable": applicable_turn_rules(golden.RULES, parameters),
             "state": golden.make_state(**parameters),
             "own": own_ports(
                 inputs=places(inputs, ["read_low", "read_index"] if packed else []),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,14 @@ from vlane.tb.schedulers.traffic import Phase, new_statistics, varied
 
 from vlane.writes import Write, map_writes
 
-__all__ = ["PROGRAM_FIELDS", "EgressStimulus", "random_map", "scheduled"]
+__all__ = [
+    "PROGRAM_FIELDS",
+    "EgressStimulus",
+    "applicable_rules",
+    "applicable_turn_rules",
+    "random_map",
+    "scheduled",
+]
 
 PROGRAM_FIELDS = ("select", "index", "requester", "weight")
 """Fields of the program port behind ``enable``, in the order of a write."""
@@ -126,6 +133,23 @@ class EgressStimulus(Stimulus):
         statistics = self.statistics[index]
         fill(self._state, self._around, self._ports, Traffic(chances, phase.wild), rows, expected, rules, statistics)
         count_waiting(self._around, statistics)
+
+
+def applicable_rules(
+    rules: Sequence[Rule], parameters: Mapping[str, Any], *, never: Collection[str] = ()
+) -> frozenset[str]:
+    """Return the rules that some table makes happen in an instance: VL15's only if it has one, none of ``never``."""
+    return frozenset(
+        rule.name for rule in rules if rule.name not in never and (parameters["vl15"] or rule.name != "vl15_first")
+    )
+
+
+def applicable_turn_rules(rules: Sequence[Rule], parameters: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rules that some table makes happen in a scheduler with deficits and turns."""
+    if not parameters["keep_on_stall"]:
+        return applicable_rules(rules, parameters, never={"kept_on_stall"})
+    # without a map the head that a deficit was carried over for stays until it is sent
+    return applicable_rules(rules, parameters, never=set() if parameters["requesters"] else {"deficit_lost"})
 
 
 def scheduled(

@@ -10,7 +10,7 @@ from vlane.golden.schedulers import rr as golden
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step
 from vlane.tb.schedulers.rows_egress import NOTE, SHOW, note_nothing, show_nothing
-from vlane.tb.schedulers.stimulus_egress import scheduled
+from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
 
 from vlane.writes import Write
 
@@ -22,21 +22,13 @@ _OUTPUTS: tuple[str, ...] = ()
 SHOW[golden.State], NOTE[golden.State] = show_nothing, note_nothing
 
 
-def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that some table makes happen in an instance with these parameters."""
-    names = {rule.name for rule in golden.RULES}
-    if not parameters["vl15"]:
-        names.discard("vl15_first")
-    return frozenset(names)
-
-
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
     """Return the stimulus that qualifies round robin, by every rule; ``run`` as of ``scheduled``."""
     return scheduled(
         "rr",
         parameters,
         lambda _: [],
-        applicable=applicable(parameters),
+        applicable=applicable_rules(golden.RULES, parameters),
         state=golden.make_state(**parameters),
         rules=golden.RULES,
         outputs_beside=_OUTPUTS,

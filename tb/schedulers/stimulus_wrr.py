@@ -14,7 +14,7 @@ from vlane.tb.native.packing import put
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.schedulers.directed_schedulers import ALL_2, LANES, Scenario, Step, values
 from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic
-from vlane.tb.schedulers.stimulus_egress import scheduled
+from vlane.tb.schedulers.stimulus_egress import applicable_rules, scheduled
 from vlane.tb.schedulers.surroundings import ENABLE, Surroundings
 
 from vlane.writes import Write, value_writes
@@ -61,12 +61,8 @@ def _random_weights(source: random.Random, count: int) -> list[int]:
 
 def applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
     """Return the rules that some table makes happen in an instance with these parameters."""
-    names = {rule.name for rule in golden.RULES}
-    if not parameters["vl15"]:
-        names.discard("vl15_first")
-    if not parameters["requesters"]:
-        names.discard("lane_changed")
-    return frozenset(names)
+    never = set() if parameters["requesters"] else {"lane_changed"}
+    return applicable_rules(golden.RULES, parameters, never=never)
 
 
 def qualified(parameters: Mapping[str, Any], **run: Any) -> Stimulus:
