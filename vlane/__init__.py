@@ -1,11 +1,39 @@
-"""Cycle-accurate InfiniBand and Omni-Path QoS hardware: tables, oracle, hardware, benches, tops."""
+"""Cycle-accurate InfiniBand and Omni-Path QoS hardware: tables, oracle, hardware, benches, tops.
 
+The Python interface is reached as ``vlane.NAME`` and loaded when it is first asked for (``docs/python.md``).
+"""
+
+from __future__ import annotations
+
+import importlib
 import os.path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vlane.sim_top.api.blocks import blocks as blocks
+    from vlane.sim_top.api.blocks import component as component
 
 _root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see vlane/isolation.py
 if os.path.isfile(f"{_root}/pyproject.toml") and _root not in __path__:  # noqa: PTH113
     # In a checkout golden/, hdl/, tb/ and sim_top/ stand beside this folder.
     __path__.append(_root)
 
-__all__: list[str] = []
 __version__ = "0.1.0"
+_INTERFACE = {
+    "blocks": "blocks",
+    "component": "blocks",
+}
+"""Modules of ``sim_top/api`` by the names that they give."""
+__all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of the Python interface."""
+    if name not in _INTERFACE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"vlane.sim_top.api.{_INTERFACE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return what there is, the interface too."""
+    return sorted({*globals(), *_INTERFACE})

@@ -1,0 +1,44 @@
+"""Blocks of the catalogue in Python: their names, and their hardware as Amaranth components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vlane.sim_top.blocks import BLOCKS, find_block
+
+__all__ = ["blocks", "component"]
+
+
+def blocks() -> list[str]:
+    """Return the names of the catalogue's blocks.
+
+    Examples
+    --------
+    >>> "vlarb" in blocks()
+    True
+    """
+    return list(BLOCKS)
+
+
+def component(block: str, /, **parameters: Any) -> Any:
+    """Return the hardware of a block: an Amaranth component, ready to be a submodule.
+
+    Parameters
+    ----------
+    block : str
+        Name of the block (``docs/catalogue.md``).
+    **parameters
+        Parameters of the instance; those left out have their defaults (the block's page lists them).
+
+    Raises
+    ------
+    InputError
+        If there is no such block or parameter, or a value is refused.
+
+    Examples
+    --------
+    >>> arbiter = component("rr", data_vls=4)
+    >>> arbiter.signature.members["grant"].flow.name
+    'Out'
+    """
+    return find_block(block).make(parameters)
