@@ -76,8 +76,12 @@ def _environment_stays() -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment but for what pytest tells in it, and the cache's place, which is made absolute once."""
-    return {name: value for name, value in os.environ.items() if name not in {"PYTEST_CURRENT_TEST", "VLANE_CACHE"}}
+    """Return the environment but for what pytest tells in it, what polars sets when it is loaded, and the cache's place.
+
+    The place of the cache is made absolute once.
+    """
+    told = {"PYTEST_CURRENT_TEST", "VLANE_CACHE", "_RJEM_MALLOC_CONF"}
+    return {name: value for name, value in os.environ.items() if name not in told}
 
 
 def long_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
