@@ -3,12 +3,9 @@
 The Python interface is reached as ``vlane.NAME`` and loaded when it is first asked for (``docs/python.md``).
 """
 
-from __future__ import annotations
-
-import importlib
 import os.path
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # for type checkers; nothing may be imported here that the working directory could hold
 if TYPE_CHECKING:
     from vlane.sim_top.api.blocks import blocks as blocks
     from vlane.sim_top.api.blocks import component as component
@@ -27,10 +24,12 @@ _INTERFACE = {
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Return a name of the Python interface."""
     if name not in _INTERFACE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # noqa: PLC0415
+
     return getattr(importlib.import_module(f"vlane.sim_top.api.{_INTERFACE[name]}"), name)
 
 
