@@ -1,4 +1,4 @@
-"""Egress schedulers as oracles: one kernel for all; ``oracle_NAME`` beside this module has what only one of them has."""
+"""Egress schedulers as oracles: one kernel for all; ``oracle_NAME`` beside this module has what only one has."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _blocks_before(module: Any) -> Any:
 
     @inner
     def blocks_before(state: Any) -> int:
-        return state.regs[place]  # type: ignore[no-any-return]
+        return int(state.regs[place])
 
     return blocks_before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def _show_line_rate(
     write(shown, outs, _BAD, line_rate.bad_entries(state))
 
 
-SHOW = {golden.State: _show, line_rate.State: _show_line_rate}
+SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}
 
 
 def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:

@@ -46,7 +46,7 @@ def read(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> i
 @inner
 def flag(words: NDArray[np.uint64], places: NDArray[np.int64], number: int) -> bool:
     """Tell whether an element of the inputs is not 0."""
-    return get(words, places[number, 0], places[number, 1]) != np.uint64(0)  # type: ignore[no-any-return]
+    return bool(get(words, places[number, 0], places[number, 1]) != np.uint64(0))
 
 
 @inner

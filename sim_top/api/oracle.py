@@ -166,12 +166,13 @@ def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
             raise unknown_word("parameter", shape.defaults(), name)
     usual = shape.with_form.get(parameters.get("form", ""), {})
     try:
-        return shape(**{**usual, **parameters})  # type: ignore[no-any-return]
+        made: Mapping[str, Any] = shape(**{**usual, **parameters})
     except TypeError as error:
         name, _, must = str(error).partition(" must be ")
         raise InputError(name, must.partition(", not ")[0], parameters.get(name)) from None
     except InputError as error:
         raise refused_parameter(error, "") from None
+    return made
 
 
 def _decision_of(block: str, outputs: Sequence[Port]) -> Any:

@@ -38,8 +38,9 @@ def cycles_of(block: str, parameters: Mapping[str, Any], table: Writes) -> list[
     if isinstance(table, str | bytes | Mapping) or not isinstance(table, Iterable):
         raise InputError("table", "a table, or a list of writes", table)
     writes = list(table)
-    if all(isinstance(each, Mapping) for each in writes):
-        return [dict(each) for each in writes]  # type: ignore[call-overload]
+    named = [dict(each) for each in writes if isinstance(each, Mapping)]
+    if len(named) == len(writes):
+        return named
     if scheduler is None:
         raise InputError("table", "a list of the inputs of each cycle, by name", writes[0])
     if scheduler.section is None and not parameters["requesters"]:
@@ -47,7 +48,7 @@ def cycles_of(block: str, parameters: Mapping[str, Any], table: Writes) -> list[
     names = ("program__select", "program__index", f"program__{scheduler.name_field}", "program__weight")
     cycles = []
     for place, each in enumerate(writes):
-        if isinstance(each, str) or not isinstance(each, Sequence) or len(each) != _FIELDS:
+        if not isinstance(each, tuple | list) or len(each) != _FIELDS:
             must = f"{_FIELDS} numbers: select, index, {scheduler.name_field}, weight"
             raise InputError(f"table[{place}]", must, each)
         cycles.append({"program__enable": 1, **dict(zip(names, each, strict=True))})
