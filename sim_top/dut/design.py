@@ -114,8 +114,8 @@ class Design:
     Raises
     ------
     InputError
-        If a file cannot be read, the tool refuses the Verilog (file, line and the first of its errors), there is no such
-        module or parameter, or a port is neither a packed input nor a packed output.
+        If a file cannot be read, the tool refuses the Verilog (file, line and the first of its errors), there is no
+        such module or parameter, or a port is neither a packed input nor a packed output.
     """
 
     files: tuple[Path, ...]
@@ -212,7 +212,6 @@ class Design:
         for level in (0, 1):
             wrapper = wrapper.replace(f"top->clk = {level};", f"{clock} = {level ^ falling};")
         start = "top.reset(new"
-        assert start in wrapper
         wrapper = wrapper.replace(
             start, f"context->randReset(2);\n        context->randSeed(vlane_seed);\n        {start}"
         )

@@ -187,8 +187,7 @@ class ForeignRun:
     wiring: Wiring = field(init=False)
 
     def __post_init__(self) -> None:
-        component = self.block.make(self.parameters)
-        self.wiring = Wiring(component, self.parameters, self.given, self.design.top, self.design.ports)
+        self.wiring = Wiring(self.block, self.parameters, self.given, self.design.top, self.design.ports)
         self._traffic()
 
     def _traffic(self) -> Traffic:

@@ -9,11 +9,11 @@ from typing import Any
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.lockstep import ForeignRun
+from vlane.sim_top.dut.ports import block_rows
 from vlane.sim_top.dut.wiring import RESET
-from vlane.tb.native.model import component_ports
 
 from vlane.dut_map import DutMap, read_map
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError, closest
 
 __all__ = ["instance_parameters", "open_run", "same_names"]
 
@@ -60,39 +60,40 @@ def instance_parameters(block: Block, given: DutMap | None, param: Sequence[str]
     InputError
         If the map is for another block, or a parameter is refused.
     """
-    told = dict(given.block) if given else {}
+    if given is None:
+        return block.parameters(list(param))
+    told = dict(given.block)
     name = told.pop("name", block.name)
-    if given and name != block.name:
+    if name != block.name:
         raise given.refusal(("block", "name"), f"{block.name}, the block that is run", name)
     defaults = block.defaults()
     for key, value in told.items():
-        assert given is not None
         if key not in defaults:
-            error = unknown_word(key, ["name", *defaults], key)
-            raise given.refusal(
-                ("block", key), f"a known key (name, {', '.join(defaults)})", "unknown", meant=error.meant
-            )
+            must = f"a known key (name, {', '.join(defaults)})"
+            raise given.refusal(("block", key), must, "unknown", meant=closest(key, ["name", *defaults]))
         if type(value) is not type(defaults[key]):
-            kinds = {int: "a whole number", bool: "true or false", str: "text"}
-            raise given.refusal(("block", key), kinds[type(defaults[key])], value)
+            raise given.refusal(("block", key), _KINDS[type(defaults[key])], value)
     try:
         return block.parameters(list(param), told)
     except InputError as error:
         key = error.field.removeprefix("--param ")
-        if given is None or any(word.startswith(f"{key}=") for word in param) or key not in told:
+        if key not in told or any(word.startswith(f"{key}=") for word in param):
             raise
         raise given.refusal(("block", key), error.must, error.got, meant=error.meant) from None
 
 
+_KINDS = {int: "a whole number", bool: "true or false", str: "text"}
+
+
 def same_names(block: Block, parameters: Mapping[str, Any]) -> DutMap:
     """Return the map to a design with the block's own ports, as ``vlane export`` writes them."""
-    ports = component_ports(block.make(parameters))
+    inputs, outputs = block_rows(block, parameters)
     return DutMap.model_validate(
         {
             "clock": "clk",
             "reset": RESET,
-            "inputs": {port.name: port.name for port in ports if port.is_input and port.name != RESET},
-            "outputs": {port.name: port.name for port in ports if not port.is_input},
+            "inputs": {name: name for name in inputs.ports if name != RESET},
+            "outputs": {name: name for name in outputs.ports},
             "stimulus": {"wild": True},
         }
     )

@@ -86,7 +86,7 @@ class _Delay:
 
 
 def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
-    """Yield the cycles of a run: a reset, memories filled, golden's cycles, and those in which the last answers are due.
+    """Yield the cycles of a run: a reset, memories filled, golden's cycles, and those until the last answers are due.
 
     Raises
     ------

@@ -73,9 +73,8 @@ def foreign_traffic(
     if edits.keys() - {"wild"}:
         made.applicable = frozenset()
     unseen = 0
-    if built_in:
-        assert isinstance(made, EgressStimulus)
-        unseen = made._ports.writes.shape[1] + 2
+    if built_in and isinstance(made, EgressStimulus):  # every scheduler's is
+        unseen = made.programming_cycles
         made.phases = (Phase(unseen, 0, idle_bits=_EMPTY), *made.phases)
         made.statistics.append(new_statistics())
     return Traffic(made, unseen, _contents(block, parameters, wiring))

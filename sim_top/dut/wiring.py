@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.ports import Bits, BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits
 from vlane.tb.native.model import Port, Words
 
@@ -30,7 +31,6 @@ class _Lane:
     """An output of theirs that names the granted lane: a bit for each, or its number."""
 
     places: NDArray[np.int64]
-    inverted: int
     onehot: bool
 
 
@@ -39,10 +39,10 @@ class Wiring:
 
     Parameters
     ----------
-    component : Component
-        The block's hardware, of which only the ports are looked at.
+    block : Block
+        The block.
     parameters : mapping
-        Of the instance.
+        Of its instance.
     given : DutMap
         The map.
     top : str
@@ -70,10 +70,10 @@ class Wiring:
     """
 
     def __init__(
-        self, component: Any, parameters: Mapping[str, Any], given: DutMap, top: str, ports: tuple[Port, ...]
+        self, block: Block, parameters: Mapping[str, Any], given: DutMap, top: str, ports: tuple[Port, ...]
     ) -> None:
         self.map, self.top = given, top
-        self.inputs, self.outputs = block_rows(component)
+        self.inputs, self.outputs = block_rows(block, parameters)
         self.decides = "ready" in self.inputs.ports and set(_DECISION) <= set(self.outputs.ports)
         self._theirs = {port.name: port for port in ports}
         self._lanes = _lanes_by_vl(parameters) if self.decides else {}
@@ -152,7 +152,7 @@ class Wiring:
     def _places(
         self, section: str, ours: BlockPort, wire: InputWire, row: PortRow
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Return (their place, our place or ``_ZERO``) of each bit of theirs, and our places that theirs has no bit for."""
+        """Return (their place, our place or ``_ZERO``) of each bit of theirs, and our places that have no bit there."""
         elements = 1 if wire.resize and not ours.is_array and wire.ports is None else ours.elements
         bits = ours.bits // elements
         if elements == 1 and ours.bits > 1 and wire.order == "high_first":
@@ -231,8 +231,7 @@ class Wiring:
     def _value_of(self, name: str) -> int:
         """Return what a port that the design lacks stays at."""
         port, whole = self.inputs.ports[name], self.map.absent[name]
-        given, count = (whole.each, port.elements) if whole.each is not None else (whole.value, 1)
-        assert given is not None
+        given, count = (whole.value or 0, 1) if whole.each is None else (whole.each, port.elements)
         bits = port.bits // count
         if given >> bits:
             raise self.map.refusal(("absent", name), f"below {1 << bits}, for {_bits(bits)}", given)
@@ -287,7 +286,7 @@ class Wiring:
         if wire.order == "high_first":
             places = places[::-1]
         made = np.array(places, np.int64)
-        self._lane = _Lane(made, int(wire.active == "low"), onehot)
+        self._lane = _Lane(made, onehot)
         return made
 
     # Rows
@@ -386,7 +385,7 @@ class Wiring:
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:
             if name == "vl" and self._lane is not None:
-                found[name] = self._vls(bits[self._lane.places])
+                found[name] = self._vls(bits[self._lane.places], onehot=self._lane.onehot)
                 continue
             port = self.outputs.ports[name]
             value = 0
@@ -397,11 +396,10 @@ class Wiring:
             found[name] = value
         return found
 
-    def _vls(self, bits: Bits) -> int | list[int]:
+    def _vls(self, bits: Bits, *, onehot: bool) -> int | list[int]:
         """Return the VL that a lane's bits name, or all of them."""
-        assert self._lane is not None
         by_lane = {lane: vl for vl, lane in self._lanes.items()}
-        if self._lane.onehot:
+        if onehot:
             return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]
         number = sum(int(bit) << index for index, bit in enumerate(bits))
         return by_lane.get(number, number)
