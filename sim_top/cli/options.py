@@ -8,7 +8,7 @@ import typer
 
 from vlane.errors import InputError
 
-__all__ = ["AsJson", "Params", "Seed", "check_cycles"]
+__all__ = ["AsJson", "Params", "RateOption", "Seed", "check_cycles"]
 
 _MOST_SEED = (1 << 63) - 1
 _MOST_CYCLES = 10**11
@@ -16,6 +16,10 @@ _MOST_CYCLES = 10**11
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
+RateOption = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X): times and rates in ns, Gb/s."),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=_MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
 ]
