@@ -1,11 +1,10 @@
 """Rates of links by number or by name, and what a cycle is at a rate (``docs/network.md``, Units).
 
-The rate of a link is its **data rate**: what is left of the signalling rate for packets, credits and their headers
-once the line code has its part. Signalling rates and line codes are those of the InfiniBand Architecture Specification,
-volume 2 (release 1.7: 8b/10b to QDR, 64b/66b to EDR, 256b/257b with RS(544, 514) from HDR on); FDR10 is Mellanox's, four
-times 10.3125 Gb/s. Linux has the same signalling rates (``ib_rate_to_mbps``). Omni-Path's link carries 16 flits of 65
-bits, which hold 64 bits each of data, in a link transfer packet of 1056 bits (Birrittella and others, "Intel Omni-Path
-Architecture", Hot Interconnects 2015): of four times 25.78125 Gb/s 64 in 66 are data.
+The rate of a link is its **data rate**: what the line code leaves of the signalling rate for packets and credits.
+Signalling rates and line codes are those of the InfiniBand Architecture Specification, volume 2 (8b/10b to QDR, 64b/66b
+to EDR, 256b/257b with the code RS(544, 514) from HDR on), and Linux' ``ib_rate_to_mbps``; FDR10 is Mellanox's, 10.3125
+Gb/s a lane. Omni-Path's link puts 16 flits, which hold 64 bits of data each, into a link transfer packet of 1056 bits
+(Birrittella and others, "Intel Omni-Path Architecture", Hot Interconnects 2015): 64 in 66 of four times 25.78125 Gb/s.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ _NAME = re.compile(rf"({_GENERATION})(?:([0-9]+)X)?|([0-9]+)X({_GENERATION})")
 
 
 def _named(text: str) -> tuple[NamedRate | None, str]:
-    """Return the rate of a name in any usual spelling, ``EDR 4X``, ``4xEDR`` as in dumps; or a name that may be meant."""
+    """Return the rate of a name in any spelling, as ``4xEDR`` of dumps, and nothing; or no rate and a name that is close."""
     word = re.sub(r"[\s_-]", "", text.upper())
     found = _NAME.fullmatch(word)
     name = f"{found[1] or found[4]} {found[2] or found[3]}X" if found else _SYNONYMS.get(word, "")

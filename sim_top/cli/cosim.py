@@ -189,14 +189,12 @@ def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int 
 
 
 def _timed(table: TableResult, clock: LinkClock | None) -> dict[str, Any]:
-    """Return a table's result as a document; with a clock, each lane's longest wait in ns and its part of the link in Gb/s."""
+    """Return a table's result as a document; with a clock, waits in ns and parts of the link in Gb/s."""
     document = {name: value for name, value in asdict(table).items() if name != "events"}
     if clock:
         for lane in document["lanes"]:
-            lane |= {
-                "longest_wait_ns": clock.ns(lane["longest_wait_cycles"]),
-                "link_gbps": clock.gbps(lane["link_share"]),
-            }
+            lane["longest_wait_ns"] = clock.ns(lane["longest_wait_cycles"])
+            lane["link_gbps"] = clock.gbps(lane["link_share"])
     return document
 
 
@@ -210,11 +208,9 @@ def _cosim_document(
         "simulator": result.simulator,
         "parameters": dict(result.parameters),
         "cycles": result.cycles,
-        **(
-            {"rate_gbps": clock.rate_gbps, "cycle_ns": clock.cycle_ns, "simulated_ns": clock.ns(result.cycles)}
-            if clock
-            else {}
-        ),
+        "rate_gbps": clock and clock.rate_gbps,
+        "cycle_ns": clock and clock.cycle_ns,
+        "simulated_ns": clock and clock.ns(result.cycles),
         "decisions": result.decisions,
         "mismatches": result.mismatches,
         "seconds": round(result.seconds, 3),

@@ -190,20 +190,22 @@ def _timed_lane(run: EgressRun, lane: LaneSummary, clock: LinkClock | None) -> d
 
 
 def _write(run: EgressRun, file: Path, clock: LinkClock | None) -> None:
-    lines = [f"cycle,vl,bytes,list{',ns' if clock else ''}"]
-    for d in run.departures:
-        lines.append(f"{d.cycle},{d.vl},{d.bytes},{d.list}{f',{clock.ns(d.cycle):.15g}' if clock else ''}")
+    lines = [
+        f"cycle,vl,bytes,list{',ns' if clock else ''}",
+        *(
+            f"{d.cycle},{d.vl},{d.bytes},{d.list}{f',{clock.ns(d.cycle):.15g}' if clock else ''}"
+            for d in run.departures
+        ),
+    ]
     write_whole(file, "\n".join(lines) + "\n", option="--departures")
 
 
 def _print(run: EgressRun, clock: LinkClock | None, *, listed: bool) -> None:
     if listed:
         sys.stdout.write(f"{'cycle':>12} {'VL':>3} {'bytes':>6} list{'            ns' if clock else ''}\n")
-        sys.stdout.writelines(
-            f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list:<4}{f' {clock.ns(d.cycle):>13.2f}' if clock else ''}".rstrip()
-            + "\n"
-            for d in run.departures
-        )
+        for d in run.departures:
+            time = f"{'':<{5 - len(d.list)}}{clock.ns(d.cycle):>13.2f}" if clock else ""
+            sys.stdout.write(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}{time}\n")
     lanes = [
         [
             str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}",

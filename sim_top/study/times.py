@@ -46,7 +46,7 @@ def _timed_name(name: str) -> tuple[str, bool]:
 
 
 def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, Any]:
-    """Return a document with times and rates right behind the cycles and flits that they are of; lists of documents too.
+    """Return a document with times and rates beside the cycles and flits that they are of; lists of documents, too.
 
     Examples
     --------
