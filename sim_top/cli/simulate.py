@@ -12,6 +12,7 @@ from vlane.sim_top.cli.options import AsJson, RateOption
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.study.run_store import links_of_run
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
 from vlane.sim_top.study.study_runs import run_study
 from vlane.sim_top.study.times import timed_document
@@ -65,7 +66,7 @@ def simulate(
             runs = run_study(
                 world, folder, file=study.name, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster
             )
-            pictures = _pictures(runs, folder, study.stem, world.study)
+            pictures = _pictures(runs, folder, study.stem, world)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
@@ -94,18 +95,22 @@ def simulate(
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
-def _pictures(runs: list[RunResult], folder: Path, title: str, study: Study) -> list[Path]:
-    """Draw a replay, or curves over several loads, and return the files; a single load has no curve.
+def _pictures(runs: list[RunResult], folder: Path, title: str, world: World) -> list[Path]:
+    """Draw a replay, or curves over several loads, and write the page; return the files.
 
-    Pictures that the folder holds of earlier runs are removed if these runs have none.
+    A single load has no curve: the picture that the folder holds of earlier runs is removed.
     """
-    if study.traffic and len(study.run.loads) == 1:
-        for name in ("study.png", "study.html"):
-            (folder / name).unlink(missing_ok=True)
-        return []
-    from vlane.sim_top.study.plot_study import write_plots  # noqa: PLC0415 - drawing takes a second to load
+    from vlane.sim_top.study.study_page import write_study_page  # noqa: PLC0415 - what is refused needs no page
 
-    return write_plots(runs, folder, title=title, study=study)
+    made = []
+    if world.study.traffic and len(world.study.run.loads) == 1:
+        (folder / "study.png").unlink(missing_ok=True)
+    else:
+        from vlane.sim_top.study.plot_study import write_picture  # noqa: PLC0415 - drawing takes a second to load
+
+        made.append(write_picture(runs, folder, title=title, study=world.study))
+    links = [(run.load, links_of_run(folder, run.load, run.seed)) for run in runs]
+    return [*made, write_study_page(folder / "study.html", world, runs, links, title=title)]
 
 
 def _kept(world: World, folder: Path, finished: int) -> str:
