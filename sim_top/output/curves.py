@@ -322,7 +322,7 @@ def _bars(bars: Bars, up: _Scale, ends: list[int], tips: list[str]) -> Markup:
     for place, group in enumerate(bars.groups):
         parts.append(_text(ends[0] + (place + 0.5) * room, _HEIGHT - _BOTTOM + 16, group, "middle", "minor"))
     for number, name in enumerate(bars.heights):
-        x = ends[1] - 110 * (len(bars.heights) - number)
+        x = ends[1] - 78 * (len(bars.heights) - number)
         parts.append(Markup('<rect class="box b{}" x="{:g}" y="8" width="10" height="10"/>').format(number % 4, x))
         parts.append(_text(x + 14, 17, name, "start", "minor"))
     return Markup("").join(parts)

@@ -224,7 +224,8 @@ def _path(at: np.ndarray, link: Link, lane: int, width: float, *, bent: bool) ->
     gap = side * (0.6 + lane * 2.1) * width
     start, end = start + gap, end + gap
     if bent and length > 120:
-        middle = (start + end) / 2 + side * min(0.16 * length, 90)
+        bow = min(0.1 * length, 48) * (1 if link.source < link.target else -1)
+        middle = (start + end) / 2 + side * bow
         return f"M{start[0]:.0f} {start[1]:.0f}Q{middle[0]:.0f} {middle[1]:.0f} {end[0]:.0f} {end[1]:.0f}"
     digits = 1 if width > 1 else 0
     return f"M{start[0]:.{digits}f} {start[1]:.{digits}f}L{end[0]:.{digits}f} {end[1]:.{digits}f}"

@@ -124,7 +124,8 @@ def grid_layout(size: Sequence[int], hosts: Sequence[int], *, with_hosts: bool) 
         radius = max(110.0, columns * 9.0)
         at = radius + 60 + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     width, height = at.max(axis=0) + 0.9 * cell
-    around = _around(at, hosts, 0.3 * cell) if with_hosts else np.zeros((0, 2))
+    is_ring = rows == planes == 1
+    around = _around(at, hosts, 0.36 * cell, None if is_ring else np.pi / 4) if with_hosts else np.zeros((0, 2))
     return Layout(float(width), float(height), at, around)
 
 
@@ -173,7 +174,7 @@ def _sprung(at: Places, cables: Counter[tuple[int, int]]) -> Places:
     weight = 1 / np.maximum(distance, 1) ** 2
     np.fill_diagonal(weight, 0)
     whole = weight.sum(axis=1, keepdims=True)
-    at = at * distance.max() / 2
+    at = _principal(distance) + 1e-3 * at
     for _ in range(120 if count <= 400 else 30):
         gap = at[:, None, :] - at[None, :, :]
         length = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-9)
@@ -182,8 +183,17 @@ def _sprung(at: Places, cables: Counter[tuple[int, int]]) -> Places:
     return at
 
 
-def _around(at: Places, hosts: Sequence[int], radius: float) -> Places:
-    """Return hosts around their switches, away from the middle of the sheet."""
+def _principal(distance: Places) -> Places:
+    """Return the two principal coordinates of distances (classical scaling), where the descent begins."""
+    squared = distance**2
+    centred = -0.5 * (squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean())
+    values, vectors = np.linalg.eigh(centred)
+    made: Places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
+    return made
+
+
+def _around(at: Places, hosts: Sequence[int], radius: float, direction: float | None = None) -> Places:
+    """Return hosts around their switches, in a direction, or away from the middle of the sheet."""
     if not len(hosts):
         return np.zeros((0, 2))
     middle, each = at.mean(axis=0), Counter(hosts)
@@ -192,6 +202,7 @@ def _around(at: Places, hosts: Sequence[int], radius: float) -> Places:
     for host, switch in enumerate(hosts):
         away = at[switch] - middle
         start = math.atan2(away[1], away[0]) if np.hypot(*away) > 1 else -math.pi / 2
+        start = start if direction is None else direction
         spread = min(2 * math.pi * (1 - 1 / max(each[switch], 2)), 0.42 * max(each[switch] - 1, 0))
         turn = start - spread / 2 + (spread * seen[switch] / max(each[switch] - 1, 1))
         made[host] = at[switch] + radius * np.array([math.cos(turn), math.sin(turn)])

@@ -21,6 +21,7 @@ from vlane.shown import harmless
 
 __all__ = [
     "MOST_BYTES",
+    "MOST_ROWS",
     "Cell",
     "Column",
     "Drawing",
@@ -35,8 +36,10 @@ __all__ = [
 
 MOST_BYTES = 1_000_000
 """Of a page."""
-_MOST_ROWS = 500
+MOST_ROWS = 500
+"""Of a table."""
 _MOST_CHARACTERS = 60
+_ONE_LINE = 36
 _MOST_IN_CELL = 400
 _FOLDER = Path(__file__).parent / "pages"
 
@@ -83,6 +86,11 @@ class Cell:
     is_number: bool
     order: float | str = ""
 
+    @property
+    def kind(self) -> str:
+        """Class of the cell: a number stands right, a long text wraps, a short one does not."""
+        return "n" if self.is_number else "long" if len(self.text) > _ONE_LINE else "name"
+
 
 @dataclass(frozen=True)
 class Table:
@@ -98,6 +106,8 @@ class Table:
         Of values: text, numbers, None for nothing, or a ``Cell``. The first 500 are shown.
     rest : str
         Where the other rows are.
+    whole : int
+        Rows in all, if only the first are given.
     """
 
     kind: ClassVar[str] = "table"
@@ -105,21 +115,23 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     rest: str = ""
+    whole: int = 0
 
     @property
     def shown_rows(self) -> list[list[Cell]]:
         """The cells of the rows that are shown."""
         return [
             [_cell(value, column) for value, column in zip(row, self.columns, strict=True)]
-            for row in self.rows[:_MOST_ROWS]
+            for row in self.rows[:MOST_ROWS]
         ]
 
     @property
     def left_out(self) -> str:
         """What is said of rows that are not shown."""
-        if len(self.rows) <= _MOST_ROWS:
+        whole = max(self.whole, len(self.rows))
+        if whole <= MOST_ROWS:
             return ""
-        return f"The first {_MOST_ROWS} of {len(self.rows):,} rows{f'; {self.rest}' if self.rest else ''}."
+        return f"The first {MOST_ROWS} of {whole:,} rows{f'; {self.rest}' if self.rest else ''}."
 
 
 def _cell(value: Any, column: Column) -> Cell:
