@@ -57,14 +57,15 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "blocks": set(),
         "with_verilator": set(),
         "output": set(),
+        "fabric": {"output"},
         "study": {"output"},
         "egress": {"output"},
         "silicon": {"output", "blocks"},
         "export": {"output", "blocks"},
         "cosim": {"output", "blocks", "study"},
         "dut": {"output", "blocks"},
-        "api": {"output", "blocks", "study", "egress", "silicon", "export", "cosim", "dut"},
-        "cli": {"output", "blocks", "study", "egress", "silicon", "export", "cosim", "dut", "api"},
+        "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut"},
+        "cli": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut", "api"},
     },
 }
 """Families that each family of a layer may import beside itself; without circles."""
