@@ -29,6 +29,9 @@ IB_ARBITER = "vlarb"
 """The scheduler whose tables a subnet manager programs: a captured fabric has them."""
 
 _Pairs = list[list[int]]
+_VL_ENTRIES = (
+    f"up to {vlarb.MAX_ENTRIES} pairs [VL, weight in blocks of 64 bytes, 0 to {vlarb.MAX_WEIGHT}], served in this order"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,15 @@ class Section:
         Makes the table of the section's keys, and checks it.
     keys : mapping of str to (type, default)
         The keys; ``...`` stands for a key that must be given.
+    about : mapping of str to str
+        What each key is, for the reference.
     gives : str
         What the table gives to each VL that is served, as in "a table that gives ... to VL 3".
     """
 
     table: Callable[..., SchedulerTable]
     keys: Mapping[str, tuple[Any, Any]]
+    about: Mapping[str, str]
     gives: str
 
 
@@ -154,6 +160,12 @@ SCHEDULERS = {
             section=Section(
                 vlarb.VLArbTable,
                 {"high": (_Pairs, []), "low": (_Pairs, []), "limit_of_high_priority": (int, ...)},
+                {
+                    "high": f"High list: {_VL_ENTRIES}.",
+                    "low": f"Low list: {_VL_ENTRIES}.",
+                    "limit_of_high_priority": "What the high list may send before one low packet: 0 one packet,"
+                    " 1 to 254 so many times 4096 bytes, 255 without a limit.",
+                },
                 "a weight in one of its lists",
             ),
             registers=vlarb.registers,
@@ -169,7 +181,15 @@ SCHEDULERS = {
             title="Deficit Table",
             number=1,
             parameters=dtable.DTableParameters,
-            section=Section(dtable.DTable, {"entries": (_Pairs, ...)}, "a weight"),
+            section=Section(
+                dtable.DTable,
+                {"entries": (_Pairs, ...)},
+                {
+                    "entries": f"Up to {dtable.MAX_ENTRIES} pairs [requester, weight in blocks of 64 bytes, 0 to {dtable.MAX_WEIGHT}],"
+                    " served in this order."
+                },
+                "a weight",
+            ),
             registers=dtable.registers,
             switch_registers=dtable.switch_registers,
             swaps=True,
@@ -184,7 +204,12 @@ SCHEDULERS = {
             title="Deficit round robin",
             number=2,
             parameters=drr.DRRParameters,
-            section=Section(drr.DRRQuanta, {"quantum": (list[int], ...)}, "a quantum"),
+            section=Section(
+                drr.DRRQuanta,
+                {"quantum": (list[int], ...)},
+                {"quantum": f"Blocks that each requester gets a round, 0 to {drr.MAX_QUANTUM}; 0: it is never served."},
+                "a quantum",
+            ),
             registers=drr.registers,
             switch_registers=drr.switch_registers,
             patience=_TURNS,
@@ -197,7 +222,12 @@ SCHEDULERS = {
             title="Self-clocked fair queueing",
             number=3,
             parameters=scfq.SCFQParameters,
-            section=Section(scfq.SCFQWeights, {"weight": (list[int], ...)}, "a weight"),
+            section=Section(
+                scfq.SCFQWeights,
+                {"weight": (list[int], ...)},
+                {"weight": f"Weight of each requester, 0 to {scfq.MAX_SCFQ_WEIGHT}; 0: it is never served."},
+                "a weight",
+            ),
             registers=scfq.registers,
             switch_registers=scfq.switch_registers,
             patience=MAX_REQUESTERS,
@@ -222,7 +252,14 @@ SCHEDULERS = {
             title="Weighted round robin",
             number=11,
             parameters=wrr.WRRParameters,
-            section=Section(wrr.WRRWeights, {"weight": (list[int], ...)}, "a weight"),
+            section=Section(
+                wrr.WRRWeights,
+                {"weight": (list[int], ...)},
+                {
+                    "weight": f"Packets that each requester may send in a turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."
+                },
+                "a weight",
+            ),
             registers=wrr.registers,
             switch_registers=wrr.switch_registers,
             in_switch={"requesters": 0},

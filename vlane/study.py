@@ -40,58 +40,64 @@ class _Section(BaseModel):
 class TreeNetwork(_Section):
     """A k-ary n-tree."""
 
-    topology: Literal["tree"]
-    k: int = Field(ge=2)
-    n: int = Field(ge=1, le=8)
-    routing: Literal["dmodk", "valiant", "updown"] = "dmodk"
+    topology: Literal["tree"] = Field(description="The word that chooses this network.")
+    k: int = Field(ge=2, description="Links of a switch towards the hosts, and as many towards the roots.")
+    n: int = Field(ge=1, le=8, description="Levels of switches; there are k^n hosts.")
+    routing: Literal["dmodk", "valiant", "updown"] = Field(
+        "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
+    )
 
 
 class TorusNetwork(_Section):
     """A torus."""
 
-    topology: Literal["torus"]
-    size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)]
-    hosts_per_switch: _Count = 1
-    trunks: _Count = 1
-    routing: Literal["dor", "updown"] = "dor"
+    topology: Literal["torus"] = Field(description="The word that chooses this network.")
+    size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)] = Field(
+        description="Switches in each dimension."
+    )
+    hosts_per_switch: _Count = Field(1, description="Hosts at each switch.")
+    trunks: _Count = Field(1, description="Cables between two neighbours.")
+    routing: Literal["dor", "updown"] = Field(
+        "dor", description="Way of the packets: dimension order with datelines, or up*/down*."
+    )
 
 
 class IrregularNetwork(_Section):
     """A random network."""
 
-    topology: Literal["irregular"]
-    switches: int = Field(ge=2, le=1 << 16)
-    ports: _Count
-    hosts_per_switch: _Count
-    seed: int = 1
-    routing: Literal["updown"] = "updown"
-    root: int = Field(0, ge=0)
+    topology: Literal["irregular"] = Field(description="The word that chooses this network.")
+    switches: int = Field(ge=2, le=1 << 16, description="Switches.")
+    ports: _Count = Field(description="Ports of each switch.")
+    hosts_per_switch: _Count = Field(description="Hosts at each switch.")
+    seed: int = Field(1, description="Chooses the cables.")
+    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
+    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class DumbbellNetwork(_Section):
     """Two switches."""
 
-    topology: Literal["dumbbell"]
-    left: _Count
-    right: _Count
-    trunks: _Count = 1
-    routing: Literal["updown"] = "updown"
+    topology: Literal["dumbbell"] = Field(description="The word that chooses this network.")
+    left: _Count = Field(description="Hosts at the first switch.")
+    right: _Count = Field(description="Hosts at the second switch.")
+    trunks: _Count = Field(1, description="Cables between the two switches.")
+    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
 
 
 class EdgesNetwork(_Section):
     """An edge list in a file beside the study."""
 
-    topology: Literal["edges"]
-    file: _Name
-    routing: Literal["updown"] = "updown"
-    root: int = Field(0, ge=0)
+    topology: Literal["edges"] = Field(description="The word that chooses this network.")
+    file: _Name = Field(description="A text file beside the study, with S1 S2 or S1 H1 a line for each cable.")
+    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
+    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
 class FabricNetwork(_Section):
     """A captured fabric in a folder beside the study, with its own tables."""
 
-    topology: Literal["fabric"]
-    folder: _Name
+    topology: Literal["fabric"] = Field(description="The word that chooses this network.")
+    folder: _Name = Field(description="A folder of dumps beside the study, as vlane fabric reads it.")
 
 
 Net = Annotated[
@@ -103,10 +109,17 @@ Net = Annotated[
 class SwitchSection(_Section):
     """Every switch."""
 
-    kind: Literal["ib", "opa"] = "ib"
-    allocation: Literal["turns", "fifo"] = "turns"
-    crossbar: Literal["multiplexed", "per_vl"] = "multiplexed"
-    central_blocks: int | None = Field(None, ge=1, le=1 << 20)
+    kind: Literal["ib", "opa"] = Field("ib", description="InfiniBand's switch, or Omni-Path's.")
+    allocation: Literal["turns", "fifo"] = Field(
+        "turns",
+        description="Who takes an output of the crossbar: inputs in turns, or a queue of requests at every output.",
+    )
+    crossbar: Literal["multiplexed", "per_vl"] = Field(
+        "multiplexed", description="Whether the lanes of an input share a port of the crossbar or have one each."
+    )
+    central_blocks: int | None = Field(
+        None, ge=1, le=1 << 20, description="Blocks of 64 bytes of an Omni-Path switch's central buffer."
+    )
 
     @property
     def record(self) -> SwitchKind:
@@ -117,16 +130,35 @@ class SwitchSection(_Section):
 class Link(_Section):
     """Every cable and port."""
 
-    flight_cycles: int = Field(1, ge=1, le=64)
-    flit_bytes: Literal[8, 16, 32, 64] = 64
-    data_vls: int | None = Field(None, ge=1, le=MAX_SCHEDULER_VLS)
-    vl_of_sl: _Row16 | None = None
-    sc_of_sl: _Row32 | None = None
-    vl_of_sc: _Row32 | None = None
-    credits: Literal["returns", "fcp", "sideband"] = "returns"
-    fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
-    fcp_period_cycles: int = Field(1024, ge=2, le=MAX_FCP_PERIOD)
-    rate_gbps: float | str = DEFAULT_RATE
+    flight_cycles: int = Field(
+        1, ge=1, le=64, description="Cycles that a flit takes from one end of a cable to the other."
+    )
+    flit_bytes: Literal[8, 16, 32, 64] = Field(64, description="Bytes that a link carries in a cycle.")
+    data_vls: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_SCHEDULER_VLS,
+        description="Data lanes of every port; without it as many as the maps of levels need.",
+    )
+    vl_of_sl: _Row16 | None = Field(None, description="Lane of each of the 16 SLs; 15 drops the packet.")
+    sc_of_sl: _Row32 | None = Field(None, description="Channel of each of Omni-Path's 32 levels.")
+    vl_of_sc: _Row32 | None = Field(None, description="Lane of each of Omni-Path's 32 channels.")
+    credits: Literal["returns", "fcp", "sideband"] = Field(
+        "returns",
+        description="How senders learn of room: at once, or by flow-control packets on the link or beside it.",
+    )
+    fcp_blocks: int | None = Field(
+        None,
+        ge=1,
+        le=CREDIT_CAP,
+        description="Growth of a limit after which a flow-control packet is due; else a quarter of the room.",
+    )
+    fcp_period_cycles: int = Field(
+        1024, ge=2, le=MAX_FCP_PERIOD, description="Period after which flow-control packets of all lanes are due."
+    )
+    rate_gbps: float | str = Field(
+        DEFAULT_RATE, description="Data rate of a link in Gb/s, or the name of one as EDR 4X; it turns cycles into ns."
+    )
 
     @field_validator("rate_gbps", mode="before")
     @classmethod
@@ -143,31 +175,52 @@ class Link(_Section):
 class BufferSection(_Section):
     """Input and output buffers of switches and NICs."""
 
-    blocks: int = Field(1792, ge=1, le=1 << 20)
-    minimum_blocks: int | _Lanes | None = None
-    maximum_blocks: int | _Lanes | None = None
-    largest_blocks: int | None = Field(None, ge=1, le=MAX_PACKET_BLOCKS)
+    blocks: int = Field(1792, ge=1, le=1 << 20, description="Blocks of 64 bytes of every buffer.")
+    minimum_blocks: int | _Lanes | None = Field(
+        None, description="Blocks that each lane has for itself: one number for all lanes, or a list."
+    )
+    maximum_blocks: int | _Lanes | None = Field(
+        None, description="Most blocks that a lane may take: one number for all lanes, or a list."
+    )
+    largest_blocks: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_PACKET_BLOCKS,
+        description="Blocks of the largest packet that may come; without it those of the traffic's largest.",
+    )
 
 
 class Scheduler(_Section):
     """Egress scheduler of every port."""
 
-    name: Literal[tuple(SCHEDULERS)] = DEFAULT  # type: ignore[valid-type]
-    table: _Name | None = None
-    parameters: dict[str, int | bool | str] = {}
+    name: Literal[tuple(SCHEDULERS)] = Field(DEFAULT, description="The scheduler.")  # type: ignore[valid-type]
+    table: _Name | None = Field(None, description="A table file beside the study, with the scheduler's section.")
+    parameters: dict[str, int | bool | str] = Field(
+        {}, description="Parameters of the scheduler, as --param gives them."
+    )
 
 
 class Traffic(_Section):
     """One class of traffic, at every host."""
 
-    sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = 0
-    share: float = Field(1.0, gt=0, le=1)
-    bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = 64
-    pattern: Literal["uniform", "others", "complement", "reversal", "transpose", "tornado", "neighbour"] = "uniform"
-    hot_share: float = Field(0.0, ge=0, le=1)
-    hot_hosts: list[Annotated[int, Field(ge=0)]] = []
-    burst: int = Field(1, ge=1, le=1 << 16)
-    regular: bool = False
+    sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = Field(
+        0, description="Service level, or path: that of the captured path record."
+    )
+    share: float = Field(
+        1.0, gt=0, le=1, description="Part of the load that is of this class; the shares of all classes are 1 in all."
+    )
+    bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
+        64, description="Size of a packet with its headers; of [least, most] each size is as likely."
+    )
+    pattern: Literal["uniform", "others", "complement", "reversal", "transpose", "tornado", "neighbour"] = Field(
+        "uniform", description="Who sends to whom: any host, any other host, or a permutation of the hosts."
+    )
+    hot_share: float = Field(
+        0.0, ge=0, le=1, description="Part of the class's packets that goes to the hot hosts instead."
+    )
+    hot_hosts: list[Annotated[int, Field(ge=0)]] = Field([], description="Numbers of the hot hosts.")
+    burst: int = Field(1, ge=1, le=1 << 16, description="Packets that are generated at once.")
+    regular: bool = Field(default=False, description="Equal distances between packets instead of random ones.")
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -189,14 +242,16 @@ class Traffic(_Section):
 class PacketTrace(_Section):
     """Packets that are replayed, beside the traffic or instead of it."""
 
-    file: _Name
+    file: _Name = Field(
+        description="CSV or Parquet beside the study: cycle, source, destination, sl and bytes of each packet."
+    )
 
 
 class _PortFault(_Section):
-    cycle: int = Field(ge=0)
-    cycles: int = Field(ge=1, le=1 << 20)
-    switch: int = Field(ge=0)
-    port: int = Field(ge=1)
+    cycle: int = Field(ge=0, description="The first cycle.")
+    cycles: int = Field(ge=1, le=1 << 20, description="For how many cycles.")
+    switch: int = Field(ge=0, description="Number of the switch.")
+    port: int = Field(ge=1, description="Number of its port, from 1.")
 
 
 class Stall(_PortFault):
@@ -210,28 +265,36 @@ class Loss(_PortFault):
 class Rewrite(_Section):
     """An entry of a forwarding table that is written under traffic."""
 
-    cycle: int = Field(ge=0)
-    switch: int = Field(ge=0)
-    lid: int = Field(ge=1)
-    port: int = Field(ge=1, le=UNASSIGNED)
+    cycle: int = Field(ge=0, description="The cycle in which it is written.")
+    switch: int = Field(ge=0, description="Number of the switch.")
+    lid: int = Field(ge=1, description="The LID whose entry is written.")
+    port: int = Field(ge=1, le=UNASSIGNED, description="The port that packets to the LID then leave by; 255 for none.")
 
 
 class Measures(_Section):
     """What is measured beyond service levels and links."""
 
-    flows: bool = False
+    flows: bool = Field(default=False, description="A table of every source, destination and SL, too.")
 
 
 class Runs(_Section):
     """Which runs are made: every load with every seed."""
 
-    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [1.0]
-    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 32)]], Field(min_length=1)] = [1]
-    cycles: int = Field(50_000, ge=100, le=MAX_CYCLES)
-    warm_up_cycles: int = Field(10_000, ge=0)
-    stuck_cycles: int = Field(100_000, ge=1000)
-    precision: float | None = Field(None, gt=0, lt=1)
-    most_cycles: int | None = Field(None, ge=100, le=MAX_CYCLES)
+    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = Field(
+        [1.0], description="Offered loads, in flits per cycle and host; a run is made for each."
+    )
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 32)]], Field(min_length=1)] = Field(
+        [1], description="Seeds of the traffic; every load is run with each."
+    )
+    cycles: int = Field(50_000, ge=100, le=MAX_CYCLES, description="Cycles of a run, the warm-up included.")
+    warm_up_cycles: int = Field(10_000, ge=0, description="Cycles before anything is measured.")
+    stuck_cycles: int = Field(
+        100_000, ge=1000, description="Cycles without a moving flit after which the network is called stuck."
+    )
+    precision: float | None = Field(
+        None, gt=0, lt=1, description="Runs go on until the 95 % interval of each mean is at most this share of it."
+    )
+    most_cycles: int | None = Field(None, ge=100, le=MAX_CYCLES, description="Most cycles of a run with a precision.")
 
     @property
     def longest_cycles(self) -> int:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from vlane.document import read_document
 from vlane.errors import InputError
 from vlane.refusal import checked
-from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.schedulers import IB_ARBITER, SCHEDULERS, Section
 from vlane.sl2vl import SL2VLRow
 from vlane.vlarb import VLArbTable
 from vlane.writes import SchedulerTable
 
-__all__ = ["Tables", "read_tables", "read_vlarb_table"]
+__all__ = ["TABLE_FILE", "Tables", "read_tables", "read_vlarb_table"]
 
 
 class _Section(BaseModel):
@@ -28,12 +28,20 @@ def _model(name: str, keys: Mapping[str, tuple[Any, Any]]) -> type[_Section]:
     return cast("type[_Section]", create_model(name, __base__=_Section, **cast("Any", keys)))
 
 
+def _of(section: Section, title: str, name: str) -> type[_Section]:
+    model = _model(name, {key: (kind, Field(default, description=section.about[key]))
+                          for key, (kind, default) in section.keys.items()})  # fmt: skip
+    model.__doc__ = f"{title}."
+    return model
+
+
 _SECTIONS = {each.name: each.section for each in SCHEDULERS.values() if each.section}
-_SL2VL = _model("sl2vl", {"row": (list[int], ...)})
-_File = _model(
+_SL2VL = _model("sl2vl", {"row": (list[int], Field(description="VL of each of the 16 SLs; 15 drops the packet."))})
+_SL2VL.__doc__ = "The map of service levels to lanes, which says what lanes a requester owns."
+TABLE_FILE = _model(
     "file",
     {
-        **{name: (_model(name, section.keys) | None, None) for name, section in _SECTIONS.items()},
+        **{name: (_of(section, SCHEDULERS[name].title, name) | None, None) for name, section in _SECTIONS.items()},
         "sl2vl": (_SL2VL | None, None),
     },
 )
@@ -72,7 +80,7 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
     document = read_document(path, "table file")
-    given = checked(_File, document).model_dump(exclude_none=True)
+    given = checked(TABLE_FILE, document).model_dump(exclude_none=True)
     if needed and needed not in given:
         raise document.placed(InputError(needed, "given", "missing"))
     row = given.pop("sl2vl", None)

@@ -33,6 +33,7 @@ VERBS = {
         "export": "Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench"
         " that needs no Python.",
         "area": "Synthesise blocks and estimate their speed.",
+        "schema": "Print the JSON schema of a kind of file, for editors, or the keys that it may have.",
         "configs": "List the examples that are shipped, or copy one, or all, with the files that they name.",
     }.items()
 }

@@ -33,7 +33,7 @@ from vlane.files import usable_folder
 from vlane.parameters import Parameters
 from vlane.register_maps import register_map
 
-__all__ = ["Exported", "export_block"]
+__all__ = ["Exported", "documented_ports", "export_block"]
 
 _MOST_CYCLES = 1 << 20
 _MOST_BYTES = 1 << 27
@@ -123,6 +123,11 @@ def export_block(
         written |= testbench_files(name, recording)
     headed = {file: head.on(file, content) for file, content in written.items()}
     return Exported(write_together(folder, headed, option="--out", force=force), table)
+
+
+def documented_ports(component: Any) -> list[dict[str, Any]]:
+    """Return name, direction, bits and meaning of every port of a component's Verilog, the clock first."""
+    return _port_table(component_ports(component), _meanings(component))
 
 
 def _check_length(cycles: int, ports: tuple[Port, ...]) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from vlane.document import read_document
 from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
@@ -16,7 +16,7 @@ from vlane.errors import InputError, unknown_word
 from vlane.refusal import checked
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["ServiceLevel", "TableRequest", "read_request"]
+__all__ = ["RequestFile", "ServiceLevel", "TableRequest", "read_request"]
 
 _SIZES = (32, 64, 128)
 _FORMS = ("ib", "free")
@@ -141,31 +141,37 @@ def _exact(value: object) -> object:
     return Fraction(value)
 
 
-_Exact = Annotated[Fraction, BeforeValidator(_exact)]
+_Exact = Annotated[Fraction, BeforeValidator(_exact), WithJsonSchema({"type": "number"})]
 
 
 class _Level(BaseModel):
+    """What a service level asks for."""
+
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-    name: str
-    sl: int
-    distance: int
-    mtu_blocks: int
-    bandwidth: _Exact
+    name: str = Field(description="For reports.")
+    sl: int = Field(description="Its number.")
+    distance: int = Field(description="Most entries from one of its entries to the next: a power of two from 2 on.")
+    mtu_blocks: int = Field(description="Its largest packet, in blocks of 64 bytes.")
+    bandwidth: _Exact = Field(description="Its share of the link, above 0, at most 1.")
 
 
 class _Request(BaseModel):
+    """A table, and what it is to give."""
+
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
-    entries: int
-    gmtu_blocks: int
-    form: str = "ib"
-    k: _Exact | None = None
-    w: _Exact | None = None
+    entries: int = Field(description="Entries of the table: 32, 64 or 128; 64 in the ib form.")
+    gmtu_blocks: int = Field(description="Largest packet of all, in blocks of 64 bytes.")
+    form: str = Field("ib", description="ib: packed as InfiniBand's table; free: weights of 8 bits each.")
+    k: _Exact | None = Field(None, description="Pool of weight, in largest packets per entry; searched if left out.")
+    w: _Exact | None = Field(None, description="Most weight of an entry, in largest packets; searched if left out.")
     sl: list[_Level] = Field(default_factory=list)
 
 
-class _File(BaseModel):
+class RequestFile(BaseModel):
+    """The keys of a request."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
     dtable_plan: _Request
@@ -180,7 +186,7 @@ def read_request(path: Path) -> TableRequest:
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
     document = read_document(path, "plan file", parse_float=Decimal)
-    read = checked(_File, document).dtable_plan
+    read = checked(RequestFile, document).dtable_plan
     levels = tuple(ServiceLevel(one.name, one.sl, one.distance, one.mtu_blocks, one.bandwidth) for one in read.sl)
     try:
         return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, str(path))

@@ -1,0 +1,161 @@
+"""Every key of a kind of file as rows, from its JSON schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.sim_top.reference.schemas import schema_of
+
+__all__ = ["FileKey", "FileSection", "sections_of"]
+
+_TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileKey:
+    """A key.
+
+    Parameters
+    ----------
+    name : str
+        In its section.
+    may_be : str
+        Its type and range, or its words.
+    default : str
+        As a file would have it; empty if there is none, ``required`` if it must be given.
+    about : str
+        What it means.
+    """
+
+    name: str
+    may_be: str
+    default: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSection:
+    """A section of a file.
+
+    Parameters
+    ----------
+    heading : str
+        As the file has it: ``[link]``, or ``[[traffic]]`` if there may be several.
+    about : str
+        What it holds.
+    keys : tuple of FileKey
+        In the order of the model.
+    """
+
+    heading: str
+    about: str
+    keys: tuple[FileKey, ...]
+
+
+def sections_of(kind: str) -> tuple[FileSection, ...]:
+    """Return the sections of a kind of file, and the keys of each.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> [section.heading for section in sections_of("tables")][:2]
+    ['[vlarb]', '[dtable]']
+    """
+    schema = schema_of(kind)
+    return tuple(_sections(schema, schema.get("$defs", {}), ""))
+
+
+def _sections(model: Mapping[str, Any], models: Mapping[str, Any], place: str) -> Iterator[FileSection]:
+    for name, field in model["properties"].items():
+        is_list = field.get("type") == "array"
+        inner = field["items"] if is_list else field
+        for each in inner.get("oneOf", [inner]):
+            if "$ref" in each:
+                section = models[each["$ref"].rpartition("/")[2]]
+                yield from _section(section, models, f"{place}{name}", is_list=is_list)
+
+
+def _section(
+    model: Mapping[str, Any], models: Mapping[str, Any], place: str, *, is_list: bool
+) -> Iterator[FileSection]:
+    required = set(model.get("required", ()))
+    words = [
+        f'{name} = "{field["const"]}"'
+        for name, field in model["properties"].items()
+        if "const" in field and name in required
+    ]
+    heading = f"[[{place}]]" if is_list else f"[{place}]"
+    yield FileSection(
+        " ".join([heading, *words]),
+        model.get("description", ""),
+        tuple(
+            FileKey(name, may_be(field, models), _default(name, field, required), field.get("description", ""))
+            for name, field in model["properties"].items()
+            if not _is_section(field)
+        ),
+    )
+    yield from _sections(model, models, f"{place}.")
+
+
+def _is_section(field: Mapping[str, Any]) -> bool:
+    return "$ref" in field or "$ref" in field.get("items", ())
+
+
+def _default(name: str, field: Mapping[str, Any], required: set[str]) -> str:
+    if name in required:
+        return "required"
+    return _value(field["default"]) if "default" in field else ""
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, list) else str(value)
+
+
+def may_be(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
+    """Return in words what a value may be."""
+    if "$ref" in field:
+        return may_be(models[field["$ref"].rpartition("/")[2]], models)
+    if "anyOf" in field:
+        return ", or ".join(dict.fromkeys(may_be(each, models) for each in field["anyOf"]))
+    if "const" in field or "enum" in field:
+        return ", ".join(_value(each) for each in field.get("enum", [field.get("const")]))
+    if field["type"] == "array":
+        return f"list{_length(field)} of: {may_be(field['items'], models)}"
+    if field["type"] == "object":
+        return "keys with values"
+    return f"{_TYPES[field['type']]}{_range(field)}"
+
+
+def _length(field: Mapping[str, Any]) -> str:
+    least, most = field.get("minItems"), field.get("maxItems")
+    if least == most:
+        return "" if least is None else f" of {least}"
+    if most is None:
+        return f", at least {least}"
+    return f", {least} to {most}," if least else f", at most {most},"
+
+
+def _range(field: Mapping[str, Any]) -> str:
+    limits = [
+        f"{word} {_value(field[key])}"
+        for key, word in (("exclusiveMinimum", "above"), ("exclusiveMaximum", "below"))
+        if key in field
+    ]
+    least, most = field.get("minimum"), field.get("maximum")
+    if least is not None and most is not None:
+        limits.insert(0, f"{_value(least)} to {_value(most)}")
+    elif least is not None:
+        limits.insert(0, f"at least {_value(least)}")
+    elif most is not None:
+        limits.append(f"at most {_value(most)}")
+    return f", {', '.join(limits)}" if limits else ""

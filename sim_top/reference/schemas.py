@@ -1,0 +1,83 @@
+"""JSON schemas of the files that people write, from the models that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from vlane.errors import unknown_word
+from vlane.planning.dtable_request import RequestFile
+from vlane.study import Study
+from vlane.tables import TABLE_FILE
+
+__all__ = ["SCHEMAS", "FileKind", "schema_of"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file.
+
+    Parameters
+    ----------
+    title : str
+        What people call it.
+    about : str
+        What reads it.
+    model : type
+        The model of its content.
+    """
+
+    title: str
+    about: str
+    model: type[BaseModel]
+
+
+SCHEMAS = {
+    "study": FileKind("vlane study file", "A network, its traffic and its runs, for vlane simulate.", Study),
+    "tables": FileKind("vlane table file", "Tables of schedulers and maps, for --table.", TABLE_FILE),
+    "plan": FileKind("vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", RequestFile),
+}
+"""Kinds of files by the word of ``vlane schema``."""
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    """Return the JSON schema of a kind of file, for editors and for programs that write such files.
+
+    What it accepts is a superset of what vlane does: rules that tie several keys together are not in it.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> schema_of("study")["properties"]["run"]
+    {'$ref': '#/$defs/Runs'}
+    """
+    if kind not in SCHEMAS:
+        raise unknown_word("KIND", SCHEMAS, kind)
+    known = SCHEMAS[kind]
+    made = _plain(known.model.model_json_schema())
+    return {"$schema": _DIALECT, **made, "title": known.title, "description": known.about}
+
+
+def _plain(schema: Any, *, names: bool = False) -> Any:
+    """Return a schema without null, which no TOML file holds, and without titles made of names."""
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema if each != {"type": "null"}]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {
+        key: _plain(value, names=key in {"properties", "$defs"})
+        for key, value in schema.items()
+        if names or not (key == "title" or (key == "default" and value is None))
+    }
+    if not names and len(kept.get("anyOf", ())) == 1:
+        kept |= kept.pop("anyOf")[0]
+    return kept
