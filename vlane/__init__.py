@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vlane.sim_top.api.blocks import blocks as blocks
     from vlane.sim_top.api.blocks import component as component
+    from vlane.sim_top.api.oracle import oracle as oracle
 
 _root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see vlane/isolation.py
 if os.path.isfile(f"{_root}/pyproject.toml") and _root not in __path__:  # noqa: PTH113
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 _INTERFACE = {
     "blocks": "blocks",
     "component": "blocks",
+    "oracle": "oracle",
 }
 """Modules of ``sim_top/api`` by the names that they give."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface
