@@ -312,7 +312,7 @@ MUTANTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [name if at < 3 else pytest.param(name, marks=pytest.mark.long) for at, name in enumerate(MUTANTS)]
+    "name", [name if at < 2 else pytest.param(name, marks=pytest.mark.long) for at, name in enumerate(MUTANTS)]
 )
 def test_a_wrong_round_robin_is_found_out(name: str, tmp_path: Path) -> None:
     """A command that says "agree" is worth what it says of designs that are wrong."""
@@ -402,6 +402,7 @@ def test_a_design_with_its_table_built_in_is_compared_from_its_first_cycle(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_design_that_ends_its_own_run_does_not_end_ours(tmp_path: Path) -> None:
     """``$finish`` in somebody's file must not end the command without a word, nor count as agreement."""
     done = ran(
