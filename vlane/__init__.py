@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.blocks import blocks as blocks
     from vlane.sim_top.api.blocks import component as component
     from vlane.sim_top.api.oracle import oracle as oracle
+    from vlane.sim_top.api.scoreboard import Scoreboard as Scoreboard
 
 _root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see vlane/isolation.py
 if os.path.isfile(f"{_root}/pyproject.toml") and _root not in __path__:  # noqa: PTH113
@@ -21,6 +22,7 @@ _INTERFACE = {
     "blocks": "blocks",
     "component": "blocks",
     "oracle": "oracle",
+    "Scoreboard": "scoreboard",
 }
 """Modules of ``sim_top/api`` by the names that they give."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface

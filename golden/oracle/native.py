@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from llvmlite import binding as llvm
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array  # type: ignore[import-untyped]
@@ -26,6 +26,7 @@ from vlane.golden.oracle.ports import word_count
 __all__ = ["NativeOracle", "compile_native"]
 
 _OPTIMISED = 2
+_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "nogil": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,7 @@ def compile_native(oracle: Oracle, name: str) -> NativeOracle:
     def run(state_address: int, given_address: int, shown_address: int) -> None:
         cycle(state(state_address), given(given_address), shown(shown_address))
 
-    made = numba.njit(
-        types.void(types.int64, types.int64, types.int64),
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, nogil=True,
-    )(run)  # fmt: skip
+    made = numba.njit(types.void(types.int64, types.int64, types.int64), **_OPTIONS)(run)
     compiled = next(iter(made.overloads.values()))
     code = _object_of(str(compiled.library.get_llvm_str()), compiled.fndesc.llvm_func_name, name)
     return NativeOracle(code, block.view(np.uint64))
@@ -96,7 +94,7 @@ def _object_of(text: str, function: str, name: str) -> bytes:
 
 def _at(value: Any) -> Any:
     """Return the intrinsic that makes a value out of the address of the block of memory in which its arrays are."""
-    kind = numba.typeof(value)
+    kind: Any = numba.typeof(value)
 
     @intrinsic
     def at(_typing: Any, address: Any) -> Any:
@@ -121,7 +119,7 @@ class _Placed:
             return self._array(kind, value)
         if isinstance(kind, RecordsType):
             return self._records(kind, value)
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(value, tuple):
             parts = [self.make(*each) for each in zip(kind.types, value, strict=True)]
             return self._context.make_tuple(self._builder, kind, parts)
         return self._context.get_constant(kind, value)

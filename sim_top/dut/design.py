@@ -41,6 +41,7 @@ _PORT = re.compile(r"^ *VL_(IN|OUT|INOUT)(?:8|16|64|W)?\((&\w+),(\d+),(\d+)(?:,\
 _OTHER = re.compile(r"^ *(?!VL_)\S.* &(\w+);|^ *VL_\w+\((?!&\w+,)([^,]*)", re.MULTILINE)
 _ERROR = re.compile(r"%Error(?:-\w+)?: (?:(?P<file>[^\n]*?):(?P<line>\d+):(?:\d+:)? )?(?P<text>[^\n]*)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+_LINE = re.compile(r'^`line (\d+) "([^"\n]*)"', re.MULTILINE)
 _LARGEST = (1 << 31) - 1
 _HEAD = """
 #include <cstdint>
@@ -209,14 +210,14 @@ class Design:
         """
         wrapper = wrapper_text(ports, _CLASS, traced=traced, member=self.members.__getitem__)
         clock = f"top->{self.members[clock]}"
-        for level in (0, 1):
-            wrapper = wrapper.replace(f"top->clk = {level};", f"{clock} = {level ^ falling};")
+        wrapper = re.sub(r"top->clk = ([01]);", lambda level: f"{clock} = {int(level[1]) ^ falling};", wrapper)
         start = "top.reset(new"
         wrapper = wrapper.replace(
             start, f"context->randReset(2);\n        context->randSeed(vlane_seed);\n        {start}"
         )
+        text = _LINE.sub(lambda at: f'`line {at[1]} "{Path(at[2]).name}"', self.text)  # the same wherever it lies
         library = compile_library(
-            self.text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), defines=_DEFINES,
+            text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), defines=_DEFINES,
             traced=traced, name="design",
         )  # fmt: skip
         return ForeignModel(library, ports)

@@ -20,9 +20,9 @@ from vlane.tb.native.model import Words
 from vlane.dut_map import DutMap
 from vlane.files import write_whole
 
-__all__ = ["Cycle", "Difference", "ForeignResult", "ForeignRun", "Wrong"]
+__all__ = ["BEFORE", "Cycle", "Difference", "ForeignResult", "ForeignRun", "Wrong"]
 
-_BEFORE = 5
+BEFORE = 5
 """Cycles that are shown before a difference."""
 _WAVE_BEFORE, _WAVE_AFTER = 200, 50
 """Cycles of a wave around a difference."""
@@ -244,7 +244,7 @@ class ForeignRun:
         first, batch, got = history[-1]
         cycles = []
         for begin, each, shown in history:
-            least = max(0, first + at - _BEFORE - begin)
+            least = max(0, first + at - BEFORE - begin)
             until = at + 1 if each is batch else len(each.rows)
             cycles += [self._cycle(begin, each, shown, index) for index in range(least, until)]
         wiring = self.wiring

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,21 @@ def open_run(
     """
     given = read_map(file) if file else None
     parameters = instance_parameters(block, given, param)
-    design = Design(tuple(files), top, given.parameters if given else {})
+    design = _design(files, top, given)
     return ForeignRun(block, parameters, given or same_names(block, parameters), design, cycles, seed, table)
+
+
+def _design(files: Sequence[Path], top: str, given: DutMap | None) -> Design:
+    if given is None:
+        return Design(tuple(files), top)
+    for name, value in given.parameters.items():
+        if isinstance(value, str) and not _TEXT.fullmatch(value):
+            raise given.refusal(("parameters", name), "text without quotes, backslashes and control characters", value)
+    try:
+        return Design(tuple(files), top, given.parameters)
+    except InputError as error:
+        section, _, name = error.field.partition(".")
+        raise given.refusal((section, name), error.must, error.got) if name else error from None
 
 
 def instance_parameters(block: Block, given: DutMap | None, param: Sequence[str] = ()) -> Mapping[str, Any]:
@@ -82,6 +96,7 @@ def instance_parameters(block: Block, given: DutMap | None, param: Sequence[str]
         raise given.refusal(("block", key), error.must, error.got, meant=error.meant) from None
 
 
+_TEXT = re.compile(r"[ !#-\[\]-~]*")
 _KINDS = {int: "a whole number", bool: "true or false", str: "text"}
 
 

@@ -109,7 +109,9 @@ def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
         if count > skipped:
             first = done - count + skipped - traffic.unseen
             yield _batch(wiring, delay, rows[skipped:count], outputs[skipped:count], first)
-    yield from _without_answers(wiring, delay, np.repeat(_between(wiring, last), timing.latency, axis=0))
+    quiet = _between(wiring, last)
+    wiring.inputs.layout[RESET].put(quiet, 0)
+    yield from _without_answers(wiring, delay, np.repeat(quiet, timing.latency, axis=0))
 
 
 def _put_absent(wiring: Wiring, rows: Words) -> None:
@@ -143,34 +145,29 @@ def _resets(wiring: Wiring, rows: Words) -> NDArray[np.int64]:
 def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
     """Return the design's cycles for golden's, and the first cycle of each of golden's.
 
-    A reset lasts as long as the design needs. With ``every`` above 1 further cycles follow each; what acts in one cycle
-    (``ready``, writes, swaps) acts in one of them: the first, or where ``ready`` belongs to the grant, the cycle of it.
+    A reset lasts as long as the design needs. With ``every`` above 1 further cycles follow each other; what acts in one
+    (``ready``, writes, swaps) acts in the first of them, or where ``ready`` belongs to the grant, in the cycle of it.
     """
     timing, reset = wiring.map.timing, wiring.map.reset
-    longer = reset.cycles - 1 if reset else 0
-    if timing.every == 1 and not longer:
+    resetting = reset.cycles if reset else 1
+    if timing.every == 1 and resetting == 1:
         return rows.copy(), np.arange(len(rows))
     resets = _resets(wiring, rows)
-    lengths = timing.every + longer * resets
+    lengths = np.where(resets != 0, resetting, timing.every)
     at = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     whole = np.repeat(rows, lengths, axis=0)
     place = np.arange(len(whole)) - np.repeat(at, lengths)
-    held = np.repeat(resets, lengths) * (1 + longer)
     acts = place == (timing.latency if timing.ready == "grant" else 0)
     quiet = _between(wiring, whole)
     if timing.between == "idle":
         wiring.inputs.layout["heads__request"].put(quiet, 0)
-    wiring.inputs.layout[RESET].put(quiet, (place < held).astype(np.uint64))
-    acting = whole.copy()
-    wiring.inputs.layout[RESET].put(acting, (place < held).astype(np.uint64))
-    spread = np.where(acts[:, np.newaxis], acting, quiet)
-    return spread, at
+    return np.where(acts[:, np.newaxis], whole, quiet), at
 
 
 def _between(wiring: Wiring, rows: Words) -> Words:
     """Return rows in which nothing acts; what the design lacks stays at its value."""
     quiet = rows.copy()
     for name, field in wiring.inputs.layout.items():
-        if name in {RESET, "ready", "swap"} or name.endswith("__enable"):
+        if name in {"ready", "swap"} or name.endswith("__enable"):
             field.put(quiet, wiring.absent.get(name, 0))
     return quiet

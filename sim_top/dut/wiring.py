@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,18 @@ from vlane.dut_map import DutMap, InputWire, OutputWire
 from vlane.egress import lane_of_vl
 from vlane.errors import closest
 
-__all__ = ["RESET", "Wiring"]
+__all__ = ["DECISION", "RESET", "ZERO", "LaneWires", "Wiring"]
 
 RESET = "rst"
 """Our reset, which is active high and synchronous."""
-_DECISION = ("grant", "vl", "list", "blocks")
+DECISION = ("grant", "vl", "list", "blocks")
 """Outputs of a scheduler that are 0 without a grant."""
-_ZERO = -1
+ZERO = -1
 """The place of a bit that is always 0: behind the last of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class LaneWires:
     """An output of theirs that names the granted lane: a bit for each, or its number."""
 
     places: NDArray[np.int64]
@@ -62,6 +62,20 @@ class Wiring:
         Outputs of the block that are compared, and those that the design lacks.
     decides : bool
         Whether the block is one that grants.
+    absent : dict of str to int
+        Inputs that the design lacks, and what they stay at.
+    lanes : dict of int to int
+        Lane by VL; empty if the block does not grant.
+    source, inverted : array
+        For each bit of a row of their inputs: the bit of ours, ``ZERO`` if none, and whether it is turned.
+    expected_source, expected_inverted, cared : array
+        The same for their outputs, and whether the bit is compared.
+    conditions : list of (array, array, int)
+        Places of their outputs that count only where bits of our outputs have a value.
+    too_narrow : list of (str, array)
+        Places of our outputs for which they have no bits.
+    lane : LaneWires or None
+        The output that names the lane.
 
     Raises
     ------
@@ -74,9 +88,9 @@ class Wiring:
     ) -> None:
         self.map, self.top = given, top
         self.inputs, self.outputs = block_rows(block, parameters)
-        self.decides = "ready" in self.inputs.ports and set(_DECISION) <= set(self.outputs.ports)
+        self.decides = "ready" in self.inputs.ports and set(DECISION) <= set(self.outputs.ports)
         self._theirs = {port.name: port for port in ports}
-        self._lanes = _lanes_by_vl(parameters) if self.decides else {}
+        self.lanes = _lanes_by_vl(parameters) if self.decides else {}
         self._check_names()
         used = {name for wire in given.outputs.values() for name in wire.names}
         clock = given.clock.port
@@ -84,19 +98,18 @@ class Wiring:
         self.dut_inputs = PortRow(self.dut_ports, inputs=True)
         self.dut_outputs = PortRow(self.dut_ports, inputs=False)
         self._taken: dict[str, str] = {clock: "clock"}
-        self._source = np.full(64 * self.dut_inputs.words, _ZERO, np.int64)
-        self._inverted = np.zeros(64 * self.dut_inputs.words, np.uint8)
-        self._still = np.zeros(64 * self.inputs.words + 1, bool)
+        self.source = np.full(64 * self.dut_inputs.words, ZERO, np.int64)
+        self.inverted = np.zeros(64 * self.dut_inputs.words, np.uint8)
         self._wire_inputs()
-        self._expected_source = np.full(64 * self.dut_outputs.words, _ZERO, np.int64)
-        self._expected_inverted = np.zeros(64 * self.dut_outputs.words, np.uint8)
-        self._cared = np.zeros(64 * self.dut_outputs.words, np.uint8)
-        self._conditions: list[tuple[NDArray[np.int64], NDArray[np.int64], int]] = []
-        self._too_narrow: list[tuple[str, NDArray[np.int64]]] = []
-        self._lane: _Lane | None = None
+        self.expected_source = np.full(64 * self.dut_outputs.words, ZERO, np.int64)
+        self.expected_inverted = np.zeros(64 * self.dut_outputs.words, np.uint8)
+        self.cared = np.zeros(64 * self.dut_outputs.words, np.uint8)
+        self.conditions: list[tuple[NDArray[np.int64], NDArray[np.int64], int]] = []
+        self.too_narrow: list[tuple[str, NDArray[np.int64]]] = []
+        self.lane: LaneWires | None = None
         self._wire_outputs()
         told = set(given.outputs)
-        if self._lane is not None and self._lane.onehot and given.outputs["vl"].when is None:
+        if self.lane is not None and self.lane.onehot and given.outputs["vl"].when is None:
             told.add("grant")
         self.compared = [name for name in self.outputs.ports if name in told]
         self.left_out = [name for name in self.outputs.ports if name not in told]
@@ -152,7 +165,7 @@ class Wiring:
     def _places(
         self, section: str, ours: BlockPort, wire: InputWire, row: PortRow
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Return (their place, our place or ``_ZERO``) of each bit of theirs, and our places that have no bit there."""
+        """Return (their place, our place or ``ZERO``) of each bit of theirs, and our places that have no bit there."""
         elements = 1 if wire.resize and not ours.is_array and wire.ports is None else ours.elements
         bits = ours.bits // elements
         if elements == 1 and ours.bits > 1 and wire.order == "high_first":
@@ -163,7 +176,7 @@ class Wiring:
         pairs, without = [], []
         for element, (first, width) in enumerate(their):
             start = ours.first + element * bits
-            pairs += [(first + bit, start + bit if bit < bits else _ZERO) for bit in range(width)]
+            pairs += [(first + bit, start + bit if bit < bits else ZERO) for bit in range(width)]
             without += [start + bit for bit in range(width, bits)]
         return pairs, without
 
@@ -218,7 +231,7 @@ class Wiring:
             if value >> bits:
                 raise given.refusal(path, f"below {1 << bits}, for {_bits(bits)}", value)
             for bit in range(bits):
-                self._connect(row.ports[name].first + bit, _ZERO, bool(value >> bit & 1))
+                self._connect(row.ports[name].first + bit, ZERO, bool(value >> bit & 1))
         for name in row.ports:
             if name not in self._taken:
                 must = f"given, or another key that connects this input of {self.top}"
@@ -226,7 +239,7 @@ class Wiring:
         self.absent = {name: self._value_of(name) for name in given.absent}
 
     def _connect(self, their: int, our: int, inverted: bool) -> None:  # noqa: FBT001 - one of three of a kind
-        self._source[their], self._inverted[their] = our, inverted
+        self.source[their], self.inverted[their] = our, inverted
 
     def _value_of(self, name: str) -> int:
         """Return what a port that the design lacks stays at."""
@@ -245,16 +258,16 @@ class Wiring:
             else:
                 pairs, without = self._places("outputs", self.outputs.ports[name], wire, self.dut_outputs)
                 places = np.array([their for their, _ in pairs], np.int64)
-                self._expected_source[places] = [our for _, our in pairs]
-                self._too_narrow += [(name, np.array(without, np.int64))] if without else []
+                self.expected_source[places] = [our for _, our in pairs]
+                self.too_narrow += [(name, np.array(without, np.int64))] if without else []
                 port = self.outputs.ports[name]
                 bits = max(port.bits // port.elements, 1)
                 elements = [(our - port.first) // bits if our >= 0 else 0 for _, our in pairs]
-            self._expected_inverted[places] = wire.active == "low"
-            self._cared[places] = 1
+            self.expected_inverted[places] = wire.active == "low"
+            self.cared[places] = 1
             for key, wanted in (("when", 1), ("unless", 0)):
                 if (told := getattr(wire, key)) is not None:
-                    self._conditions.append((places, self._condition((name, key), told, elements), wanted))
+                    self.conditions.append((places, self._condition((name, key), told, elements), wanted))
 
     def _condition(self, at: tuple[str, str], told: str, elements: list[int]) -> NDArray[np.int64]:
         """Return the place of the bit that each place of an output depends on."""
@@ -266,7 +279,7 @@ class Wiring:
 
     def _wire_lane(self, wire: OutputWire) -> NDArray[np.int64]:
         """Connect an output that names the granted lane."""
-        count, onehot = len(self._lanes), wire.encoding == "onehot"
+        count, onehot = len(self.lanes), wire.encoding == "onehot"
         path = ("outputs", "vl", "port" if wire.ports is None else "ports")
         if wire.ports is not None and not onehot:
             raise self.map.refusal(path, "left out with encoding lane, for port", "given")
@@ -286,7 +299,7 @@ class Wiring:
         if wire.order == "high_first":
             places = places[::-1]
         made = np.array(places, np.int64)
-        self._lane = _Lane(made, onehot)
+        self.lane = LaneWires(made, onehot)
         return made
 
     # Rows
@@ -322,14 +335,14 @@ class Wiring:
 
     def dut_rows(self, rows: Words) -> Words:
         """Return rows of our inputs as rows of theirs."""
-        return rows_of_bits(bits_of_rows(rows)[:, self._source] ^ self._inverted)
+        return rows_of_bits(bits_of_rows(rows)[:, self.source] ^ self.inverted)
 
     def our_rows(self, dut_rows: Words) -> Words:
         """Return rows of their inputs as rows of ours; what they lack is at its value."""
         bits = np.zeros((len(dut_rows), 64 * self.inputs.words + 1), np.uint8)
-        theirs = bits_of_rows(dut_rows)[:, :-1] ^ self._inverted
-        carried = self._source != _ZERO
-        bits[:, self._source[carried]] = theirs[:, carried]
+        theirs = bits_of_rows(dut_rows)[:, :-1] ^ self.inverted
+        carried = self.source != ZERO
+        bits[:, self.source[carried]] = theirs[:, carried]
         rows = rows_of_bits(bits[:, :-1])
         for name, value in self.absent.items():
             self.inputs.layout[name].put(rows, value)
@@ -351,54 +364,63 @@ class Wiring:
         if self.map.timing.ready == "request":
             outputs = outputs.copy()
             busy = self.inputs.layout["ready"].get(rows) == 0
-            for name in _DECISION:
+            for name in DECISION:
                 field = self.outputs.layout[name]
                 mask = np.uint64(((1 << field.bits) - 1) << field.shift)
                 outputs[busy, field.word] &= ~mask
         ours = bits_of_rows(outputs)
-        theirs = ours[:, self._expected_source]
-        if self._lane is not None:
+        theirs = ours[:, self.expected_source]
+        if self.lane is not None:
             granted = self.outputs.layout["grant"].get(outputs) != 0
             lanes = self._lane_numbers(self.outputs.layout["vl"].get(outputs))
-            for index, place in enumerate(self._lane.places):
-                bit = lanes == index if self._lane.onehot else (lanes >> index & 1).astype(bool)
+            for index, place in enumerate(self.lane.places):
+                bit = lanes == index if self.lane.onehot else (lanes >> index & 1).astype(bool)
                 theirs[:, place] = bit & granted
-        theirs ^= self._expected_inverted
-        care = np.broadcast_to(self._cared, theirs.shape).copy()
-        for places, conditions, wanted in self._conditions:
+        theirs ^= self.expected_inverted
+        care = np.broadcast_to(self.cared, theirs.shape).copy()
+        for places, conditions, wanted in self.conditions:
             care[:, places] &= ours[:, conditions] == wanted
-        for name, places in self._too_narrow:
-            if ours[:, places].any():
-                value = int(self.outputs.layout[name].get(outputs[ours[:, places].any(axis=1)])[0])
-                raise self.map.refusal(("outputs", name), "as wide as its values", value)
+        for _, places in self.too_narrow:
+            if (wrong := ours[:, places].any(axis=1)).any():
+                row = outputs[np.flatnonzero(wrong)[0]]
+                self.refuse_narrow(sum(int(word) << 64 * index for index, word in enumerate(row)))
         return rows_of_bits(theirs), rows_of_bits(care)
 
+    def refuse_narrow(self, outputs: int) -> NoReturn:
+        """Refuse a row of our outputs, a number, of which a value does not fit into their port."""
+        for name, places in self.too_narrow:
+            if any(outputs >> int(place) & 1 for place in places):
+                port = self.outputs.ports[name]
+                value = outputs >> port.first & (1 << port.bits) - 1
+                raise self.map.refusal(("outputs", name), "as wide as its values", value)
+        raise AssertionError("every value fits")
+
     def _lane_numbers(self, vls: NDArray[np.uint64]) -> NDArray[np.int64]:
-        known = np.zeros(max(self._lanes) + 1, np.int64)
-        for vl, lane in self._lanes.items():
+        known = np.zeros(max(self.lanes) + 1, np.int64)
+        for vl, lane in self.lanes.items():
             known[vl] = lane
         return known[np.minimum(vls, len(known) - 1).astype(np.int64)]
 
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
         """Return a row of their outputs by our outputs; a one-hot grant is the list of the VLs it names."""
-        bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self._expected_inverted
+        bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:
-            if name == "vl" and self._lane is not None:
-                found[name] = self._vls(bits[self._lane.places], onehot=self._lane.onehot)
+            if name == "vl" and self.lane is not None:
+                found[name] = self._vls(bits[self.lane.places], onehot=self.lane.onehot)
                 continue
             port = self.outputs.ports[name]
             value = 0
             for place in np.flatnonzero(
-                (self._expected_source >= port.first) & (self._expected_source < port.first + port.bits)
+                (self.expected_source >= port.first) & (self.expected_source < port.first + port.bits)
             ):
-                value |= int(bits[place]) << int(self._expected_source[place]) - port.first
+                value |= int(bits[place]) << int(self.expected_source[place]) - port.first
             found[name] = value
         return found
 
     def _vls(self, bits: Bits, *, onehot: bool) -> int | list[int]:
         """Return the VL that a lane's bits name, or all of them."""
-        by_lane = {lane: vl for vl, lane in self._lanes.items()}
+        by_lane = {lane: vl for vl, lane in self.lanes.items()}
         if onehot:
             return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]
         number = sum(int(bit) << index for index, bit in enumerate(bits))
