@@ -63,9 +63,10 @@ class Oracle:
         self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
         self._machine, self._block = laid_out(made.machine)
         self._at_first = self._block.copy()
-        self._cycle, self._names = made.cycle, tuple(rule.name for rule in made.rules)
+        self._names = tuple(rule.name for rule in made.rules)
         self._given = np.zeros(word_count(made.inputs), np.uint64)
         self._shown = np.zeros(word_count(made.outputs), np.uint64)
+        self._cycle = made.runner(self._machine, self._given, self._shown)
         self._decision = _decision_of(block, made.outputs)
         parts = [port.name.split("__") for port in made.inputs]
         self._groups = {"__".join(part[:count]) for part in parts for count in range(1, len(part))}
