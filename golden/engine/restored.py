@@ -39,7 +39,7 @@ def _restore(_typing: Any, to: Any, source: Any) -> Any:
                 count = context.get_constant(types.intp, 1)
                 for dimension in range(kind.array.ndim):
                     count = builder.mul(count, getattr(first, f"count_{dimension}"))
-                size = context.get_constant(types.intp, kind.record.size)
+                size = context.get_constant(types.intp, kind.record.size)  # type: ignore[attr-defined]
                 cgutils.raw_memcpy(builder, first.first, other.first, count, size)
             elif isinstance(kind, types.BaseTuple):
                 for place, part in enumerate(kind.types):  # type: ignore[attr-defined]

@@ -41,9 +41,10 @@ class Oracle:
 
     def runner(self, machine: Any, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> Callable[..., None]:
         """Return the kernel for arguments of these types only: finding their types takes far longer than a cycle."""
-        if not hasattr(self.cycle, "overloads"):  # kernels are not compiled
+        dispatcher: Any = self.cycle
+        if not hasattr(dispatcher, "overloads"):  # kernels are not compiled
             return self.cycle
         kinds = tuple(map(numba.typeof, (machine, given, shown)))
-        self.cycle.compile(kinds)
-        run: Callable[..., None] = self.cycle.overloads[kinds].entry_point
+        dispatcher.compile(kinds)
+        run: Callable[..., None] = dispatcher.overloads[kinds].entry_point
         return run
