@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from vlane.sim_top.export.oracle_text import package
 from vlane.tb.native import verilator
 
 import vlane
-from tests.conftest import assert_refused, call
+from tests.conftest import ROOT, assert_refused, call
 from tests.test_oracle import INSTANCES, SMALL
 
 _CHUNK = 4096
@@ -193,6 +194,40 @@ def test_a_c_program_needs_no_python(tmp_path: Path) -> None:
     defined = set(re.findall(r" T (\w+)", seen.stdout))
     names = ("create", "destroy", "parameters", "reset", "step", "step_bits", "version")
     assert defined == {f"rr_oracle_{name}" for name in names}
+
+
+def example(heading: str, number: int) -> str:
+    """Return an indented block of a section of the page, counted from 0."""
+    section = (ROOT / "docs" / "oracle.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
+    return "".join(line.removeprefix("    ") for line in blocks[number].lstrip("\n").splitlines(keepends=True))
+
+
+def test_the_page_s_python_example_does_what_it_says() -> None:
+    *lines, last = example("Python", 0).strip().splitlines()
+    expression, _, said = last.partition("# ")
+
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)  # noqa: S102 - the page is ours
+
+    assert str(eval(expression, names)) == said  # noqa: S307 - as above
+
+
+def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path) -> None:
+    made = shlex.split(example("C", 0))
+    assert call(*made[1 : made.index("--out")], "--out", tmp_path, *made[made.index("--out") + 2 :]).status == 0
+    (tmp_path / "bench.c").write_text(example("C", 1))
+    (tmp_path / "bench.sv").write_text(example("SystemVerilog", 0))
+    build, said = example("C", 2).strip().splitlines()
+
+    ran = subprocess.run(["sh", "-c", build], cwd=tmp_path, capture_output=True, text=True, check=True)
+    lint = subprocess.run(
+        [str(verilator.executable()), "--lint-only", "vlarb_oracle.sv", "bench.sv", "--top", "bench"],
+        cwd=tmp_path, env=verilator.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ran.stdout == f"{said}\n"
+    assert (lint.returncode, lint.stderr) == (0, "")
 
 
 @pytest.mark.slow

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cached_property
 from operator import index as whole_number
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -63,12 +64,18 @@ class Oracle:
         self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
         self._machine, self._block = laid_out(made.machine)
         self._at_first = self._block.copy()
-        self._cycle, self._names = made.cycle, tuple(rule.name for rule in made.rules)
+        self._names = tuple(rule.name for rule in made.rules)
         self._given = np.zeros(word_count(made.inputs), np.uint64)
         self._shown = np.zeros(word_count(made.outputs), np.uint64)
+        self._made = made
         self._decision = _decision_of(block, made.outputs)
         parts = [port.name.split("__") for port in made.inputs]
         self._groups = {"__".join(part[:count]) for part in parts for count in range(1, len(part))}
+
+    @cached_property
+    def _cycle(self) -> Callable[..., None]:
+        """The kernel, compiled when it is first needed."""
+        return self._made.runner(self._machine, self._given, self._shown)
 
     def __repr__(self) -> str:
         return f"oracle({', '.join([repr(self.block), *(f'{k}={v!r}' for k, v in self.parameters.items())])})"
