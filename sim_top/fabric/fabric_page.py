@@ -185,7 +185,8 @@ def _switches(fabric: Fabric, trace: Trace) -> Table:
         )
     columns = [
         Column("name", is_number=False), Column("GUID", is_number=False), Column("LID", form="d"), Column("ports"),
-        Column("cabled"), Column("hosts"), Column("paths through it", meaning="ordered pairs, at all its outputs together"),
+        Column("cabled"), Column("hosts"),
+        Column("paths through it", meaning="ordered pairs, at all its outputs together"),
     ]  # fmt: skip
     return Table("Switches", columns, rows)
 

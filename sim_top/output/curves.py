@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -78,7 +78,7 @@ class Bars:
     """Groups of bars: ``heights[name]`` has a height for each of the ``groups``."""
 
     groups: Sequence[str]
-    heights: dict[str, Sequence[float]]
+    heights: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def spring_layout(
     turn = 2 * np.pi * np.arange(switches) / max(switches, 1)
     at = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     if 2 < switches <= _MOST_SPRUNG:
-        at = _sprung(at, Counter(tuple(sorted(cable)) for cable in cables if cable[0] != cable[1]))
+        at = _sprung(at, {(min(cable), max(cable)) for cable in cables if cable[0] != cable[1]})
     elif switches == 2:
         at = np.array([[-1.0, 0.0], [1.0, 0.0]])
     low, high = at.min(axis=0), at.max(axis=0)
@@ -150,7 +150,7 @@ def spring_layout(
     return Layout(side, height, at, _around(at, hosts, min(0.55 * nearest, 60)) if with_hosts else np.zeros((0, 2)))
 
 
-def _sprung(at: Places, cables: Counter[tuple[int, int]]) -> Places:
+def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
     """Return places of least stress, by majorisation (Gansner, Koren and North, Graph Drawing 2004).
 
     Distances on the sheet become those along cables, as with Kamada and Kawai; networkx' own needs SciPy.
