@@ -18,6 +18,7 @@ __all__ = ["cosim_page"]
 _MOST_DRAWN = 24
 """Tables that are drawn; the rows of all are listed."""
 _SHOWN_CYCLES = 5000
+_MOST_WORDS = 8000
 _LISTS = {"high": 1, "low": 0, "vl15": 3}
 """Lists, and the colour of each."""
 _WIDTH, _LEFT, _ROW = 900, 60, 26
@@ -61,7 +62,7 @@ _CAPTION = (
 
 def _verdicts(result: CosimResult) -> list[Verdict]:
     if result.mismatches:
-        return [Verdict("bad", "Hardware and golden differ.", result.mismatch)]
+        return [Verdict("bad", "Hardware and golden differ.", short(result.mismatch, _MOST_WORDS))]
     failed = getattr(result, "failed_audits", [])
     said = [Verdict("good", "Hardware and golden agree in every cycle.")]
     return [*said, *[Verdict("bad", "The audit failed.", ", ".join(failed))] * bool(failed)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
-from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, write
+from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
 from vlane.fabric.check import FabricReport
 from vlane.fabric.finding import CODES
@@ -89,7 +89,7 @@ def _facts(fabric: Fabric, report: FabricReport, trace: Trace) -> list[tuple[str
 
 
 def _assumed(report: FabricReport) -> list[str]:
-    lines = [f"Assumed: {line}" for line in report.assumptions]
+    lines = [f"Assumed: {short(line, 300)}" for line in report.assumptions]
     more = len(lines) - _MOST_ASSUMED
     return lines if more <= 0 else [*lines[:_MOST_ASSUMED], f"Assumed: {more} more, which the command lists."]
 

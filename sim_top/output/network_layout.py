@@ -155,32 +155,36 @@ def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
 
     Distances on the sheet become those along cables, as with Kamada and Kawai; networkx' own needs SciPy.
     """
-    count = len(at)
-    distance = np.full((count, count), np.inf)
-    np.fill_diagonal(distance, 0)
-    near: list[list[int]] = [[] for _ in range(count)]
-    for one, other in cables:
-        near[one].append(other)
-        near[other].append(one)
-    for start in range(count):
-        layer, steps = [start], 0
-        while layer:
-            steps += 1
-            following = {it for switch in layer for it in near[switch] if distance[start, it] == np.inf}
-            distance[start, list(following)] = steps
-            layer = list(following)
-    known = distance[np.isfinite(distance)]
-    distance[~np.isfinite(distance)] = known.max(initial=1.0) + 1
+    count, distance = len(at), _distances(len(at), cables)
     weight = 1 / np.maximum(distance, 1) ** 2
     np.fill_diagonal(weight, 0)
     whole = weight.sum(axis=1, keepdims=True)
     at = _principal(distance) + 1e-3 * at
-    for _ in range(120 if count <= 400 else 30):
+    for _ in range(100 if count <= 300 else 12):
         gap = at[:, None, :] - at[None, :, :]
         length = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-9)
         pull = weight * distance / length
         at = (weight @ at + pull.sum(axis=1, keepdims=True) * at - pull @ at) / whole
     return at
+
+
+def _distances(count: int, cables: set[tuple[int, int]]) -> Places:
+    """Return cables from switch to switch; one more than the most between those that are not connected."""
+    joined = np.zeros((count, count), np.float32)
+    for one, other in cables:
+        joined[one, other] = joined[other, one] = 1
+    distance = np.full((count, count), np.inf)
+    np.fill_diagonal(distance, 0)
+    reached, steps = np.eye(count, dtype=np.float32), 0
+    while True:
+        steps += 1
+        reached = np.minimum(reached @ joined, 1)
+        fresh = (reached > 0) & np.isinf(distance)
+        if not fresh.any():
+            break
+        distance[fresh] = steps
+    distance[np.isinf(distance)] = steps
+    return distance
 
 
 def _principal(distance: Places) -> Places:

@@ -32,7 +32,7 @@ from vlane.rates import LinkClock, shown_ns
 __all__ = ["write_study_page"]
 
 _LOAD = "offered load, all levels (flits per cycle and host)"
-_MOST_MARKS = 2500
+_MOST_MARKS = 900
 """Of all panels together; beyond, a page shows the loads in steps."""
 
 
