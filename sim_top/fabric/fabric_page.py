@@ -9,7 +9,6 @@ from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
 from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
 from vlane.fabric.check import FabricReport
-from vlane.fabric.finding import CODES
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.trace import Trace
 from vlane.fabric.waits import LANES
@@ -96,10 +95,10 @@ def _assumed(report: FabricReport) -> list[str]:
 
 def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
     order = {"error": 0, "warning": 1, "note": 2}
-    words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what", "the code's meaning")]
+    words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what")]
     rows = [
         (Cell(finding.severity, is_number=False, order=order[finding.severity]), finding.code, finding.where,
-         finding.message, CODES.get(finding.code, ""))
+         finding.message)
         for finding in report.warnings
     ]  # fmt: skip
     made: list[Table | Drawing] = [Table("What the check found", words, rows)] if rows else []

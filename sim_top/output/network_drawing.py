@@ -125,6 +125,7 @@ def drawn_network(
                      if it.source < switches and it.target < switches})  # fmt: skip
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
+    shown.sort(key=lambda each: -1.0 if each[0].values[chosen] is None else each[0].values[chosen])  # busy ones on top
     kept = _kept(len(shown), len(choices) or 1, chosen)
     at = np.concatenate([layout.switches, layout.hosts])
     bent = bool(torus) and len(layout.switches) > 2
