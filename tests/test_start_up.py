@@ -14,7 +14,7 @@ from vlane.sim_top.cli.main import VERBS, app
 
 from tests.conftest import DATA, ROOT
 
-HEAVY = {"amaranth", "cocotb", "matplotlib", "networkx", "numba", "plotly", "polars", "vcdvcd"}
+HEAVY = {"amaranth", "cocotb", "matplotlib", "networkx", "numba", "polars", "vcdvcd"}
 """Libraries that take longer to load than a command that needs none of them takes in all."""
 CALLED = """import json, sys
 sys.argv = ["vlane", *{arguments}]

@@ -75,7 +75,7 @@ _NAME = re.compile(rf"({_GENERATION})(?:([0-9]+)X)?|([0-9]+)X({_GENERATION})")
 
 
 def _named(text: str) -> tuple[NamedRate | None, str]:
-    """Return the rate of a name in any spelling, as ``4xEDR`` of dumps, and nothing; or no rate and a name that is close."""
+    """Return the rate of a name in any spelling, as ``4xEDR``, and nothing; or no rate and a name that is close."""
     word = re.sub(r"[\s_-]", "", text.upper())
     found = _NAME.fullmatch(word)
     name = f"{found[1] or found[4]} {found[2] or found[3]}X" if found else _SYNONYMS.get(word, "")

@@ -18,6 +18,7 @@ __all__ = ["cosim_page"]
 _MOST_DRAWN = 24
 """Tables that are drawn; the rows of all are listed."""
 _SHOWN_CYCLES = 5000
+_MOST_WORDS = 8000
 _LISTS = {"high": 1, "low": 0, "vl15": 3}
 """Lists, and the colour of each."""
 _WIDTH, _LEFT, _ROW = 900, 60, 26
@@ -54,14 +55,14 @@ def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: Lin
 
 
 _CAPTION = (
-    "Every lane full: shares of its list by weight, with 64-byte and with MTU packets, and of the link with MTU packets; "
-    "the longest wait of a head packet, with MTU packets"
+    "Every lane full: shares of its list by weight, with 64-byte and with MTU packets; with MTU packets, of the link, "
+    "and the longest wait of a head packet"
 )
 
 
 def _verdicts(result: CosimResult) -> list[Verdict]:
     if result.mismatches:
-        return [Verdict("bad", "Hardware and golden differ.", result.mismatch)]
+        return [Verdict("bad", "Hardware and golden differ.", short(result.mismatch, _MOST_WORDS))]
     failed = getattr(result, "failed_audits", [])
     said = [Verdict("good", "Hardware and golden agree in every cycle.")]
     return [*said, *[Verdict("bad", "The audit failed.", ", ".join(failed))] * bool(failed)]
@@ -84,8 +85,9 @@ def _facts(result: CosimResult, wave: Path | None, clock: LinkClock | None) -> l
 def _columns(clock: LinkClock | None) -> list[Column]:
     columns = [
         Column("ports", is_number=False), Column("list", is_number=False), Column("VL"), Column("weight"),
-        *(Column(f"{name}, %", form=".1f") for name in ("weight share", "64-byte packets", "MTU packets", "of the link")),
-        Column("packets"), Column("longest wait, cycles"),
+        Column("weight share, %", form=".1f"), Column("64-byte packets, %", form=".1f"),
+        Column("MTU packets, %", form=".1f"), Column("of the link, %", form=".1f"), Column("packets"),
+        Column("longest wait, cycles"),
     ]  # fmt: skip
     return [*columns, Column("ns", form=",.1f"), Column("Gb/s", form=".2f")] if clock else columns
 
@@ -127,13 +129,15 @@ def _service(table: TableResult, clock: LinkClock | None) -> Drawing:
     place = 0
     for name, colour in _LISTS.items():
         boxes = [
-            f"M{_LEFT + event.cycle * scale:.1f} {28 + _ROW * lanes.index(event.vl)}h{event.blocks * scale:.1f}v18h-{event.blocks * scale:.1f}z"
-            for event in events if event.list == name
-        ]  # fmt: skip
+            _box(_LEFT + event.cycle * scale, 28 + _ROW * lanes.index(event.vl), max(event.blocks * scale, 1.0))
+            for event in events
+            if event.list == name
+        ]
         if boxes:
             parts.append(Markup('<path class="span c{}" d="{}"/>').format(colour, "".join(boxes)))
-            key = '<rect class="span c{0}" x="{1}" y="4" width="12" height="12"/><text x="{2}" y="15">{3} list</text>'
-            parts.append(Markup(key).format(colour, _LEFT + place, _LEFT + place + 18, name))
+            left = _LEFT + place
+            box = Markup('<path class="span c{}" d="{}"/><text x="{}" y="15">{} list</text>')
+            parts.append(box.format(colour, _box(left, 4, 12, 12), left + 18, name))
             place += 110
     step = next(size for size in (100, 200, 500, 1000, 2000, 5000) if end / size <= 12 or size == 5000)
     for cycle in range(0, end + 1, step):
@@ -141,7 +145,7 @@ def _service(table: TableResult, clock: LinkClock | None) -> Drawing:
         words = f"{cycle:,}" + (f" = {shown_ns(clock.ns(cycle))}" if clock else "")
         parts.append(Markup('<path class="axis" d="M{0:.1f} {1}v5"/>').format(x, bottom))
         if not clock or cycle // step % 2 == 0:
-            anchor = "start" if cycle == 0 else "middle"
+            anchor = "start" if cycle == 0 else "end" if x > _WIDTH - 90 else "middle"
             parts.append(
                 Markup('<text class="minor" x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
                     x, bottom + 18, anchor, words
@@ -153,6 +157,11 @@ def _service(table: TableResult, clock: LinkClock | None) -> Drawing:
     ).format(_WIDTH, bottom + 26, Markup("").join(parts))
     caption = "Which lane holds the link, by cycle (one 64-byte block each): every lane full, MTU packets"
     return Drawing("service", caption, content, data=embedded({"tips": []}))
+
+
+def _box(x: float, y: float, width: float, height: float = 18) -> str:
+    """Return a rectangle as a path."""
+    return f"M{x:.1f} {y:g}h{width:.1f}v{height:g}h{-width:.1f}z"
 
 
 def _rules(result: CosimResult) -> Table:

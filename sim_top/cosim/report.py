@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.cosim.cosim import CosimResult
-from vlane.sim_top.cosim.cosim_vlarb import TableResult
 from vlane.sim_top.cosim.cosim_page import cosim_page
+from vlane.sim_top.cosim.cosim_vlarb import TableResult
 from vlane.sim_top.output.page import write
 from vlane.sim_top.output.pictures import new_figure, styled, write_png
 

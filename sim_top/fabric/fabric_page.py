@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 from vlane.sim_top.output.network_drawing import Link, Scale, drawn_network
-from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, write
+from vlane.sim_top.output.page import MOST_ROWS, Cell, Column, Drawing, Page, Section, Table, Verdict, short, write
 
 from vlane.fabric.check import FabricReport
-from vlane.fabric.finding import CODES
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.fabric.trace import Trace
 from vlane.fabric.waits import LANES
@@ -89,17 +88,17 @@ def _facts(fabric: Fabric, report: FabricReport, trace: Trace) -> list[tuple[str
 
 
 def _assumed(report: FabricReport) -> list[str]:
-    lines = [f"Assumed: {line}" for line in report.assumptions]
+    lines = [f"Assumed: {short(line, 300)}" for line in report.assumptions]
     more = len(lines) - _MOST_ASSUMED
     return lines if more <= 0 else [*lines[:_MOST_ASSUMED], f"Assumed: {more} more, which the command lists."]
 
 
 def _findings(fabric: Fabric, report: FabricReport) -> list[Table | Drawing]:
     order = {"error": 0, "warning": 1, "note": 2}
-    words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what", "the code's meaning")]
+    words = [Column(name, is_number=False) for name in ("severity", "code", "where", "what")]
     rows = [
         (Cell(finding.severity, is_number=False, order=order[finding.severity]), finding.code, finding.where,
-         finding.message, CODES.get(finding.code, ""))
+         finding.message)
         for finding in report.warnings
     ]  # fmt: skip
     made: list[Table | Drawing] = [Table("What the check found", words, rows)] if rows else []
@@ -185,7 +184,8 @@ def _switches(fabric: Fabric, trace: Trace) -> Table:
         )
     columns = [
         Column("name", is_number=False), Column("GUID", is_number=False), Column("LID", form="d"), Column("ports"),
-        Column("cabled"), Column("hosts"), Column("paths through it", meaning="ordered pairs, at all its outputs together"),
+        Column("cabled"), Column("hosts"),
+        Column("paths through it", meaning="ordered pairs, at all its outputs together"),
     ]  # fmt: skip
     return Table("Switches", columns, rows)
 

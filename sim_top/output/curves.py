@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -78,7 +78,7 @@ class Bars:
     """Groups of bars: ``heights[name]`` has a height for each of the ``groups``."""
 
     groups: Sequence[str]
-    heights: dict[str, Sequence[float]]
+    heights: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Chart:
 
 def drawn(charts: Sequence[Chart], *, caption: str = "", notes: Sequence[str] = ()) -> Drawing:
     """Return panels side by side with one legend."""
-    tips: list[str] = []
+    tips: dict[str, int] = {}
     content = Markup("\n").join(_chart(chart, tips) for chart in charts)
     names = {curve.number: curve.name for chart in charts for curve in chart.curves}
     buttons = Markup("").join(
@@ -126,7 +126,7 @@ def drawn(charts: Sequence[Chart], *, caption: str = "", notes: Sequence[str] = 
     legend = (
         Markup('<div class="legend" role="group" aria-label="Curves">{}</div>').format(buttons) if names else Markup("")
     )
-    return Drawing("curves", caption, content, legend, notes, embedded({"tips": tips}))
+    return Drawing("curves", caption, content, legend, notes, embedded({"tips": list(tips)}))
 
 
 def _form(number: int) -> str:
@@ -190,7 +190,7 @@ def _range(values: Sequence[float], *, is_logarithmic: bool) -> Point:
     return low - air if low < 0 else max(low - air, 0.0) if low > 0.3 * high else 0.0, high + air
 
 
-def _chart(chart: Chart, tips: list[str]) -> Markup:
+def _chart(chart: Chart, tips: dict[str, int]) -> Markup:
     top = _TOP + (_STRIP if chart.strip else 0)
     ends = [_LEFT, _WIDTH - (_RIGHT if chart.right else 18)]
     heights = [each for curve in chart.curves for each in _heights(curve)]
@@ -277,7 +277,7 @@ def _strip(words: str, ends: list[int]) -> Markup:
     )
 
 
-def _curve(curve: Curve, across: _Scale, up: _Scale, tips: list[str]) -> Markup:
+def _curve(curve: Curve, across: _Scale, up: _Scale, tips: dict[str, int]) -> Markup:
     parts = []
     for band in curve.bands:
         there = [f"{across(x):g} {up(high):g}" for x, _, high in band]
@@ -291,24 +291,24 @@ def _curve(curve: Curve, across: _Scale, up: _Scale, tips: list[str]) -> Markup:
         if mark.interval:
             low, high = (up(each) for each in mark.interval)
             parts.append(Markup('<path class="bar" d="M{0:g} {1:g}V{2:g}"/>').format(x, low, high))
-        tips.append(mark.words)
+        said = tips.setdefault(mark.words, len(tips))
         fill = "" if mark.fill == "full" else f" {mark.fill}"
         parts.append(
             Markup('<path class="mark{}" d="{}" transform="translate({:g} {:g})" data-t="{}"/>').format(
-                fill, _form(curve.number), x, y, len(tips) - 1
+                fill, _form(curve.number), x, y, said
             )
         )
     return Markup('<g class="c{}" data-g="{}">{}</g>').format(curve.number % 8, curve.number, Markup("").join(parts))
 
 
-def _bars(bars: Bars, up: _Scale, ends: list[int], tips: list[str]) -> Markup:
+def _bars(bars: Bars, up: _Scale, ends: list[int], tips: dict[str, int]) -> Markup:
     parts = []
     room = (ends[1] - ends[0]) / max(len(bars.groups), 1)
     width = 0.84 * room / max(len(bars.heights), 1)
     for number, (name, heights) in enumerate(bars.heights.items()):
         for place, (group, height) in enumerate(zip(bars.groups, heights, strict=True)):
             x = ends[0] + place * room + 0.08 * room + number * width
-            tips.append(f"{group}, {name}: {height:,.4g}")
+            said = tips.setdefault(f"{group}, {name}: {height:,.4g}", len(tips))
             parts.append(
                 Markup('<rect class="box b{}" x="{:g}" y="{:g}" width="{:g}" height="{:g}" data-t="{}"/>').format(
                     number % 4,
@@ -316,7 +316,7 @@ def _bars(bars: Bars, up: _Scale, ends: list[int], tips: list[str]) -> Markup:
                     up(height),
                     round(0.94 * width, 1),
                     round(up.start - up(height), 1),
-                    len(tips) - 1,
+                    said,
                 )
             )
     for place, group in enumerate(bars.groups):

@@ -13,10 +13,9 @@ from vlane.sim_top.output.page import Drawing, embedded, short
 __all__ = ["Link", "Scale", "drawn_network", "step_of"]
 
 _MOST_LINKS = 5000
-_MOST_VALUES = 40_000
+_MOST_VALUES = 20_000
 _MOST_HOSTS = 320
 _MOST_LABELS = 80
-_MOST_NAMED_PORTS = 2400
 _STEPS = 10
 
 
@@ -126,6 +125,7 @@ def drawn_network(
                      if it.source < switches and it.target < switches})  # fmt: skip
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
+    shown.sort(key=lambda each: -1.0 if each[0].values[chosen] is None else each[0].values[chosen])  # busy ones on top
     kept = _kept(len(shown), len(choices) or 1, chosen)
     at = np.concatenate([layout.switches, layout.hosts])
     bent = bool(torus) and len(layout.switches) > 2
@@ -136,20 +136,16 @@ def drawn_network(
         )
         for number, (link, lane, _) in enumerate(shown)
     ]
-    ends: dict[tuple[int, int], int] = {}
-    with_ports = len(shown) <= _MOST_NAMED_PORTS
+    drawn_nodes: dict[int, int] = {}
     listed = [
-        [
-            _end(ends, link.source, link.source_port * with_ports),
-            _end(ends, link.target, link.target_port * with_ports),
-            count,
-        ]
+        [drawn_nodes.setdefault(link.source, len(drawn_nodes)), link.source_port,
+         drawn_nodes.setdefault(link.target, len(drawn_nodes)), link.target_port, count]
         for link, _, count in shown
-    ]
+    ]  # fmt: skip
     everything = [*names, *host_names]
     data = embedded(
         {
-            "ends": [short(everything[end]) + (f" port {port}" if port else "") for end, port in ends],
+            "names": [short(everything[node]) for node in drawn_nodes],
             "links": listed,
             "values": [[_rounded(link.values[choice]) for link, _, _ in shown] for choice in kept],
             "chosen": kept.index(chosen), "most": scale.most, "unit": scale.words, "factor": scale.factor,
@@ -209,10 +205,6 @@ def _kept(links: int, choices: int, chosen: int) -> list[int]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
-
-
-def _end(ends: dict[tuple[int, int], int], node: int, port: int) -> int:
-    return ends.setdefault((node, port), len(ends))
 
 
 def _path(at: np.ndarray, link: Link, lane: int, width: float, *, bent: bool) -> str:

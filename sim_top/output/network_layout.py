@@ -15,6 +15,7 @@ __all__ = ["Layout", "grid_layout", "layered", "level_layout", "spring_layout"]
 Places = NDArray[np.float64]
 
 _SWEEPS = 4
+_PRINCIPAL_STEPS = 60
 _MOST_SPRUNG = 1500
 """Switches that springs are computed for; more stand on a circle."""
 
@@ -105,20 +106,15 @@ def _below(at: Places, hosts: Sequence[int], width: float, height: float) -> Pla
 
 
 def grid_layout(size: Sequence[int], hosts: Sequence[int], *, with_hosts: bool) -> Layout:
-    """Return the switches of a torus: planes of the first two dimensions side by side, and below each other."""
+    """Return the switches of a torus: two dimensions across and down, the others as depth, each plane shifted a bit."""
     columns, rows = size[0], size[1] if len(size) > 1 else 1
     planes = math.prod(size[2:])
-    beside = size[2] if len(size) > 2 else 1
-    if len(size) == 3 and beside > 4:
-        beside = math.ceil(math.sqrt(beside))
-    cell = max(24.0, min(110.0, 1500 / (beside * (columns + 1))))
+    cell = max(40.0, min(110.0, 1500 / columns))
+    shift = 0.8 * cell / planes
     at = np.zeros((columns * rows * planes, 2))
     for switch in range(len(at)):
         x, y, plane = switch % columns, switch // columns % rows, switch // (columns * rows)
-        at[switch] = (
-            (plane % beside * (columns + 1) + x + 0.9) * cell,
-            (plane // beside * (rows + 1) + y + 0.9) * cell,
-        )
+        at[switch] = (x + 0.9) * cell + plane * shift, (y + 0.9) * cell + plane * 0.8 * shift
     if rows == planes == 1:
         turn = 2 * np.pi * np.arange(columns) / columns - np.pi / 2
         radius = max(110.0, columns * 9.0)
@@ -137,7 +133,7 @@ def spring_layout(
     turn = 2 * np.pi * np.arange(switches) / max(switches, 1)
     at = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     if 2 < switches <= _MOST_SPRUNG:
-        at = _sprung(at, Counter(tuple(sorted(cable)) for cable in cables if cable[0] != cable[1]))
+        at = _sprung(at, {(min(cable), max(cable)) for cable in cables if cable[0] != cable[1]})
     elif switches == 2:
         at = np.array([[-1.0, 0.0], [1.0, 0.0]])
     low, high = at.min(axis=0), at.max(axis=0)
@@ -150,32 +146,17 @@ def spring_layout(
     return Layout(side, height, at, _around(at, hosts, min(0.55 * nearest, 60)) if with_hosts else np.zeros((0, 2)))
 
 
-def _sprung(at: Places, cables: Counter[tuple[int, int]]) -> Places:
+def _sprung(at: Places, cables: set[tuple[int, int]]) -> Places:
     """Return places of least stress, by majorisation (Gansner, Koren and North, Graph Drawing 2004).
 
     Distances on the sheet become those along cables, as with Kamada and Kawai; networkx' own needs SciPy.
     """
-    count = len(at)
-    distance = np.full((count, count), np.inf)
-    np.fill_diagonal(distance, 0)
-    near: list[list[int]] = [[] for _ in range(count)]
-    for one, other in cables:
-        near[one].append(other)
-        near[other].append(one)
-    for start in range(count):
-        layer, steps = [start], 0
-        while layer:
-            steps += 1
-            following = {it for switch in layer for it in near[switch] if distance[start, it] == np.inf}
-            distance[start, list(following)] = steps
-            layer = list(following)
-    known = distance[np.isfinite(distance)]
-    distance[~np.isfinite(distance)] = known.max(initial=1.0) + 1
+    count, distance = len(at), _distances(len(at), cables)
     weight = 1 / np.maximum(distance, 1) ** 2
     np.fill_diagonal(weight, 0)
     whole = weight.sum(axis=1, keepdims=True)
-    at = _principal(distance) + 1e-3 * at
-    for _ in range(120 if count <= 400 else 30):
+    at = _principal(distance, at) + 1e-3 * at
+    for _ in range(100 if count <= 300 else 12):
         gap = at[:, None, :] - at[None, :, :]
         length = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-9)
         pull = weight * distance / length
@@ -183,12 +164,34 @@ def _sprung(at: Places, cables: Counter[tuple[int, int]]) -> Places:
     return at
 
 
-def _principal(distance: Places) -> Places:
+def _distances(count: int, cables: set[tuple[int, int]]) -> Places:
+    """Return cables from switch to switch; one more than the most between those that are not connected."""
+    joined = np.zeros((count, count), np.float32)
+    for one, other in cables:
+        joined[one, other] = joined[other, one] = 1
+    distance = np.full((count, count), np.inf)
+    np.fill_diagonal(distance, 0)
+    reached, steps = np.eye(count, dtype=np.float32), 0
+    while True:
+        steps += 1
+        reached = np.minimum(reached @ joined, 1)
+        fresh = (reached > 0) & np.isinf(distance)
+        if not fresh.any():
+            break
+        distance[fresh] = steps
+    distance[np.isinf(distance)] = steps
+    return distance
+
+
+def _principal(distance: Places, begin: Places) -> Places:
     """Return the two principal coordinates of distances (classical scaling), where the descent begins."""
     squared = distance**2
     centred = -0.5 * (squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean())
-    values, vectors = np.linalg.eigh(centred)
-    made: Places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
+    vectors = begin
+    for _ in range(_PRINCIPAL_STEPS):
+        vectors = np.linalg.qr(centred @ vectors)[0]
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", vectors, centred @ vectors), 1e-9))
+    made: Places = vectors * lengths
     return made
 
 

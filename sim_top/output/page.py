@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,6 +39,9 @@ MOST_BYTES = 1_000_000
 """Of a page."""
 MOST_ROWS = 500
 """Of a table."""
+_MOST_TABLE_BYTES = 90_000
+_CELL_BYTES = 22
+"""Of a table's cells, and of what is around the text of one."""
 _MOST_CHARACTERS = 60
 _ONE_LINE = 36
 _MOST_IN_CELL = 400
@@ -103,7 +107,7 @@ class Table:
     columns : sequence of Column
         In order.
     rows : sequence of sequence
-        Of values: text, numbers, None for nothing, or a ``Cell``. The first 500 are shown.
+        Of values: text, numbers, None for nothing, or a ``Cell``; as many are shown as there is room for.
     rest : str
         Where the other rows are.
     whole : int
@@ -117,21 +121,26 @@ class Table:
     rest: str = ""
     whole: int = 0
 
-    @property
+    @cached_property
     def shown_rows(self) -> list[list[Cell]]:
-        """The cells of the rows that are shown."""
-        return [
-            [_cell(value, column) for value, column in zip(row, self.columns, strict=True)]
-            for row in self.rows[:MOST_ROWS]
-        ]
+        """The cells of the rows that are shown, as many as a page has room for."""
+        made: list[list[Cell]] = []
+        room = _MOST_TABLE_BYTES
+        for row in self.rows[:MOST_ROWS]:
+            cells = [_cell(value, column) for value, column in zip(row, self.columns, strict=True)]
+            room -= sum(len(cell.text.encode(errors="replace")) + _CELL_BYTES for cell in cells)
+            if room < 0:
+                break
+            made.append(cells)
+        return made
 
     @property
     def left_out(self) -> str:
         """What is said of rows that are not shown."""
-        whole = max(self.whole, len(self.rows))
-        if whole <= MOST_ROWS:
+        whole, shown = max(self.whole, len(self.rows)), len(self.shown_rows)
+        if whole <= shown:
             return ""
-        return f"The first {MOST_ROWS} of {whole:,} rows{f'; {self.rest}' if self.rest else ''}."
+        return f"The first {shown} of {whole:,} rows{f'; {self.rest}' if self.rest else ''}."
 
 
 def _cell(value: Any, column: Column) -> Cell:

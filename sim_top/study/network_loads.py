@@ -70,7 +70,8 @@ def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, i
     return drawn_network(
         names, host_names, [switch for switch, _ in topology.hosts], links, scale,
         choices=[] if is_replay else [f"{load:g}" for load in found], chosen=0 if is_replay else len(found) - 1,
-        torus=size, caption="Every link, one line for each direction, over all cycles of a run", choice_name="offered load",
+        torus=size, caption="Every link, one line for each direction, over all cycles of a run",
+        choice_name="offered load",
     )  # fmt: skip
 
 
@@ -89,7 +90,8 @@ def load_table(loads: pl.DataFrame, clock: LinkClock) -> Table:
         "utilisation", descending=True, maintain_order=True
     )
     rows = [
-        (_named(source, source_name), _named(target, target_name), 100 * used, clock.gbps(used), waited, clock.ns(waited), queued)
+        (_named(source, source_name), _named(target, target_name), 100 * used, clock.gbps(used), waited,
+         clock.ns(waited), queued)
         for source, source_name, target, target_name, used, waited, queued in highest.select(
             "from", "from_name", "to", "to_name", "utilisation", "waited_cycles", "mean_queue_packets"
         ).head(_BUSIEST).iter_rows()
@@ -97,7 +99,7 @@ def load_table(loads: pl.DataFrame, clock: LinkClock) -> Table:
     columns = [
         Column("from", is_number=False), Column("to", is_number=False), Column("load, %", form=".2f"),
         Column("Gb/s", form=".2f"),
-        Column("waited for room, cycles", meaning="cycles in which the link was free and a head found no room", form=",.0f"),
+        Column("waited for room, cycles", meaning="the link was free and a head found no room", form=",.0f"),
         Column("ns", form=",.0f"), Column("packets that asked for it, mean", form=".3f"),
     ]  # fmt: skip
     shown = f"the {_BUSIEST} busiest of {len(highest):,}" if len(highest) > _BUSIEST else f"all {len(highest):,}"

@@ -107,7 +107,8 @@ def _draw_level(axes: Axes, points: list[Point], measure: Measure, number: int, 
 def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
     """Add an axis on the right: nanoseconds of a latency, Gb/s of what is in flits per cycle."""
     unit, name = (clock.cycle_ns, "ns") if measure.is_latency else (clock.rate_gbps, "Gb/s per host")
-    right = axes.secondary_yaxis("right", functions=(lambda value: value * unit, lambda value: value / unit))
+    functions: Any = (lambda value: value * unit, lambda value: value / unit)
+    right = axes.secondary_yaxis("right", functions=functions)
     right.set_ylabel(name)
     if measure.is_latency:
         low, high = axes.get_ylim()

@@ -32,7 +32,7 @@ from vlane.rates import LinkClock, shown_ns
 __all__ = ["write_study_page"]
 
 _LOAD = "offered load, all levels (flits per cycle and host)"
-_MOST_MARKS = 2500
+_MOST_MARKS = 900
 """Of all panels together; beyond, a page shows the loads in steps."""
 
 
@@ -212,11 +212,13 @@ def _replay(runs: list[RunResult], world: World, clock: LinkClock) -> Drawing:
 
 def _levels(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> Table:
     columns = [
-        Column("load", is_number=not is_replay, form=".6g"), Column("seed"), Column("SL"), Column("offered", form=".4f"),
+        Column("load", is_number=not is_replay, form=".6g"), Column("seed"), Column("SL"),
+        Column("offered", form=".4f"),
         Column("Gb/s", form=".2f"), Column("accepted", form=".4f"), Column("Gb/s", form=".2f"),
         Column("mean latency, cycles", form=",.1f"), Column("± 95 %", form=",.1f"), Column("mean, ns", form=",.0f"),
         Column("p50, cycles"), Column("p99, cycles"), Column("p99, ns", form=",.0f"), Column("longest, cycles"),
-        Column("longest, ns", form=",.0f"), Column("growth", meaning="of what waits, flits per cycle and host", form=".4f"),
+        Column("longest, ns", form=",.0f"),
+        Column("growth", meaning="of what waits, flits per cycle and host", form=".4f"),
         Column("± 95 %", form=".4f"), Column("saturated", is_number=False), Column("packets"),
     ]  # fmt: skip
     rows = [
@@ -246,7 +248,8 @@ def _latencies(level: PerSL, clock: LinkClock) -> list[float | None]:
 
 def _runs(runs: Sequence[RunResult], clock: LinkClock, *, is_replay: bool) -> Table:
     columns = [
-        Column("load", is_number=not is_replay, form=".6g"), Column("seed"), Column("cycles"), Column("us", form=",.2f"),
+        Column("load", is_number=not is_replay, form=".6g"), Column("seed"), Column("cycles"),
+        Column("us", form=",.2f"),
         Column("offered", form=".4f"), Column("accepted", form=".4f"), Column("Gb/s per host", form=".2f"),
         Column("links, mean %", form=".2f"), Column("most %", form=".2f"), Column("host links, mean %", form=".2f"),
         Column("most %", form=".2f"), Column("CPU seconds", form=".2f"), Column("digest", is_number=False),

@@ -76,8 +76,9 @@
     const value = data.values[chosen(data)][number];
     const said = value === null ? data.nothing : data.unit.replace("{}", (value * data.factor).toLocaleString("en", { maximumFractionDigits: 2 }));
     const more = value === null || !data.second ? "" : `, ${data.second.replace("{}", (value * data.second_factor).toLocaleString("en", { maximumFractionDigits: 2 }))}`;
-    const [from, to, count] = data.links[number];
-    return `${data.ends[from]} to ${data.ends[to]}${count > 1 ? ` (${count} links, the busiest)` : ""}\n${said}${more}`;
+    const [from, port, to, other, count] = data.links[number];
+    const end = (node, at) => data.names[node] + (at ? ` port ${at}` : "");
+    return `${end(from, port)} to ${end(to, other)}${count > 1 ? ` (${count} links, the busiest)` : ""}\n${said}${more}`;
   };
   const step = (data, value) => value === null ? "n" : Math.min(9, Math.max(0, Math.floor(10 * value / data.most)));
   each(document, "figure.network", (figure) => {
