@@ -13,7 +13,8 @@ from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.study_points import MEASURES, joined, points_of, words_of
 
 from tests.conftest import ROOT, STUDY, call, call_apart
-from vlane.study import Study, read_study
+from vlane.study import Study
+from vlane.study_model import read_study
 
 MEAN, _, ACCEPTED, GROWTH = MEASURES
 WIDTH = 2.0

@@ -20,7 +20,7 @@ from vlane.sim_top.study.world import make_world
 from tests.conftest import STUDY, assert_refused, call, call_apart, long_but
 from tests.networks import IDENTITY, made, run_to
 from vlane.errors import InputError
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
 EXAMPLES = {file.stem for file in CONFIGS.glob("*_*.toml") if "[network]" in file.read_text()}

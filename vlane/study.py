@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vlane.credit_schemes import CREDIT_SCHEMES
-from vlane.document import read_document
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
-from vlane.refusal import checked
+from vlane.plugins import found
 from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 
-__all__ = ["MAX_CYCLES", "Study", "Traffic", "read_study"]
+__all__ = [
+    "MAX_CYCLES",
+    "NETWORKS",
+    "Scheduler",
+    "Section",
+    "Study",
+    "Traffic",
+    "vls_per_sl",
+]
 
 MAX_CYCLES = 1 << 30
 """Of a run."""
@@ -32,11 +38,13 @@ _Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 _Count = Annotated[int, Field(ge=1, le=1 << 16)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A section of a study file."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class TreeNetwork(_Section):
+class TreeNetwork(Section):
     """A k-ary n-tree."""
 
     topology: Literal["tree"]
@@ -45,7 +53,7 @@ class TreeNetwork(_Section):
     routing: Literal["dmodk", "valiant", "updown"] = "dmodk"
 
 
-class TorusNetwork(_Section):
+class TorusNetwork(Section):
     """A torus."""
 
     topology: Literal["torus"]
@@ -55,7 +63,7 @@ class TorusNetwork(_Section):
     routing: Literal["dor", "updown"] = "dor"
 
 
-class IrregularNetwork(_Section):
+class IrregularNetwork(Section):
     """A random network."""
 
     topology: Literal["irregular"]
@@ -67,7 +75,7 @@ class IrregularNetwork(_Section):
     root: int = Field(0, ge=0)
 
 
-class DumbbellNetwork(_Section):
+class DumbbellNetwork(Section):
     """Two switches."""
 
     topology: Literal["dumbbell"]
@@ -77,7 +85,7 @@ class DumbbellNetwork(_Section):
     routing: Literal["updown"] = "updown"
 
 
-class EdgesNetwork(_Section):
+class EdgesNetwork(Section):
     """An edge list in a file beside the study."""
 
     topology: Literal["edges"]
@@ -86,20 +94,37 @@ class EdgesNetwork(_Section):
     root: int = Field(0, ge=0)
 
 
-class FabricNetwork(_Section):
+class FabricNetwork(Section):
     """A captured fabric in a folder beside the study, with its own tables."""
 
     topology: Literal["fabric"]
     folder: _Name
 
 
+NETWORKS: tuple[type[Section], ...] = (
+    TreeNetwork, TorusNetwork, IrregularNetwork, DumbbellNetwork, EdgesNetwork, FabricNetwork,
+)  # fmt: skip
+"""A section for each topology of vlane's own."""
+
 Net = Annotated[
     TreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
     Field(discriminator="topology"),
 ]
 
+_VLS_PER_SL = {"dor": 2}
+"""VLs that each SL has under a routing whose paths change from one to another on their way."""
 
-class SwitchSection(_Section):
+
+def vls_per_sl(routing: str) -> int:
+    """Return the VLs that each SL has under a routing: 1, if its packets stay on the VL that the study gives their SL.
+
+    Under others the VL tables go by the incoming VL.
+    """
+    plugin = found("routing", routing)
+    return int(plugin.options["vls_per_sl"]) if plugin else _VLS_PER_SL.get(routing, 1)
+
+
+class SwitchSection(Section):
     """Every switch."""
 
     kind: Literal["ib", "opa"] = "ib"
@@ -113,7 +138,7 @@ class SwitchSection(_Section):
         return SWITCH_KINDS[self.kind]
 
 
-class Link(_Section):
+class Link(Section):
     """Every cable and port."""
 
     flight_cycles: int = Field(1, ge=1, le=64)
@@ -133,7 +158,7 @@ class Link(_Section):
         return 1e9 * self.flit_bytes / self.bytes_per_second
 
 
-class BufferSection(_Section):
+class BufferSection(Section):
     """Input and output buffers of switches and NICs."""
 
     blocks: int = Field(1792, ge=1, le=1 << 20)
@@ -142,7 +167,7 @@ class BufferSection(_Section):
     largest_blocks: int | None = Field(None, ge=1, le=MAX_PACKET_BLOCKS)
 
 
-class Scheduler(_Section):
+class Scheduler(Section):
     """Egress scheduler of every port."""
 
     name: Literal[tuple(SCHEDULERS)] = DEFAULT  # type: ignore[valid-type]
@@ -150,7 +175,7 @@ class Scheduler(_Section):
     parameters: dict[str, int | bool | str] = {}
 
 
-class Traffic(_Section):
+class Traffic(Section):
     """One class of traffic, at every host."""
 
     sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = 0
@@ -179,13 +204,13 @@ class Traffic(_Section):
         return self
 
 
-class PacketTrace(_Section):
+class PacketTrace(Section):
     """Packets that are replayed, beside the traffic or instead of it."""
 
     file: _Name
 
 
-class _PortFault(_Section):
+class _PortFault(Section):
     cycle: int = Field(ge=0)
     cycles: int = Field(ge=1, le=1 << 20)
     switch: int = Field(ge=0)
@@ -200,7 +225,7 @@ class Loss(_PortFault):
     """Flow-control packets that a port sends and that are lost, for a while."""
 
 
-class Rewrite(_Section):
+class Rewrite(Section):
     """An entry of a forwarding table that is written under traffic."""
 
     cycle: int = Field(ge=0)
@@ -209,13 +234,13 @@ class Rewrite(_Section):
     port: int = Field(ge=1, le=UNASSIGNED)
 
 
-class Measures(_Section):
+class Measures(Section):
     """What is measured beyond service levels and links."""
 
     flows: bool = False
 
 
-class Runs(_Section):
+class Runs(Section):
     """Which runs are made: every load with every seed."""
 
     loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = [1.0]
@@ -254,7 +279,7 @@ class Runs(_Section):
         return self
 
 
-class Study(_Section):
+class Study(Section):
     """A whole study."""
 
     network: Net
@@ -340,23 +365,12 @@ class Study(_Section):
             if not kind.takes_captured:
                 must = "ib with a captured fabric, whose tables are InfiniBand's"
                 raise InputError("switch.kind", must, kind.name)
-        elif kind.by_channel and self.network.routing == "dor":
+        elif kind.by_channel and vls_per_sl(self.network.routing) > 1:
             for field in kind.link_maps:
                 if getattr(link, field) is not None:
-                    raise InputError(f"link.{field}", "left out with network.routing dor", "given")
+                    raise InputError(f"link.{field}", f"left out with network.routing {self.network.routing}", "given")
         if link.data_vls is not None and link.data_vls > kind.most_vls:
             raise InputError("link.data_vls", f"1 to {kind.most_vls} {words}", link.data_vls)
         for number, each in enumerate(self.traffic):
             if isinstance(each.sl, int) and each.sl >= kind.levels:
                 raise InputError(f"traffic.{number}.sl", f"0 to {kind.levels - 1} {words}", each.sl)
-
-
-def read_study(path: Path) -> Study:
-    """Return a study file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
-    """
-    return checked(Study, read_document(path, "study file"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from vlane.document import Document, key_of, read_again
 from vlane.errors import InputError
 from vlane.refusal import is_key
-from vlane.study import Study
+from vlane.study_model import study_model
 
 __all__ = ["refusals_of_study"]
 
@@ -40,7 +40,7 @@ def _told(error: InputError, document: Document) -> InputError:
     """Return a refusal with the key that a study has for it."""
     field, got = _field(error, document), error.got
     key = document.path_of(field)
-    if is_key(Study, document, key) and not document.has(key) and got not in ("missing", "given"):
+    if is_key(study_model(), document, key) and not document.has(key) and got not in ("missing", "given"):
         got = f"its default, {error.shown}"
     made = InputError(field, error.must, got, source=document.source, details=error.details, meant=error.meant)
     placed = document.placed(made)
@@ -61,6 +61,6 @@ def _field(error: InputError, document: Document) -> str:
              if each.get("pattern") == rest), error.field,
         )  # fmt: skip
     for section in _SECTIONS if "." not in head else ():
-        if is_key(Study, document, (section, head)):
+        if is_key(study_model(), document, (section, head)):
             return f"{section}.{error.field}"
     return error.field

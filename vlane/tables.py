@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from vlane.document import read_document
 from vlane.errors import InputError
+from vlane.plugged import find_scheduler, scheduler_names
 from vlane.refusal import checked
-from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.schedulers import IB_ARBITER, Section
 from vlane.sl2vl import SL2VLRow
 from vlane.vlarb import VLArbTable
 from vlane.writes import SchedulerTable
@@ -28,16 +30,21 @@ def _model(name: str, keys: Mapping[str, tuple[Any, Any]]) -> type[_Section]:
     return cast("type[_Section]", create_model(name, __base__=_Section, **cast("Any", keys)))
 
 
-_SECTIONS = {each.name: each.section for each in SCHEDULERS.values() if each.section}
 _SL2VL = _model("sl2vl", {"row": (list[int], ...)})
-_File = _model(
-    "file",
-    {
-        **{name: (_model(name, section.keys) | None, None) for name, section in _SECTIONS.items()},
-        "sl2vl": (_SL2VL | None, None),
-    },
-)
-"""The keys of a table file: a section for each scheduler that has a table, and the map of SLs to VLs."""
+
+
+def _sections() -> dict[str, Section]:
+    """Return the sections of all schedulers that have a table, by the name of the scheduler."""
+    sections = {name: find_scheduler(name).section for name in scheduler_names()}
+    return {name: section for name, section in sections.items() if section}
+
+
+@functools.cache
+def _file_model(names: tuple[str, ...]) -> type[_Section]:
+    """Return the keys of a table file: sections of schedulers that have a table, and the map of SLs to VLs."""
+    sections = _sections()
+    models = {name: (_model(name, sections[name].keys) | None, None) for name in names}
+    return _model("file", {**models, "sl2vl": (_SL2VL | None, None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,14 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
     document = read_document(path, "table file")
-    given = checked(_File, document).model_dump(exclude_none=True)
+    sections = _sections()
+    given = checked(_file_model(tuple(sections)), document).model_dump(exclude_none=True)
     if needed and needed not in given:
         raise document.placed(InputError(needed, "given", "missing"))
     row = given.pop("sl2vl", None)
     try:
         return Tables(
-            {name: _SECTIONS[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
+            {name: sections[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
         )
     except InputError as error:
         raise document.placed(error) from None

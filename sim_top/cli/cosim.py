@@ -11,7 +11,7 @@ import typer
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
 from vlane.sim_top.cli.network import run_network
-from vlane.sim_top.cli.options import AsJson, Params, Seed, check_cycles
+from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, Seed, check_cycles, load_plugins
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.cosim.cosim import (
     FAULT_COUNT,
@@ -73,6 +73,7 @@ def cosim(
     ] = None,
     param: Params = None,
     seed: Seed = 1,
+    plugin: PluginFiles = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
@@ -84,6 +85,7 @@ def cosim(
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with network", "given")
+        load_plugins(plugin)
         run_network(study, rtl or [], cycles, seed, as_json=as_json)
     if study is not None or rtl:
         raise InputError("STUDY and --rtl", "given with network only", block)

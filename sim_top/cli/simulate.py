@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.options import AsJson, PluginFiles, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
@@ -19,7 +19,8 @@ from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
 from vlane.paths import build_dir
-from vlane.study import Study, read_study
+from vlane.study import Study
+from vlane.study_model import read_study
 from vlane.study_refusals import refusals_of_study
 
 __all__ = ["app"]
@@ -41,10 +42,12 @@ def simulate(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every packet that left its NIC (Parquet).")] = False,  # noqa: FBT002
+    plugin: PluginFiles = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network gets stuck or a run's process dies twice."""
     start = time.perf_counter()
+    load_plugins(plugin)
     with refusals_of_study(study):
         world = make_world(_asked(read_study(study), precision), study.parent)
     folder = out or build_dir("studies", study.stem)

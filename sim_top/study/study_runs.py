@@ -24,6 +24,8 @@ from vlane.sim_top.study.world import World
 import vlane
 from vlane.errors import InputError
 from vlane.packet_trace import trace_remarks
+from vlane.plugins import digest_of
+from vlane.study_model import plugins_named
 
 __all__ = ["run_study"]
 
@@ -74,7 +76,7 @@ def run_study(
     wanted = [(load, seed) for load in world.study.run.loads for seed in world.study.run.seeds]
     done: dict[tuple[float, int], RunResult] = {}
     study = StudyId(name=Path(file).stem, file=file, digest=_study_digest(world))
-    with RunStore(out, study, version=vlane.__version__, model=_model_digest()) as store:
+    with RunStore(out, study, version=vlane.__version__, model=_model_digest(world)) as store:
         if store.removed:
             note(f"{store.removed} runs that another version or source of vlane made are removed")
         for remark in trace_remarks(world.replayed, cycles=world.study.run.cycles):
@@ -138,9 +140,9 @@ def _content_digest(file: Path) -> bytes:
         raise InputError("file", "readable", error.strerror or "unreadable", source=str(file)) from None
 
 
-def _model_digest() -> str:
-    """Return a digest of all sources that decide what a run is and what is said of it."""
-    digest = hashlib.sha256(source_digest().encode())
+def _model_digest(world: World) -> str:
+    """Return a digest of all sources that decide what a run is and what is said of it, the study's plug-ins too."""
+    digest = hashlib.sha256((source_digest() + digest_of(plugins_named(world.study))).encode())
     own = Path(__file__).resolve().parent.parent
     for file in (*sorted(own.rglob("*.py")), *sorted(Path(vlane.__file__).resolve().parent.rglob("*.py"))):
         digest.update(file.read_bytes())
