@@ -2,7 +2,8 @@
 
 numba keys its cache by the content of one file, but a compiled function contains the code of every function it calls.
 Therefore the cache folder is named by the content of all golden, bench and table sources and of the schedulers of
-plug-ins that are loaded, and a change of any of them starts a new folder. The folder is created when a kernel is first called: a command that calls none needs no cache.
+plug-ins that are loaded, and a change of any of them starts a new folder. The folder is created when a kernel is first
+called: a command that calls none needs no cache.
 """
 
 from __future__ import annotations

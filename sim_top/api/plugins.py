@@ -122,9 +122,10 @@ def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str =
 
     Both are static methods that numba compiles: plain integers and the arrays that they are given, no new arrays.
 
-    ``choose(active, waiting, sizes, weights, memory)`` returns the requester that sends next, -1 for none. ``active`` has
-    a bit for each requester with a packet that may start, ``waiting`` for each whose packets lack room only. ``sizes``
-    are blocks of 64 bytes by requester. It is called in every cycle in which data may be sent, and changes nothing.
+    ``choose(active, waiting, sizes, weights, memory)`` returns the requester that sends next, -1 for none. ``active``
+    has a bit for each requester with a packet that may start, ``waiting`` for each whose packets only lack room.
+    ``sizes`` are blocks of 64 bytes by requester, 0 for one that is not active. It is called in every cycle in which
+    data may be sent, and changes nothing.
 
     ``sent(chosen, sizes, weights, memory)`` is called once for each packet that starts; it may change ``memory``.
 

@@ -155,7 +155,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
             raise InputError(field, f"{must} for switches in hardware", value)
     if world.routes.by_lane:
         raise InputError(
-            "network.routing", "one whose VL tables go by SL, for switches in hardware", study.network.routing
+            "network.routing",
+            "one whose VL tables go by SL, for switches in hardware",
+            getattr(study.network, "routing", ""),
         )
     if study.link.credits not in kind.hardware_credits:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
