@@ -56,13 +56,14 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "blocks": set(),
         "with_verilator": set(),
         "output": set(),
+        "fabric": {"output"},
         "study": {"output"},
         "egress": {"output"},
         "silicon": {"output", "blocks"},
         "export": {"output", "blocks"},
         "cosim": {"output", "blocks", "study"},
-        "api": {"output", "blocks", "study", "egress", "silicon", "export", "cosim"},
-        "cli": {"output", "blocks", "study", "egress", "silicon", "export", "cosim", "api"},
+        "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim"},
+        "cli": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "api"},
     },
 }
 """Families that each family of a layer may import beside itself; without circles."""

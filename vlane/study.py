@@ -12,6 +12,7 @@ from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
 from vlane.plugins import found
+from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
@@ -150,12 +151,18 @@ class Link(Section):
     credits: Literal["returns", "fcp", "sideband"] = "returns"
     fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
     fcp_period_cycles: int = Field(1024, ge=2, le=MAX_FCP_PERIOD)
-    bytes_per_second: float = Field(12.5e9, ge=1, le=1e15)
+    rate_gbps: float | str = DEFAULT_RATE
+
+    @field_validator("rate_gbps", mode="before")
+    @classmethod
+    def _check_rate(cls, given: object) -> object:
+        rate_of(given, "")
+        return given
 
     @property
-    def cycle_ns(self) -> float:
-        """Nanoseconds of a cycle, in which a link carries one flit."""
-        return 1e9 * self.flit_bytes / self.bytes_per_second
+    def clock(self) -> LinkClock:
+        """What a cycle, in which a link carries one flit, is in time."""
+        return LinkClock(rate_of(self.rate_gbps), self.flit_bytes)
 
 
 class BufferSection(Section):

@@ -11,7 +11,16 @@ import typer
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
 from vlane.sim_top.cli.network import run_network
-from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, Seed, check_cycles, load_plugins
+from vlane.sim_top.cli.options import (
+    AsJson,
+    Params,
+    PluginFiles,
+    RateOption,
+    Seed,
+    check_cycles,
+    clock_at,
+    load_plugins,
+)
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.cosim.cosim import (
     FAULT_COUNT,
@@ -22,7 +31,7 @@ from vlane.sim_top.cosim.cosim import (
     fault,
     qualification_job,
 )
-from vlane.sim_top.cosim.cosim_vlarb import cosim_tables, job_of_plan
+from vlane.sim_top.cosim.cosim_vlarb import TableResult, cosim_tables, job_of_plan
 from vlane.sim_top.cosim.plan_vlarb import Plan, plan_for_fabric, plan_for_table
 from vlane.sim_top.cosim.report import write_page
 from vlane.sim_top.cosim.wave import write_wave
@@ -33,6 +42,7 @@ from vlane.errors import InputError, unknown_word
 from vlane.files import usable_folder
 from vlane.parameters import Parameters
 from vlane.programs import program_writes, read_program
+from vlane.rates import LinkClock, shown_ns
 from vlane.schedulers import IB_ARBITER, SCHEDULERS
 
 __all__ = ["app"]
@@ -74,9 +84,11 @@ def cosim(
     param: Params = None,
     seed: Seed = 1,
     plugin: PluginFiles = None,
+    rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
+    clock = clock_at(rate)
     if block == "network":
         given = {
             "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,
@@ -86,7 +98,7 @@ def cosim(
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with network", "given")
         load_plugins(plugin)
-        run_network(study, rtl or [], cycles, seed, as_json=as_json)
+        run_network(study, rtl or [], cycles, seed, rate=rate, as_json=as_json)
     if study is not None or rtl:
         raise InputError("STUDY and --rtl", "given with network only", block)
     found = find_block(block)
@@ -116,11 +128,11 @@ def cosim(
         note(f"wave of the first {shown} cycles of the design as it is: {waves}")
     if page is not None:
         on = fabric.resolve().name if fabric else table_file.name if table_file else "its qualification"
-        note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves)}")
+        note(f"page: {write_page(result, page, title=f'{found.title} on {on}', wave=waves, clock=clock)}")
     if as_json:
-        emit_json(_cosim_document(block, result, waves, netlist))
+        emit_json(_cosim_document(block, result, waves, netlist, clock))
     else:
-        _print_cosim(result)
+        _print_cosim(result, clock)
     raise typer.Exit(1 if result.mismatches or result.failed_audits or planted else 0)
 
 
@@ -187,7 +199,19 @@ def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int 
     return cosim_native(longer, planted=mutant)[0]
 
 
-def _cosim_document(block: str, result: CosimResult, waves: Path | None, netlist: str) -> dict[str, Any]:
+def _timed(table: TableResult, clock: LinkClock | None) -> dict[str, Any]:
+    """Return a table's result as a document; with a clock, waits in ns and parts of the link in Gb/s."""
+    document = {name: value for name, value in asdict(table).items() if name != "events"}
+    if clock:
+        for lane in document["lanes"]:
+            lane["longest_wait_ns"] = clock.ns(lane["longest_wait_cycles"])
+            lane["link_gbps"] = clock.gbps(lane["link_share"])
+    return document
+
+
+def _cosim_document(
+    block: str, result: CosimResult, waves: Path | None, netlist: str, clock: LinkClock | None
+) -> dict[str, Any]:
     return {
         "block": block,
         "engine": result.engine,
@@ -195,12 +219,15 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None, netlist
         "simulator": result.simulator,
         "parameters": dict(result.parameters),
         "cycles": result.cycles,
+        "rate_gbps": clock and clock.rate_gbps,
+        "cycle_ns": clock and clock.cycle_ns,
+        "simulated_ns": clock and clock.ns(result.cycles),
         "decisions": result.decisions,
         "mismatches": result.mismatches,
         "seconds": round(result.seconds, 3),
         "cycles_per_second": round(result.cycles_per_second),
         "seed": result.seed,
-        "tables": [{k: v for k, v in asdict(table).items() if k != "events"} for table in result.tables],
+        "tables": [_timed(table, clock) for table in result.tables],
         "rules": {
             name: {"count": count, "applies": name in result.applicable} for name, count in result.counts.items()
         },
@@ -213,12 +240,14 @@ def _cosim_document(block: str, result: CosimResult, waves: Path | None, netlist
     }
 
 
-def _print_cosim(result: CosimResult) -> None:
+def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
     for entry in result.tables:
         rows = []
         for lane in entry.lanes:
             shares = (lane.weight_share, lane.share_small, lane.share_full, lane.link_share)
             counts = [str(lane.packets), str(lane.longest_wait_cycles)]
+            if clock:
+                counts += [f"{clock.ns(lane.longest_wait_cycles):.1f}", f"{clock.gbps(lane.link_share):.2f}"]
             rows.append([lane.list, str(lane.vl), str(lane.weight), *(f"{100 * s:.1f}" for s in shares), *counts])
         columns = [
             "list",
@@ -230,11 +259,13 @@ def _print_cosim(result: CosimResult) -> None:
             ">link %",
             ">packets",
             ">longest wait",
+            *([">in ns", ">link Gb/s"] if clock else []),
         ]
         screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
     rules = [name for name in result.applicable if name not in result.missed]
     screen.print(
-        f"{result.cycles:,} cycles compared ({result.cycles_per_second:,.0f} a second), "
+        f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} of the link' if clock else ''} ("
+        f"{result.cycles_per_second:,.0f} a second), "
         f"{result.decisions:,} decisions, {len(rules)} of {len(result.applicable)} applicable rules happened"
     )
     if result.missed and not result.mismatches:

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from vlane.sim_top.cli.options import AsJson
+from rich.table import Table
+from vlane.sim_top.cli.options import AsJson, RateOption, clock_at
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, screen, table
 
 from vlane.files import write_whole
-from vlane.planning.dtable_plan import TablePlan, plan_table
+from vlane.planning.dtable_plan import LevelPlan, TablePlan, plan_table
 from vlane.planning.dtable_request import read_request
+from vlane.rates import LinkClock
 
 __all__ = ["app"]
 
@@ -28,9 +30,11 @@ def _group() -> None:
 def plan(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Request: a TOML file with [dtable_plan].")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table there, as a table file.")] = None,
+    rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Plan the entries and weights of a Deficit Table, or say which bound forbids it."""
+    clock = clock_at(rate)
     planned = plan_table(read_request(file))
     if out is not None:
         listed = ", ".join(f"[{entry.sl}, {entry.weight}]" for entry in planned.table.entries)
@@ -54,17 +58,37 @@ def plan(
                         "places": list(level.places),
                         "weights": list(level.weights),
                         "bandwidth": float(level.level.bandwidth),
+                        **(_gbps(level, clock) if clock else {}),
                     }
                     for level in planned.levels
                 ],
+                "rate_gbps": clock and clock.rate_gbps,
                 "file": str(out) if out else None,
             }
         )
     else:
-        _print(planned)
+        _print(planned, clock)
 
 
-def _print(planned: TablePlan) -> None:
+def _gbps(level: LevelPlan, clock: LinkClock) -> dict[str, float]:
+    """Return a level's bandwidths in Gb/s."""
+    shares = {"phi_min": level.phi_min, "bandwidth": level.level.bandwidth, "phi_max": level.phi_max}
+    return {f"{name}_gbps": clock.gbps(float(share)) for name, share in shares.items()}
+
+
+def _in_gbps(planned: TablePlan, clock: LinkClock) -> Table:
+    """Return the bandwidths of all levels in Gb/s, with those that the table gives."""
+    total = sum(level.total_weight for level in planned.levels)
+    rows = [
+        [one.level.name, str(one.level.sl), *(f"{each:.3f}" for each in _gbps(one, clock).values()),
+         f"{clock.gbps(one.total_weight / total):.3f}"]
+        for one in planned.levels
+    ]  # fmt: skip
+    columns = ["name", ">SL", ">phi min", ">bandwidth", ">phi max", ">given"]
+    return table(f"Gb/s of a link of {clock.rate_gbps:g} Gb/s", columns, rows)
+
+
+def _print(planned: TablePlan, clock: LinkClock | None) -> None:
     total = sum(level.total_weight for level in planned.levels)
     rows = []
     for one in planned.levels:
@@ -80,4 +104,6 @@ def _print(planned: TablePlan) -> None:
     screen.print(
         table(f"k = {float(planned.k):g}, w = {float(planned.w):g}, pool {float(planned.pool):g}", columns, rows)
     )
+    if clock:
+        screen.print(_in_gbps(planned, clock))
     screen.print(f"total weight {total}; an entry has at most {float(planned.most_weight):g}")

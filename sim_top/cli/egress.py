@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import typer
 from vlane.golden.schedulers.served import served_lanes
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, load_plugins
+from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, RateOption, clock_at, load_plugins
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.egress.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.egress.egress import EgressRun, run_egress
+from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 from vlane.sim_top.study.plugged_world import compiled_for
 from vlane.tb.native.model import compile_model
@@ -26,6 +27,7 @@ from vlane.parameters import Parameters
 from vlane.plugged import find_scheduler, scheduler_names
 from vlane.plugins import load_installed
 from vlane.programs import program_writes, read_program
+from vlane.rates import LinkClock
 from vlane.schedulers import IB_ARBITER, SCHEDULERS
 from vlane.vlarb import VL15
 from vlane.writes import Write
@@ -54,12 +56,14 @@ def egress(
     listed: Annotated[bool, typer.Option("--list", help="Show every departure.")] = False,  # noqa: FBT002
     param: Params = None,
     plugin: PluginFiles = None,
+    rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run packets through one output port. With --model both, exit status 1 if golden and hardware differ.
 
     Shares are those of the stretch in which a packet of every lane was waiting; docs/egress.md says more.
     """
+    clock = clock_at(rate)
     if model not in _MODELS:
         raise unknown_word("--model", _MODELS, model)
     load_plugins(plugin)
@@ -90,7 +94,7 @@ def egress(
     first, last = runs[0], runs[-1]
     mismatch = _mismatch(first, last)
     if departures:
-        _write(last, departures)
+        _write(last, departures, clock)
     window = last.window
     if as_json:
         emit_json(
@@ -98,16 +102,18 @@ def egress(
                 "scheduler": scheduler,
                 "model": model,
                 "parameters": dict(parameters),
-                "departures": [d._asdict() for d in last.departures] if listed else departures and str(departures),
-                "window": window and {"first_cycle": window.first_cycle, "last_cycle": window.last_cycle},
-                "per_vl": [lane._asdict() for lane in last.per_vl],
+                "departures": [_timed(d, clock) for d in last.departures] if listed else departures and str(departures),
+                "window": window and _timed_window(window, clock),
+                "per_vl": [_timed_lane(last, lane, clock) for lane in last.per_vl],
+                "rate_gbps": clock and clock.rate_gbps,
+                "cycle_ns": clock and clock.cycle_ns,
                 "warnings": warnings,
                 "equal": mismatch is None,
                 "mismatch": mismatch,
             }
         )
     else:
-        _print(last, listed=listed)
+        _print(last, clock, listed=listed)
         if mismatch:
             screen.print(f"MISMATCH at {mismatch}", style="red", markup=False)
     raise typer.Exit(1 if mismatch else 0)
@@ -168,15 +174,47 @@ def _mismatch(golden: EgressRun, hardware: EgressRun) -> str | None:
     return None
 
 
-def _write(run: EgressRun, file: Path) -> None:
-    lines = ["cycle,vl,bytes,list", *(f"{d.cycle},{d.vl},{d.bytes},{d.list}" for d in run.departures)]
+def _timed(departure: Departure, clock: LinkClock | None) -> dict[str, Any]:
+    return {**departure._asdict(), **({"ns": clock.ns(departure.cycle)} if clock else {})}
+
+
+def _timed_window(window: Window, clock: LinkClock | None) -> dict[str, Any]:
+    cycles = {"first_cycle": window.first_cycle, "last_cycle": window.last_cycle}
+    if clock is None:
+        return cycles
+    return {**cycles, "first_ns": clock.ns(window.first_cycle), "last_ns": clock.ns(window.last_cycle)}
+
+
+_WAITS = ("mean_wait", "p50_wait", "p99_wait", "max_wait")
+
+
+def _timed_lane(run: EgressRun, lane: LaneSummary, clock: LinkClock | None) -> dict[str, Any]:
+    """Return what a lane got; with a clock, its waits in ns and the bytes of the stretch that shares count in Gb/s."""
+    known = lane._asdict()
+    if clock is None:
+        return known
+    times = {f"{name}_ns": clock.ns(known[f"{name}_cycles"]) for name in _WAITS}
+    counted = run.counted_cycles
+    return {**known, **times, "gbps": 8 * lane.window_bytes / clock.ns(counted) if counted else 0.0}
+
+
+def _write(run: EgressRun, file: Path, clock: LinkClock | None) -> None:
+    lines = [
+        f"cycle,vl,bytes,list{',ns' if clock else ''}",
+        *(
+            f"{d.cycle},{d.vl},{d.bytes},{d.list}{f',{clock.ns(d.cycle):.15g}' if clock else ''}"
+            for d in run.departures
+        ),
+    ]
     write_whole(file, "\n".join(lines) + "\n", option="--departures")
 
 
-def _print(run: EgressRun, *, listed: bool) -> None:
+def _print(run: EgressRun, clock: LinkClock | None, *, listed: bool) -> None:
     if listed:
-        sys.stdout.write(f"{'cycle':>12} {'VL':>3} {'bytes':>6} list\n")
-        sys.stdout.writelines(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}\n" for d in run.departures)
+        sys.stdout.write(f"{'cycle':>12} {'VL':>3} {'bytes':>6} list{'            ns' if clock else ''}\n")
+        for d in run.departures:
+            time = f"{'':<{5 - len(d.list)}}{clock.ns(d.cycle):>13.2f}" if clock else ""
+            sys.stdout.write(f"{d.cycle:>12} {d.vl:>3} {d.bytes:>6} {d.list}{time}\n")
     lanes = [
         [
             str(s.vl), str(s.packets), str(s.bytes), f"{100 * s.share:.1f} %", f"{s.mean_wait_cycles:.1f}",
@@ -186,8 +224,20 @@ def _print(run: EgressRun, *, listed: bool) -> None:
     ]  # fmt: skip
     columns = [">VL", ">packets", ">bytes", ">share", ">mean wait", ">p50", ">p99", ">longest wait", ">left behind"]
     screen.print(table("per VL; waits in cycles", columns, lanes))
+    if clock:
+        _print_times(run, clock)
     if run.window:
         first, last = run.window.first_cycle, run.window.last_cycle
         say(f"shares: of the bytes that left in cycles {first} to {last}, while every lane had a packet waiting")
     else:
         say("shares: of the whole run, as never did every lane have a packet waiting when one left")
+
+
+def _print_times(run: EgressRun, clock: LinkClock) -> None:
+    """Print what lanes got in Gb/s and how long their packets waited in ns."""
+    rows = []
+    for lane in run.per_vl:
+        known = _timed_lane(run, lane, clock)
+        rows.append([str(lane.vl), f"{known['gbps']:.2f}", *(f"{known[f'{name}_ns']:.1f}" for name in _WAITS)])
+    title = f"Gb/s; waits in ns, {clock.cycle_ns:g} to a cycle: a link of {clock.rate_gbps:g} Gb/s"
+    screen.print(table(title, [">VL", ">Gb/s", ">mean wait", ">p50", ">p99", ">longest wait"], rows))

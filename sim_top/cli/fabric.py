@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.output.console import emit_json, say, screen, table
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import FabricReport, check_fabric
@@ -73,12 +73,18 @@ def _list(entries: tuple[Any, ...]) -> str:
 def check(
     folder: Folder,
     strict: Annotated[bool, typer.Option("--strict", help="Fail for warnings and what is not checked, too.")] = False,  # noqa: FBT002
+    page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page, index.html.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Check a captured fabric: configured against programmed, credit loops, unreachable pairs, unserved lanes."""
     fabric = load_fabric(folder)
-    report = check_fabric(fabric)
+    trace = trace_pairs(fabric)
+    report = check_fabric(fabric, trace)
     ok = report.spotless if strict else report.ok
+    if page is not None:
+        from vlane.sim_top.fabric.fabric_page import write_fabric_page  # noqa: PLC0415 - a check alone needs no page
+
+        note(f"page: {write_fabric_page(fabric, report, trace, page, ok=ok)}")
     if as_json:
         emit_json(_document(fabric, report, ok=ok))
     else:

@@ -17,6 +17,7 @@ from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
+from vlane.rates import LinkClock, rate_of, shown_ns
 from vlane.study import MAX_CYCLES
 from vlane.study_model import read_study
 from vlane.study_refusals import refusals_of_study
@@ -25,7 +26,9 @@ from vlane.textfile import number
 __all__ = ["run_network"]
 
 
-def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, as_json: bool) -> NoReturn:
+def run_network(
+    study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, rate: str | None = None, as_json: bool
+) -> NoReturn:
     """Run a study's first load with and without hardware, tell what came of it, and end with exit status 0 or 1.
 
     Raises
@@ -54,7 +57,9 @@ def run_network(study: Path | None, rtl: list[str], cycles: int | None, seed: in
         result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
-    _tell(study, result, time.perf_counter() - start, as_json=as_json)
+    clock = world.study.link.clock
+    clock = clock if rate is None else replace(clock, rate_gbps=rate_of(rate, "--rate"))
+    _tell(study, result, time.perf_counter() - start, clock, as_json=as_json)
     raise typer.Exit(0 if result.agrees else 1)
 
 
@@ -74,12 +79,15 @@ def _switches(rtl: list[str], world: World) -> list[int]:
     return sorted(found)
 
 
-def _tell(study: Path, result: MixedResult, seconds: float, *, as_json: bool) -> None:
+def _tell(study: Path, result: MixedResult, seconds: float, clock: LinkClock, *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {
                 "study": str(study),
                 **asdict(result),
+                "rate_gbps": clock.rate_gbps,
+                "cycle_ns": clock.cycle_ns,
+                "simulated_ns": clock.ns(result.cycles),
                 "mismatches": 0 if result.agrees else 1,
                 "cycles_per_second": result.cycles / result.mixed_seconds if result.mixed_seconds else 0.0,
                 "seconds": round(seconds, 3),
@@ -94,6 +102,7 @@ def _tell(study: Path, result: MixedResult, seconds: float, *, as_json: bool) ->
         ["flits that came out other than they went in", "", str(result.bad_flits)],
         ["CPU seconds", f"{result.golden_seconds:.2f}", f"{result.mixed_seconds:.2f}"],
     ]
-    screen.print(table(f"{result.cycles:,} cycles, in hardware: switches {named}", ["", ">golden", ">mixed"], rows))
+    simulated = f"{result.cycles:,} cycles ({shown_ns(clock.ns(result.cycles))})"
+    screen.print(table(f"{simulated}, in hardware: switches {named}", ["", ">golden", ">mixed"], rows))
     verdict = "the same packets in the same cycles" if result.agrees else "DIFFERENT deliveries"
     screen.print(verdict, style="green" if result.agrees else "red")

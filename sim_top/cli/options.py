@@ -9,8 +9,9 @@ import typer
 
 from vlane.errors import InputError
 from vlane.plugins import load_file
+from vlane.rates import LinkClock, rate_of
 
-__all__ = ["AsJson", "Params", "PluginFiles", "Seed", "check_cycles", "load_plugins"]
+__all__ = ["AsJson", "Params", "PluginFiles", "RateOption", "Seed", "check_cycles", "clock_at", "load_plugins"]
 
 _MOST_SEED = (1 << 63) - 1
 _MOST_CYCLES = 10**11
@@ -18,6 +19,10 @@ _MOST_CYCLES = 10**11
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
+RateOption = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X), for ns and Gb/s."),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=_MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
 ]
@@ -38,6 +43,17 @@ def load_plugins(files: list[Path] | None) -> None:
     """
     for file in files or []:
         load_file(file)
+
+
+def clock_at(rate: str | None) -> LinkClock | None:
+    """Return what a cycle is on a link that carries a block in each, at the rate of ``--rate``; ``None`` without it.
+
+    Raises
+    ------
+    InputError
+        If it is no rate.
+    """
+    return None if rate is None else LinkClock(rate_of(rate, "--rate"))
 
 
 def check_cycles(option: str, cycles: int, least: int = 1) -> None:

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli.options import AsJson, PluginFiles, load_plugins
+from vlane.sim_top.cli.options import AsJson, PluginFiles, RateOption, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.study.run_store import links_of_run
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
 from vlane.sim_top.study.study_runs import run_study
+from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
 from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
 from vlane.paths import build_dir
+from vlane.rates import rate_of
 from vlane.study import Study
 from vlane.study_model import read_study
 from vlane.study_refusals import refusals_of_study
@@ -40,6 +43,7 @@ def simulate(
     precision: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Run on until means are sure to this share; run.precision.")
     ] = None,
+    rate: RateOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every packet that left its NIC (Parquet).")] = False,  # noqa: FBT002
     plugin: PluginFiles = None,
@@ -49,7 +53,7 @@ def simulate(
     start = time.perf_counter()
     load_plugins(plugin)
     with refusals_of_study(study):
-        world = make_world(_asked(read_study(study), precision), study.parent)
+        world = make_world(_at_rate(_asked(read_study(study), precision), rate), study.parent)
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
@@ -65,7 +69,7 @@ def simulate(
             runs = run_study(
                 world, folder, file=study.name, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster
             )
-            pictures = _pictures(runs, folder, study.stem, world.study)
+            pictures = _pictures(runs, folder, study.stem, world)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
@@ -75,13 +79,14 @@ def simulate(
     except Interrupted as stop:
         tell_why(f"interrupted; {_kept(world, folder, len(finished))}")
         raise typer.Exit(stop.status) from None
-    seconds = time.perf_counter() - start
+    seconds, clock = time.perf_counter() - start, world.study.link.clock
     if as_json:
         emit_json(
             {
                 "study": str(study),
-                "runs": [_document(each) for each in runs],
-                "cycle_ns": world.study.link.cycle_ns,
+                "runs": [timed_document(_document(each), clock) for each in runs],
+                "cycle_ns": clock.cycle_ns,
+                "rate_gbps": clock.rate_gbps,
                 "seconds": round(seconds, 3),
                 "results": str(folder / "results.parquet"),
                 "pictures": [str(picture) for picture in pictures],
@@ -93,18 +98,22 @@ def simulate(
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
-def _pictures(runs: list[RunResult], folder: Path, title: str, study: Study) -> list[Path]:
-    """Draw a replay, or curves over several loads, and return the files; a single load has no curve.
+def _pictures(runs: list[RunResult], folder: Path, title: str, world: World) -> list[Path]:
+    """Draw a replay, or curves over several loads, and write the page; return the files.
 
-    Pictures that the folder holds of earlier runs are removed if these runs have none.
+    A single load has no curve: the picture that the folder holds of earlier runs is removed.
     """
-    if study.traffic and len(study.run.loads) == 1:
-        for name in ("study.png", "study.html"):
-            (folder / name).unlink(missing_ok=True)
-        return []
-    from vlane.sim_top.study.plot_study import write_plots  # noqa: PLC0415 - drawing takes a second to load
+    from vlane.sim_top.study.study_page import write_study_page  # noqa: PLC0415 - what is refused needs no page
 
-    return write_plots(runs, folder, title=title, study=study)
+    made = []
+    if world.study.traffic and len(world.study.run.loads) == 1:
+        (folder / "study.png").unlink(missing_ok=True)
+    else:
+        from vlane.sim_top.study.plot_study import write_picture  # noqa: PLC0415 - drawing takes a second to load
+
+        made.append(write_picture(runs, folder, title=title, study=world.study))
+    links = [(run.load, links_of_run(folder, run.load, run.seed)) for run in runs]
+    return [*made, write_study_page(folder / "study.html", world, runs, links, title=title)]
 
 
 def _kept(world: World, folder: Path, finished: int) -> str:
@@ -125,6 +134,13 @@ def _asked(study: Study, precision: float | None) -> Study:
         must = "above 0 and below 1" if study.traffic else "left out without traffic"
         raise InputError("--precision", must, precision)
     return study.model_copy(update={"run": study.run.model_copy(update={"precision": precision})})
+
+
+def _at_rate(study: Study, rate: str | None) -> Study:
+    """Return a study with the rate of the command line, if there is one."""
+    if rate is None:
+        return study
+    return study.model_copy(update={"link": study.link.model_copy(update={"rate_gbps": rate_of(rate, "--rate")})})
 
 
 def _document(run: RunResult) -> dict[str, Any]:
@@ -151,17 +167,32 @@ def _print(runs: list[RunResult], study: Study) -> None:
     more = [">run", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
     screen.print(table("flits per cycle and host; cycles; growth of what waits", columns, rows))
+    _print_times(runs, study)
 
 
-def _latencies(level: PerSL) -> list[str]:
-    """Return mean, interval, p50, p99 and longest; a saturated level has none that says anything of the network."""
+def _print_times(runs: list[RunResult], study: Study) -> None:
+    """Print the same rates and latencies in Gb/s and ns."""
+    clock = study.link.clock
+    rows = [
+        [
+            f"{run.load:g}" if study.traffic else "replay", str(run.seed), str(level.sl),
+            f"{clock.gbps(level.offered):.2f}", f"{clock.gbps(level.accepted):.2f}", *_latencies(level, clock.cycle_ns),
+        ]
+        for run in runs for level in run.per_sl
+    ]  # fmt: skip
+    columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
+    title = f"Gb/s per host; ns, {clock.cycle_ns:g} to a cycle: links of {clock.rate_gbps:g} Gb/s"
+    screen.print(table(title, columns, rows))
+
+
+def _latencies(level: PerSL, unit: float = 1) -> list[str]:
+    """Return mean, interval, p50, p99 and longest in cycles of so many units; a saturated level has none of its own."""
     if level.saturated:
         return ["grows", "", "", "", ""]
-    return [
-        _shown(level.latency_mean_cycles, ".1f"), _shown(level.latency_ci95_cycles, ".1f"),
-        _shown(level.latency_p50, "d"), _shown(level.latency_p99, "d"), _shown(level.latency_max, "d"),
-    ]  # fmt: skip
+    means = [level.latency_mean_cycles, level.latency_ci95_cycles]
+    ranks = [level.latency_p50, level.latency_p99, level.latency_max]
+    return [*(_shown(each, ".1f", unit) for each in means), *(_shown(each, ".0f", unit) for each in ranks)]
 
 
-def _shown(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _shown(value: float | None, form: str, unit: float) -> str:
+    return "" if value is None else format(value * unit, form)

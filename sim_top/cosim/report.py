@@ -1,18 +1,18 @@
-"""The report of a cosimulation: pictures of service order and shares, and a small HTML page."""
+"""The report of a cosimulation: pictures of service order and shares, and the page."""
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from vlane.sim_top.cosim.cosim import CosimResult
+from vlane.sim_top.cosim.cosim_page import cosim_page
 from vlane.sim_top.cosim.cosim_vlarb import TableResult
+from vlane.sim_top.output.page import write
 from vlane.sim_top.output.pictures import new_figure, styled, write_png
 
-from vlane.files import usable_folder, write_whole
-from vlane.shown import harmless
+from vlane.files import usable_folder
+from vlane.rates import LinkClock
 
 __all__ = ["service_picture", "shares_picture", "write_page"]
 
@@ -66,26 +66,32 @@ def shares_picture(table: TableResult, file: Path) -> bytes:
         return write_png(figure, file, option="--page")
 
 
-def write_page(result: CosimResult, folder: Path, *, title: str, wave: Path | None) -> Path:
-    """Write ``index.html`` and its pictures; return the page."""
+def write_page(
+    result: CosimResult, folder: Path, *, title: str, wave: Path | None, clock: LinkClock | None = None
+) -> Path:
+    """Write ``index.html`` and pictures beside it; return the page.
+
+    Parameters
+    ----------
+    result : CosimResult
+        What came out.
+    folder : Path
+        Made if it is missing.
+    title : str
+        Of the page.
+    wave : Path or None
+        The wave that was written.
+    clock : LinkClock or None
+        What a cycle is in time, if a rate was given.
+
+    Raises
+    ------
+    InputError
+        Naming ``--page``, if something cannot be written.
+    """
     usable_folder(folder, option="--page")
-    tables = []
     for index, table in enumerate(result.tables):
-        pictures = []
         for name, draw in (("service", service_picture), ("shares", shares_picture)):
             if table.lanes and table.events:
-                picture = draw(table, folder / f"{name}-{index}.png")
-                pictures.append(base64.b64encode(picture).decode())
-        tables.append({"table": table, "pictures": pictures})
-    rules = [(rule, result.counts.get(rule.name, 0), rule.name in result.applicable) for rule in result.rules]
-    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=_shown).from_string(
-        (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
-    )
-    page = folder / "index.html"
-    shown = template.render(title=title, result=result, tables=tables, rules=rules, wave=wave.name if wave else "")
-    write_whole(page, shown, option="--page")
-    return page
-
-
-def _shown(value: Any) -> Any:
-    return harmless(value) if isinstance(value, str) else value
+                draw(table, folder / f"{name}-{index}.png")
+    return write(cosim_page(result, title=title, wave=wave, clock=clock), folder / "index.html", option="--page")

@@ -83,6 +83,18 @@ class EgressRun:
     per_vl: list[LaneSummary]
     window: Window | None
 
+    @property
+    def counted_cycles(self) -> int:
+        """Cycles of the stretch in which the shares are counted, to the end of its last packet; 0 if nothing left."""
+        window = self.window
+        counted = self.departures[window.first : window.end] if window else self.departures
+        if not counted:
+            return 0
+        ends = counted[-1].cycle + blocks_of(counted[-1].bytes)
+        if window is None:
+            return ends - counted[0].cycle
+        return max(ends, window.last_cycle + 1) - window.first_cycle
+
 
 def run_egress(
     arbiter: Arbiter, arrivals: list[Arrival], credits_in: list[Credit] | None, *, data_vls: int

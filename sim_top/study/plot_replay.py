@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from plotly import graph_objects
-from plotly.subplots import make_subplots
 from vlane.golden.network.meters import PARTS
 from vlane.sim_top.output.pictures import colour, new_figure
 from vlane.sim_top.study.simulate import PerSL, RunResult
@@ -16,18 +13,19 @@ from vlane.sim_top.study.simulate import PerSL, RunResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["replay_page", "replay_picture"]
+__all__ = ["LATENCIES", "course", "heights", "levels_of", "replay_picture"]
 
-_LATENCIES: tuple[tuple[str, Callable[[PerSL], float | None]], ...] = (
+LATENCIES: tuple[tuple[str, Callable[[PerSL], float | None]], ...] = (
     ("p50", lambda it: it.latency_p50), ("mean", lambda it: it.latency_mean_cycles), ("p99", lambda it: it.latency_p99),
     ("longest", lambda it: it.latency_max),
 )  # fmt: skip
+"""Names of the latencies that are shown of a level, and where they stand."""
 _SHADES = ("#c4c4c4", "#949494", "#646464", "#343434")
 """Of the latencies; colours tell levels apart."""
 _LATENCY, _TIME, _RATE = "latency (cycles)", "cycle", "flits per cycle and host"
 
 
-def _levels(runs: list[RunResult]) -> dict[int, list[PerSL]]:
+def levels_of(runs: list[RunResult]) -> dict[int, list[PerSL]]:
     """Return what each SL did with each seed."""
     found: dict[int, list[PerSL]] = {}
     for run in runs:
@@ -36,12 +34,12 @@ def _levels(runs: list[RunResult]) -> dict[int, list[PerSL]]:
     return dict(sorted(found.items()))
 
 
-def _heights(levels: dict[int, list[PerSL]], value: Callable[[PerSL], float | None]) -> list[float]:
+def heights(levels: dict[int, list[PerSL]], value: Callable[[PerSL], float | None]) -> list[float]:
     """Return a mean over seeds for each SL, 0 where there is none."""
     return [fmean([it for it in map(value, level) if it is not None] or [0.0]) for level in levels.values()]
 
 
-def _course(levels: list[PerSL], value: Callable[[PerSL], list[float]]) -> list[float]:
+def course(levels: list[PerSL], value: Callable[[PerSL], list[float]]) -> list[float]:
     """Return a course over time, mean over seeds, its last value twice: steps have one border more."""
     means = [fmean(column) for column in zip(*map(value, levels), strict=True)]
     return [*means, means[-1]]
@@ -64,13 +62,13 @@ def _title(runs: list[RunResult], title: str) -> str:
 
 def replay_picture(runs: list[RunResult], title: str, first: int) -> Figure:
     """Return bars of latencies by SL, and what was offered and accepted from the cycle ``first`` on."""
-    levels, borders = _levels(runs), _borders(runs, first)
+    levels, borders = levels_of(runs), _borders(runs, first)
     figure = new_figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    width = 0.8 / len(_LATENCIES)
-    for number, (name, value) in enumerate(_LATENCIES):
-        places = [place + (number - (len(_LATENCIES) - 1) / 2) * width for place in range(len(levels))]
-        bars = left.bar(places, _heights(levels, value), width * 0.92, label=name, color=_SHADES[number])
+    width = 0.8 / len(LATENCIES)
+    for number, (name, value) in enumerate(LATENCIES):
+        places = [place + (number - (len(LATENCIES) - 1) / 2) * width for place in range(len(levels))]
+        bars = left.bar(places, heights(levels, value), width * 0.92, label=name, color=_SHADES[number])
         left.bar_label(bars, fmt="%.0f", fontsize="small", padding=2)
     left.set_xticks(range(len(levels)), [_name(sl, level) for sl, level in levels.items()])
     left.set_ylabel(_LATENCY)
@@ -78,7 +76,7 @@ def replay_picture(runs: list[RunResult], title: str, first: int) -> Figure:
     left.legend(frameon=False)
     for number, (sl, level) in enumerate(levels.items()):
         offered, accepted = (
-            _course(level, value) for value in (lambda it: it.offered_parts, lambda it: it.accepted_parts)
+            course(level, value) for value in (lambda it: it.offered_parts, lambda it: it.accepted_parts)
         )
         shade = colour(number)
         right.step(borders, offered, where="post", linestyle=":", color=shade, label=f"SL {sl} offered")
@@ -89,28 +87,4 @@ def replay_picture(runs: list[RunResult], title: str, first: int) -> Figure:
     for axes in (left, right):
         axes.grid(visible=True, axis="y", alpha=0.3)
     figure.suptitle(_title(runs, title), parse_math=False)
-    return figure
-
-
-def replay_page(runs: list[RunResult], title: str, first: int) -> graph_objects.Figure:
-    """Return the same to be looked at in a browser."""
-    levels, borders = _levels(runs), _borders(runs, first)
-    figure = make_subplots(rows=1, cols=2, subplot_titles=(_LATENCY, f"offered and accepted ({_RATE})"))
-    names = [_name(sl, level) for sl, level in levels.items()]
-    for number, (name, value) in enumerate(_LATENCIES):
-        bar = graph_objects.Bar(x=names, y=_heights(levels, value), name=name, marker={"color": _SHADES[number]})
-        figure.add_trace(bar, row=1, col=1)
-    for number, (sl, level) in enumerate(levels.items()):
-        for what, dash in (("offered", "dot"), ("accepted", "solid")):
-            course = _course(
-                level, (lambda it: it.offered_parts) if what == "offered" else (lambda it: it.accepted_parts)
-            )
-            line = {"shape": "hv", "dash": dash, "color": colour(number)}
-            figure.add_trace(
-                graph_objects.Scatter(x=borders, y=course, name=f"SL {sl} {what}", mode="lines", line=line),
-                row=1,
-                col=2,
-            )
-    figure.update_xaxes(title_text=_TIME, row=1, col=2)
-    figure.update_layout(title=html.escape(_title(runs, title)), template="plotly_white", hovermode="closest")
     return figure

@@ -1,20 +1,28 @@
-"""Pictures of a study: what each service level got against offered load, or over the time of a replay."""
+"""The picture of a study: what each service level got against offered load, or over the time of a replay."""
 
 from __future__ import annotations
 
-import html
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plotly import graph_objects
-from plotly.subplots import make_subplots
-from vlane.sim_top.output.pictures import colour, look, new_figure, write_png
-from vlane.sim_top.study.plot_replay import replay_page, replay_picture
+from vlane.sim_top.output.pictures import look, new_figure, write_png
+from vlane.sim_top.study.plot_replay import replay_picture
 from vlane.sim_top.study.simulate import RunResult
-from vlane.sim_top.study.study_points import MEASURES, Measure, Point, joined, points_of, words_of
+from vlane.sim_top.study.study_points import (
+    BANDS,
+    MEASURES,
+    SATURATED,
+    UNDECIDED,
+    Measure,
+    Point,
+    band,
+    joined,
+    points_of,
+    strip_places,
+)
 
-from vlane.files import write_whole
+from vlane.rates import LinkClock
 from vlane.shown import harmless
 from vlane.study import Study
 
@@ -22,50 +30,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["write_plots"]
+__all__ = ["write_picture"]
 
 _LOAD = "offered load, all levels (flits per cycle and host)"
-_SATURATED = "hollow: saturated; what waits grows on and on, and so does the latency"
-_UNDECIDED = "half filled: the run is too short to tell whether the level is saturated"
-_BANDS = {True: "bands: 95 % over seeds", False: "bands: 95 % of the run"}
 _STRIP = 0.86
 """Share of a panel of latencies below the strip of those that are none."""
 _COLUMNS = 2
-_SYMBOLS = ("circle", "square", "triangle-up", "triangle-down", "diamond", "cross", "x", "star")
 
 
-def write_plots(runs: list[RunResult], folder: Path, *, title: str, study: Study) -> list[Path]:
-    """Write ``study.png`` and ``study.html``: curves against load, or, of a replay without load, bars and time."""
-    picture, page = folder / "study.png", folder / "study.html"
-    name = harmless(title)
+def write_picture(runs: list[RunResult], folder: Path, *, title: str, study: Study) -> Path:
+    """Write ``study.png``: curves against load, or, of a replay without load, bars and time."""
+    picture, name = folder / "study.png", harmless(title)
     if study.traffic:
-        drawn, shown = _picture(runs, name), _page(runs, name)
+        drawn = _picture(runs, name, study.link.clock)
     else:
-        drawn, shown = (make(runs, name, study.run.warm_up_cycles) for make in (replay_picture, replay_page))
+        drawn = replay_picture(runs, name, study.run.warm_up_cycles)
     write_png(drawn, picture)
-    write_whole(page, shown.to_html(include_plotlyjs=True, full_html=True), option="--out")
-    return [picture, page]
+    return picture
 
 
 def _marks(points: list[Point]) -> list[str]:
     """Return what is to be said of the marks that there are."""
-    said = [_SATURATED] * any(it.saturated for it in points) + [_UNDECIDED] * any(not it.decided for it in points)
-    return [*said, _BANDS[any(len(it.levels) > 1 for it in points)]]
+    said = [SATURATED] * any(it.saturated for it in points) + [UNDECIDED] * any(not it.decided for it in points)
+    return [*said, BANDS[any(len(it.levels) > 1 for it in points)]]
 
 
-def _places(curves: dict[int, list[Point]]) -> dict[int, list[float]]:
-    """Return by SL where marks of saturated levels are: side by side at their load."""
-    loads = sorted({it.load for points in curves.values() for it in points})
-    step = (loads[-1] - loads[0]) / 45 or 0.01
-    places: dict[int, list[float]] = {}
-    for load in loads:
-        full = [sl for sl, points in curves.items() if any(it.load == load and it.saturated for it in points)]
-        for number, sl in enumerate(full):
-            places.setdefault(sl, []).append(load + (number - (len(full) - 1) / 2) * step)
-    return places
-
-
-def _picture(runs: list[RunResult], title: str) -> Figure:
+def _picture(runs: list[RunResult], title: str, clock: LinkClock) -> Figure:
     figure = new_figure(figsize=(11, 8.6), layout="constrained")
     from matplotlib.lines import Line2D  # noqa: PLC0415 - imported first by the figure, without a file of settings
 
@@ -79,10 +69,11 @@ def _picture(runs: list[RunResult], title: str) -> Figure:
         axes.grid(visible=True, alpha=0.3)
         if measure.is_latency:
             _draw_strip(axes, curves)
+        _draw_units(axes, measure, clock)
     points = [it for level in points_of(runs, MEASURES[0]).values() for it in level]
     marks: list[Any] = panels[2].get_legend_handles_labels()[0]
     panels[2].legend(handles=marks, frameon=False, loc="upper left")
-    styles: dict[str, Any] = {_SATURATED: "none", _UNDECIDED: "left"}
+    styles: dict[str, Any] = {SATURATED: "none", UNDECIDED: "left"}
     keys = [
         Line2D(
             [], [], linestyle="none", marker="o", color="#444444", fillstyle=styles[said], markerfacecoloralt="white",
@@ -101,7 +92,7 @@ def _draw_level(axes: Axes, points: list[Point], measure: Measure, number: int, 
     marked: dict[str, Any] = {"markersize": 5, **look(number)}
     axes.plot([], [], label=label, linewidth=1.4, **marked)
     for stretch in joined(points, is_latency=measure.is_latency):
-        loads, values, low, high = _band(stretch, measure)
+        loads, values, low, high = band(stretch, measure)
         axes.plot(loads, values, linewidth=1.4, color=marked["color"])
         axes.fill_between(loads, low, high, color=marked["color"], alpha=0.25, linewidth=0)
     for it in kept:
@@ -113,13 +104,24 @@ def _draw_level(axes: Axes, points: list[Point], measure: Measure, number: int, 
         )  # fmt: skip
 
 
-def _band(stretch: list[Point], measure: Measure) -> tuple[list[float], list[float], list[float], list[float]]:
-    """Return loads, values, and the lower and upper ends of the intervals; a latency is 1 or more."""
-    loads, values = [it.load for it in stretch], [it.value or 0.0 for it in stretch]
-    widths = [it.ci95 or 0.0 for it in stretch]
-    low = [value - width for value, width in zip(values, widths, strict=True)]
-    high = [value + width for value, width in zip(values, widths, strict=True)]
-    return loads, values, [max(1.0, it) for it in low] if measure.is_latency else low, high
+def _draw_units(axes: Axes, measure: Measure, clock: LinkClock) -> None:
+    """Add an axis on the right: nanoseconds of a latency, Gb/s of what is in flits per cycle."""
+    unit, name = (clock.cycle_ns, "ns") if measure.is_latency else (clock.rate_gbps, "Gb/s per host")
+    functions: Any = (lambda value: value * unit, lambda value: value / unit)
+    right = axes.secondary_yaxis("right", functions=functions)
+    right.set_ylabel(name)
+    if measure.is_latency:
+        low, high = axes.get_ylim()
+        ticks = _round_ticks(low * unit, min(high, 2 * max(axes.get_yticks(), default=high)) * unit)
+        right.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        right.minorticks_off()
+
+
+def _round_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times powers of ten from one value to another."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
@@ -128,13 +130,12 @@ def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     axes.set_yscale("log")
+    ticks = _round_ticks(*axes.get_ylim())
     low, high = (math.log10(limit) for limit in axes.get_ylim())
-    ticks = [digit * 10.0**power for power in range(math.floor(low), math.ceil(high)) for digit in (1, 2, 5)]
-    ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_ylim(10**low, 10**high)
-    places = _places(curves)
+    places = strip_places(curves)
     if not places:
         return
     axes.set_ylim(10**low, 10 ** (low + (high - low) / _STRIP))
@@ -150,79 +151,3 @@ def _draw_strip(axes: Axes, curves: dict[int, list[Point]]) -> None:
             )
             mark.set_in_layout(False)
             axes.add_artist(mark)
-
-
-def _page(runs: list[RunResult], title: str) -> graph_objects.Figure:
-    rows = -(-len(MEASURES) // _COLUMNS)
-    figure = make_subplots(rows=rows, cols=_COLUMNS, subplot_titles=[it.name for it in MEASURES], vertical_spacing=0.12)
-    for place, measure in enumerate(MEASURES):
-        at: dict[str, Any] = {"row": place // _COLUMNS + 1, "col": place % _COLUMNS + 1}
-        curves = points_of(runs, measure)
-        values = [it.value for points in curves.values() for it in points if it.value]
-        top = 3 * max(values, default=1.0)
-        places = _places(curves)
-        for number, (sl, points) in enumerate(curves.items()):
-            for trace in _traces(sl, points, measure, number, top, places.get(sl, [])):
-                figure.add_trace(trace.update(showlegend=bool(trace.showlegend) and place == 0), **at)
-        figure.update_xaxes(title_text=_LOAD, **at)
-        if measure.is_latency:
-            figure.update_yaxes(type="log", dtick="D2", **at)
-            if places:
-                figure.add_trace(_words_at(min(it.load for points in curves.values() for it in points), top), **at)
-    points = [it for level in points_of(runs, MEASURES[0]).values() for it in level]
-    said = "; ".join(_marks(points)).replace("half filled", "with a dot")
-    figure.update_layout(
-        title={"text": f"{html.escape(title)}<br><sup>{said}</sup>"},
-        template="plotly_white",
-        height=900,
-        hovermode="closest",
-    )
-    return figure
-
-
-def _words_at(load: float, height: float) -> graph_objects.Scatter:
-    """Return words before the marks of levels that have no latency."""
-    return graph_objects.Scatter(
-        x=[load], y=[height], mode="text", text=["saturated, no latency:"], textposition="middle right",
-        hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
-
-
-def _traces(
-    sl: int, points: list[Point], measure: Measure, number: int, top: float, places: list[float]
-) -> list[graph_objects.Scatter]:
-    """Return a level's band, its lines, and its marks, one for each point."""
-    shade, group = colour(number), {"legendgroup": str(sl), "name": f"SL {sl}"}
-    made = []
-    for stretch in joined(points, is_latency=measure.is_latency):
-        loads, values, low, high = _band(stretch, measure)
-        made.append(
-            graph_objects.Scatter(
-                x=loads + loads[::-1], y=high + low[::-1], fill="toself", fillcolor=shade, opacity=0.25, mode="lines",
-                line={"width": 0}, hoverinfo="skip", showlegend=False, **group,
-            )
-        )  # fmt: skip
-        made.append(
-            graph_objects.Scatter(
-                x=loads, y=values, mode="lines", line={"color": shade}, hoverinfo="skip", showlegend=False, **group
-            )
-        )
-    for it in points:
-        if it.value is not None and not it.decided:
-            loads, _, low, high = _band([it], measure)
-            bar = {"x": loads * 2, "y": low + high, "mode": "lines", "line": {"color": shade, "width": 1}}
-            made.append(graph_objects.Scatter(**bar, hoverinfo="skip", showlegend=False, **group))
-    symbol, ends = _SYMBOLS[number % len(_SYMBOLS)], {True: "-open", False: "-open-dot"}
-    at_edge = iter(places)
-    kept = [it for it in points if it.value is not None or (measure.is_latency and it.saturated)]
-    made.append(
-        graph_objects.Scatter(
-            x=[it.load if it.value is not None else next(at_edge) for it in kept],
-            y=[it.value if it.value is not None else top for it in kept],
-            mode="markers", marker={"size": 9, "color": shade, "symbol": [
-                symbol + (ends[it.saturated] if it.saturated or not it.decided else "") for it in kept
-            ]},
-            text=["<br>".join(words_of(sl, it)) for it in kept], hoverinfo="text", showlegend=True, **group,
-        )
-    )  # fmt: skip
-    return made

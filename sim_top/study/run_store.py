@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vlane.errors import InputError
 from vlane.files import usable_folder, write_whole
 
-__all__ = ["MANIFEST", "RunStore", "StudyId"]
+__all__ = ["MANIFEST", "RunStore", "StudyId", "links_of_run"]
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
@@ -212,7 +212,7 @@ class RunStore:
 
     @staticmethod
     def _stem(load: float, seed: int) -> str:
-        return f"runs/load{load!r}-seed{seed}"
+        return _stem(load, seed)
 
     def _write_table(self, name: str, table: pl.DataFrame) -> _File:
         return self._write(name, _parquet(table), rows=len(table))
@@ -224,6 +224,15 @@ class RunStore:
     def _write_manifest(self) -> None:
         text = self._manifest.model_dump_json(indent=1, exclude_none=True) + "\n"
         write_whole(self.folder / MANIFEST, text, option=_OPTION)
+
+
+def links_of_run(folder: Path, load: float, seed: int) -> pl.DataFrame:
+    """Return the table of links that a folder holds of a run."""
+    return pl.read_parquet(folder / f"{_stem(load, seed)}.links.parquet")
+
+
+def _stem(load: float, seed: int) -> str:
+    return f"runs/load{load!r}-seed{seed}"
 
 
 def _order(run: _Run) -> tuple[float, int]:

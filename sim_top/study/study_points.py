@@ -10,7 +10,26 @@ from statistics import fmean
 from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.steady import half_width
 
-__all__ = ["MEASURES", "Measure", "Point", "joined", "points_of", "words_of"]
+from vlane.rates import LinkClock, shown_ns
+
+__all__ = [
+    "BANDS",
+    "MEASURES",
+    "SATURATED",
+    "UNDECIDED",
+    "Measure",
+    "Point",
+    "band",
+    "joined",
+    "points_of",
+    "strip_places",
+    "words_of",
+]
+
+SATURATED = "hollow: saturated; what waits grows on and on, and so does the latency"
+UNDECIDED = "half filled: the run is too short to tell whether the level is saturated"
+BANDS = {True: "bands: 95 % over seeds", False: "bands: 95 % of the run"}
+"""What is said of marks and of bands, over seeds or not."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,11 @@ class Measure:
     value: Callable[[PerSL], float | None]
     ci95: Callable[[PerSL], float | None]
     is_latency: bool = True
+
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+        return "cycles" if self.is_latency else "flits per cycle and host"
 
 
 MEASURES = (
@@ -108,19 +132,41 @@ def joined(points: list[Point], *, is_latency: bool) -> Iterator[list[Point]]:
             yield list(stretch)
 
 
-def words_of(sl: int, point: Point) -> list[str]:
+def band(stretch: list[Point], measure: Measure) -> tuple[list[float], list[float], list[float], list[float]]:
+    """Return loads, values, and the lower and upper ends of the intervals; a latency is 1 or more."""
+    loads, values = [it.load for it in stretch], [it.value or 0.0 for it in stretch]
+    widths = [it.ci95 or 0.0 for it in stretch]
+    low = [value - width for value, width in zip(values, widths, strict=True)]
+    high = [value + width for value, width in zip(values, widths, strict=True)]
+    return loads, values, [max(1.0, it) for it in low] if measure.is_latency else low, high
+
+
+def strip_places(by_sl: dict[int, list[Point]]) -> dict[int, list[float]]:
+    """Return by SL where the marks of saturated levels are: side by side at their load."""
+    loads = sorted({it.load for points in by_sl.values() for it in points})
+    step = (loads[-1] - loads[0]) / 45 or 0.01
+    places: dict[int, list[float]] = {}
+    for load in loads:
+        full = [sl for sl, points in by_sl.items() if any(it.load == load and it.saturated for it in points)]
+        for number, sl in enumerate(full):
+            places.setdefault(sl, []).append(load + (number - (len(full) - 1) / 2) * step)
+    return places
+
+
+def words_of(sl: int, point: Point, clock: LinkClock) -> list[str]:
     """Return what is known of a point, in lines."""
     levels, lines = point.levels, [f"SL {sl} at load {point.load:g}"]
     if len(levels) > 1:
         lines.append(f"means over {len(levels)} seeds")
-    lines.append(
-        f"offered {fmean(it.offered for it in levels):.4f}, accepted {fmean(it.accepted for it in levels):.4f}"
-    )
+    offered, accepted = fmean(it.offered for it in levels), fmean(it.accepted for it in levels)
+    lines.append(f"offered {offered:.4f}, accepted {accepted:.4f}: {clock.gbps(accepted):.2f} Gb/s")
     for measure in MEASURES:
         it = _point(measure, point.load, list(levels))
         if it.value is not None and not measure.name.startswith("accepted"):
             width = "" if it.ci95 is None else f" ± {it.ci95:.2g}"
             lines.append(f"{measure.name}: {it.value:.{1 if measure.is_latency else 4}f}{width}")
+            if measure.is_latency:
+                lines[-1] += f", {shown_ns(clock.ns(it.value))}"
     if point.saturated:
         lines.append("saturated: it has no latency, which grows for as long as the run lasts")
     elif not point.decided:

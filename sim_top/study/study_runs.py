@@ -18,6 +18,7 @@ from vlane.sim_top.study.faults import check_faults
 from vlane.sim_top.study.path_checks import check_world
 from vlane.sim_top.study.run_store import RunStore, StudyId
 from vlane.sim_top.study.simulate import RunResult, simulate, tables_of
+from vlane.sim_top.study.times import timed_frame
 from vlane.sim_top.study.workers import Cluster, made_by_processes
 from vlane.sim_top.study.world import World
 
@@ -95,7 +96,7 @@ def run_study(
                 done[result.load, result.seed] = result
                 told(result, len(done), len(wanted))
         results = [done[each] for each in wanted]
-        store.keep_results(_frame(results))
+        store.keep_results(timed_frame(_frame(results), world.study.link.clock))
     return results
 
 
@@ -120,9 +121,10 @@ def _kept(store: RunStore, load: float, seed: int, tables: list[str]) -> RunResu
 
 
 def _study_digest(world: World) -> str:
-    """Return what tells a study from others: all of it but loads and seeds, and the files that it names."""
+    """Return what tells a study from others: all of it but loads, seeds and the rate, and the files that it names."""
     study = world.study
-    digest = hashlib.sha256(study.model_dump_json(exclude={"run": {"loads", "seeds"}}).encode())
+    left_out = {"run": {"loads", "seeds"}, "link": {"rate_gbps"}}  # a run is in cycles, whatever they are in time
+    digest = hashlib.sha256(study.model_dump_json(exclude=left_out).encode())
     named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
     folder = getattr(study.network, "folder", None)
     files = [world.base / name for name in named if name]

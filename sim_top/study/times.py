@@ -1,0 +1,76 @@
+"""Times and rates beside cycles and flits, in documents and tables of a study (``docs/network.md``, Units)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from vlane.rates import LinkClock
+
+__all__ = ["timed_document", "timed_frame"]
+
+_NS = {
+    "latency_mean_cycles": "latency_mean_ns",
+    "latency_ci95_cycles": "latency_ci95_ns",
+    "latency_p50": "latency_p50_ns",
+    "latency_p99": "latency_p99_ns",
+    "latency_max": "latency_max_ns",
+    "latency_p50_cycles": "latency_p50_ns",
+    "latency_p99_cycles": "latency_p99_ns",
+    "latency_max_cycles": "latency_max_ns",
+    "mean_queue_cycles": "mean_queue_ns",
+    "waited_cycles": "waited_ns",
+    "cycles": "simulated_ns",
+}
+"""Values in cycles, and the name of each in nanoseconds."""
+_GBPS = {
+    "offered": "offered_gbps",
+    "accepted": "accepted_gbps",
+    "backlog_growth": "backlog_growth_gbps",
+    "backlog_growth_ci95": "backlog_growth_ci95_gbps",
+    "utilisation": "gbps",
+}
+"""Values in flits per cycle, and the name of each in Gb/s."""
+_OF_RUN = "run_"
+"""Prefix of a run's columns in a table of service levels."""
+
+
+def _timed_name(name: str) -> tuple[str, bool]:
+    """Return the name beside a name, empty if there is none, and whether it is a time."""
+    of_run = _OF_RUN if name.startswith(_OF_RUN) else ""
+    bare = name.removeprefix(of_run)
+    beside = _NS.get(bare, "") or _GBPS.get(bare, "")
+    return of_run + beside if beside else "", bare in _NS
+
+
+def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, Any]:
+    """Return a document with times and rates beside the cycles and flits that they are of; lists of documents, too.
+
+    Examples
+    --------
+    >>> timed_document({"offered": 0.5, "latency_p50": 10, "latency_p99": None}, LinkClock(100.0))
+    {'offered': 0.5, 'offered_gbps': 50.0, 'latency_p50': 10, 'latency_p50_ns': 51.2, 'latency_p99': None, \
+'latency_p99_ns': None}
+    """
+    made: dict[str, Any] = {}
+    for name, value in document.items():
+        inner = isinstance(value, list) and value and isinstance(value[0], Mapping)
+        made[name] = [timed_document(each, clock) for each in value] if inner else value
+        beside, is_time = _timed_name(name)
+        if beside:
+            made[beside] = None if value is None else clock.ns(value) if is_time else clock.gbps(value)
+    return made
+
+
+def timed_frame(frame: pl.DataFrame, clock: LinkClock) -> pl.DataFrame:
+    """Return a table with such columns right behind those that they are of; null stays null."""
+    columns: list[pl.Expr] = []
+    for name in frame.columns:
+        columns.append(pl.col(name))
+        beside, is_time = _timed_name(name)
+        if beside:
+            factor = clock.cycle_ns if is_time else clock.rate_gbps
+            columns.append((pl.col(name).cast(pl.Float64) * factor).alias(beside))
+    return frame.select(columns)

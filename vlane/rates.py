@@ -1,0 +1,163 @@
+"""Rates of links by number or by name, and what a cycle is at a rate (``docs/network.md``, Units).
+
+The rate of a link is its **data rate**: what the line code leaves of the signalling rate for packets and credits.
+Signalling rates and line codes are those of the InfiniBand Architecture Specification, volume 2 (8b/10b to QDR, 64b/66b
+to EDR, 256b/257b with the code RS(544, 514) from HDR on), and Linux' ``ib_rate_to_mbps``; FDR10 is Mellanox's, 10.3125
+Gb/s a lane. Omni-Path's link puts 16 flits, which hold 64 bits of data each, into a link transfer packet of 1056 bits
+(Birrittella and others, "Intel Omni-Path Architecture", Hot Interconnects 2015): 64 in 66 of four times 25.78125 Gb/s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from vlane.errors import InputError, closest
+from vlane.units import BLOCK_BYTES
+
+__all__ = ["DEFAULT_RATE", "NAMED_RATES", "LinkClock", "NamedRate", "rate_of", "shown_ns"]
+
+DEFAULT_RATE = "EDR 4X"
+"""Rate of a study's links if the study names none."""
+
+_LEAST_GBPS, _MOST_GBPS = 1e-3, 1e6
+
+_8B10B, _64B66B = Fraction(8, 10), Fraction(64, 66)
+_PAM4 = Fraction(256, 257) * Fraction(514, 544)
+_LANES = (
+    ("SDR", Fraction("2.5"), _8B10B, (1, 4, 8, 12)),
+    ("DDR", Fraction(5), _8B10B, (1, 4, 8, 12)),
+    ("QDR", Fraction(10), _8B10B, (1, 4, 8, 12)),
+    ("FDR10", Fraction("10.3125"), _64B66B, (1, 4, 8, 12)),
+    ("FDR", Fraction("14.0625"), _64B66B, (1, 2, 4, 8, 12)),
+    ("EDR", Fraction("25.78125"), _64B66B, (1, 2, 4, 8, 12)),
+    ("HDR", Fraction("53.125"), _PAM4, (1, 2, 4, 8, 12)),
+    ("NDR", Fraction("106.25"), _PAM4, (1, 2, 4, 8, 12)),
+)
+"""Of each generation the signalling rate of a lane in Gb/s, the part that is data, and the widths that exist."""
+
+
+class NamedRate(NamedTuple):
+    """A rate that has a name.
+
+    Parameters
+    ----------
+    name : str
+        Generation and width, ``EDR 4X``.
+    signalling_gbps, data_gbps : float
+        Bits on all lanes together, line code included and without it, in Gb/s.
+    """
+
+    name: str
+    signalling_gbps: float
+    data_gbps: float
+
+
+def _rates() -> dict[str, NamedRate]:
+    made = {}
+    for generation, lane, part, widths in _LANES:
+        for width in widths:
+            name = f"{generation} {width}X"
+            made[name] = NamedRate(name, float(width * lane), float(width * lane * part))
+    made["OPA 100"] = NamedRate("OPA 100", 103.125, 100.0)
+    return made
+
+
+NAMED_RATES = _rates()
+"""Every rate that has a name."""
+
+_SYNONYMS = {"OPA100": "OPA 100", "HDR100": "HDR 2X", "NDR200": "NDR 2X"}
+_GENERATION = "|".join(lane[0] for lane in _LANES)
+_NAME = re.compile(rf"({_GENERATION})(?:([0-9]+)X)?|([0-9]+)X({_GENERATION})")
+
+
+def _named(text: str) -> tuple[NamedRate | None, str]:
+    """Return the rate of a name in any spelling, as ``4xEDR``, and nothing; or no rate and a name that is close."""
+    word = re.sub(r"[\s_-]", "", text.upper())
+    found = _NAME.fullmatch(word)
+    name = f"{found[1] or found[4]} {found[2] or found[3]}X" if found else _SYNONYMS.get(word, "")
+    if name in NAMED_RATES:
+        return NAMED_RATES[name], ""
+    return None, f"{found[1] or found[4]} 4X" if found else closest(text.strip(), NAMED_RATES)
+
+
+def rate_of(value: object, field: str = "rate_gbps") -> float:
+    """Return a data rate in Gb/s, from a number or a name.
+
+    Raises
+    ------
+    InputError
+        Naming the field and, of an unknown name, the closest.
+
+    Examples
+    --------
+    >>> rate_of("EDR 4X"), rate_of("4xQDR"), rate_of(25), rate_of("12.5")
+    (100.0, 32.0, 25.0, 12.5)
+    """
+    gbps, meant = math.nan, ""
+    if isinstance(value, str):
+        named, meant = _named(value)
+        if named is not None:
+            return named.data_gbps
+        try:
+            gbps = float(value)
+        except ValueError:
+            gbps = math.nan
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        gbps = float(value) if abs(value) <= _MOST_GBPS else math.inf
+    if not _LEAST_GBPS <= gbps <= _MOST_GBPS:
+        must = f"{_LEAST_GBPS:g} to {_MOST_GBPS:.0f}, in Gb/s, or a name as {DEFAULT_RATE}"
+        raise InputError(field, must, value, meant=meant)
+    return gbps
+
+
+@dataclass(frozen=True, slots=True)
+class LinkClock:
+    """What a cycle, in which a link carries one flit, is in time, and a flit per cycle in bits.
+
+    Parameters
+    ----------
+    rate_gbps : float
+        Data rate of the link.
+    flit_bytes : int
+        What it carries in a cycle.
+
+    Examples
+    --------
+    >>> clock = LinkClock(100.0)
+    >>> clock.cycle_ns, clock.ns(1000), clock.gbps(0.5)
+    (5.12, 5120.0, 50.0)
+    """
+
+    rate_gbps: float
+    flit_bytes: int = BLOCK_BYTES
+
+    @property
+    def cycle_ns(self) -> float:
+        """Nanoseconds of a cycle."""
+        return 8 * self.flit_bytes / self.rate_gbps
+
+    def ns(self, cycles: float) -> float:
+        """Return cycles as nanoseconds."""
+        return cycles * self.cycle_ns
+
+    def gbps(self, flits_per_cycle: float) -> float:
+        """Return flits per cycle as Gb/s: whole flits, as they take the link."""
+        return flits_per_cycle * self.rate_gbps
+
+
+def shown_ns(ns: float) -> str:
+    """Return a time with the unit that suits it, to four digits.
+
+    Examples
+    --------
+    >>> shown_ns(5.12), shown_ns(51234.0), shown_ns(5.632e6), shown_ns(2e9)
+    ('5.12 ns', '51.23 us', '5.632 ms', '2 s')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns:.4g} ns"
