@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from vlane.sim_top.study.simulate import RunResult
 
+from vlane.errors import InputError
 from vlane.toml_text import toml_value
 
-__all__ = ["MadeRun", "level_frame", "parameter_columns", "run_frame"]
+__all__ = ["MadeRun", "level_frame", "parameter_columns", "read_table", "run_frame"]
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,25 @@ def _of_run(result: RunResult) -> dict[str, Any]:
     of_run = asdict(result)
     del of_run["per_sl"]
     return {"load": of_run.pop("load"), "seed": of_run.pop("seed"), **of_run}
+
+
+def read_table(file: Path) -> pl.DataFrame:
+    """Return a table of results.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is no Parquet file with the columns ``load`` and ``seed``.
+    """
+    must = "a folder of results, or a Parquet file of them"
+    try:
+        with file.open("rb") as content:
+            table = pl.read_parquet(content)
+    except OSError as error:
+        raise InputError("results", must, error.strerror or "unreadable", source=str(file)) from None
+    except pl.exceptions.PolarsError as error:
+        raise InputError("results", must, str(error).splitlines()[0], source=str(file)) from None
+    missing = [name for name in ("load", "seed") if name not in table.columns]
+    if missing:
+        raise InputError(f"column {missing[0]}", "there, as in all results", "missing", source=str(file))
+    return table
