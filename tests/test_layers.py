@@ -27,6 +27,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "links": {"engine", "credits"},
         "buffers": {"engine", "credits"},
         "switches": {"engine", "links", "schedulers"},
+        "oracle": {"engine", "schedulers", "tables", "credits", "links", "buffers", "switches"},
         "network": {"engine", "links", "schedulers", "switches"},
     },
     "hdl": {

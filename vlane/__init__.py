@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.blocks import component as component
     from vlane.sim_top.api.fabric import Fabric as Fabric
     from vlane.sim_top.api.fabric import FabricReport as FabricReport
+    from vlane.sim_top.api.oracle import oracle as oracle
     from vlane.sim_top.api.plugins import Routes as Routes
     from vlane.sim_top.api.plugins import Topology as Topology
     from vlane.sim_top.api.plugins import load_plugin as load_plugin
@@ -59,6 +60,7 @@ _INTERFACE = {
     "Tables": "tables",
     "plan_dtable": "tables",
     "read_tables": "tables",
+    "oracle": "oracle",
 }
 """Modules of ``sim_top/api`` by the names that they give."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface

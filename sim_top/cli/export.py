@@ -12,6 +12,7 @@ from vlane.sim_top.cli.block_options import BlockName
 from vlane.sim_top.cli.options import AsJson, Params, Seed
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.export.export import export_block
+from vlane.sim_top.export.oracle_export import export_oracle
 from vlane.sim_top.output.console import emit_json, screen
 
 from vlane.errors import InputError, unknown_word
@@ -21,12 +22,17 @@ __all__ = ["app"]
 
 
 app = App()
+_ORACLE = "oracle"
+"""The word before a block whose golden is exported."""
 
 
 @app.command(epilog="Example: vlane export vlarb --out build/verilog --param data_vls=15 --param entries=64")
 def export(
     block: BlockName,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
+    of: Annotated[
+        str | None, typer.Argument(metavar="[BLOCK]", help="Behind the word oracle: the block, as a C library.")
+    ] = None,
     testbench: Annotated[
         int, typer.Option(metavar="N", help="Also write a testbench that checks N cycles against golden.")
     ] = 0,
@@ -46,8 +52,14 @@ def export(
     """Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench that needs no Python.
 
     Nothing is overwritten: a file that is there with other content is refused, and then none is written.
+    With the word oracle before the block, golden is written instead: a C library, its header and a DPI-C package.
     With --bus, the block stands behind registers, whose map is written as Markdown, a C header and a Python module.
     """
+    if block == _ORACLE:
+        _export_oracle(of, out, param, name=name, force=force, as_json=as_json, testbench=testbench, bus=bus)
+        return
+    if of is not None:
+        raise InputError("arguments", "those of vlane export --help", f"one more: {of}")
     found = find_block(block)
     parameters = found.parameters(param or [])
     if bus:
@@ -59,6 +71,24 @@ def export(
         emit_json({"files": [str(file) for file in exported.files], "ports": exported.ports})
         return
     for file in exported.files:
+        screen.print(str(file), markup=False)
+
+
+def _export_oracle(
+    block: str | None, out: Path, param: list[str] | None, *, name: str | None, force: bool, as_json: bool,
+    testbench: int, bus: str,
+) -> None:  # fmt: skip
+    if block is None:
+        raise InputError("BLOCK", f"given behind the word {_ORACLE}", "missing")
+    for option, given in (("--testbench", testbench), ("--bus", bus)):
+        if given:
+            raise InputError(option, f"left out with {_ORACLE}", "given")
+    found = find_block(block)
+    files = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
+    if as_json:
+        emit_json({"files": [str(file) for file in files]})
+        return
+    for file in files:
         screen.print(str(file), markup=False)
 
 

@@ -52,10 +52,13 @@ class FileHead:
         return first + "".join(f"{prefix}{line}".rstrip() + "\n" for line in lines) + last + content
 
 
-def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[str, str | None]) -> str:
-    """Return the command that exports an instance into the current folder; options that are ``None`` are left out."""
+def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[str, str | None], what: str = "") -> str:
+    """Return the command that exports an instance into the current folder; options that are ``None`` are left out.
+
+    ``what`` is exported of the block, if not its Verilog.
+    """
     usual = {**block.defaults(), **block.shape.with_form.get(parameters.get("form", ""), {})}
-    words = ["vlane", "export", block.name, "--out", "."]
+    words = ["vlane", "export", *([what] if what else []), block.name, "--out", "."]
     for name, value in parameters.items():
         if value != usual[name]:
             words += ["--param", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]

@@ -13,7 +13,7 @@ from vlane.files import usable_folder
 __all__ = ["write_together"]
 
 
-def write_together(folder: Path, files: Mapping[str, str], *, option: str, force: bool) -> list[Path]:
+def write_together(folder: Path, files: Mapping[str, str | bytes], *, option: str, force: bool) -> list[Path]:
     """Write files into a folder, made if it is missing; return their paths, in order.
 
     A file that is there with the same content is left as it is. What was there stays until all new contents are
@@ -23,7 +23,7 @@ def write_together(folder: Path, files: Mapping[str, str], *, option: str, force
     ----------
     folder : Path
         Where they go.
-    files : mapping of str to str
+    files : mapping of str to str or bytes
         Contents by name.
     option : str
         Option that named the folder.
@@ -37,7 +37,10 @@ def write_together(folder: Path, files: Mapping[str, str], *, option: str, force
         or if it cannot be written; then none is written.
     """
     usable_folder(folder, option=option)
-    wanted = {Path(os.path.realpath(folder / name)): text.encode() for name, text in files.items()}
+    wanted = {
+        Path(os.path.realpath(folder / name)): content if isinstance(content, bytes) else content.encode()
+        for name, content in files.items()
+    }
     fresh = {file: content for file, content in wanted.items() if not _is_there(file, content, option, force=force)}
     parts = {file: file.with_name(f".{file.name}.{os.getpid()}.part") for file in fresh}
     file = folder

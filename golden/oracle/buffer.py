@@ -1,0 +1,167 @@
+"""The buffer of virtual lanes as an oracle: golden decides where flits go, their data of any width stands beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.buffers import vlbuffer as golden
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
+
+from vlane.vlbuffer import MAX_FLITS
+
+__all__ = ["BufferMachine", "buffer_oracle"]
+
+_VL_BITS, _COUNT_BITS, _SIZE_BITS = 5, 2, 10
+
+
+class BufferMachine(NamedTuple):
+    """The buffer behind its ports.
+
+    Parameters
+    ----------
+    state : VLBufferState
+        Lanes; their rings hold 0, and within a cycle which flit of the cycle was written to a place: -1, -2, ...
+    data : array of uint64, (vls, maximum, words)
+        Data of each place of the rings.
+    write_vl, write_count, read_vl, read_count : array of int64
+        Within a cycle: what each port does.
+    marks : array of int64, (writers, write_flits)
+        What golden is given as data: the number of each flit of a cycle.
+    data_bits, vls : int
+        Width of a flit, and lanes.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports; those of the data come last.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    state: golden.VLBufferState
+    data: NDArray[np.uint64]
+    write_vl: NDArray[np.int64]
+    write_count: NDArray[np.int64]
+    read_vl: NDArray[np.int64]
+    read_count: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    data_bits: int
+    vls: int
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def buffer_cycle(machine: BufferMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, ins, outs, vls = machine.state, machine.ins, machine.outs, machine.vls
+    writers, readers = len(machine.write_vl), len(machine.read_vl)
+    clear(shown)
+    flits, vl = read(given, ins, 1), read(given, ins, 2)
+    for port in range(writers):
+        machine.write_vl[port] = read(given, ins, 3 + port)
+        machine.write_count[port] = read(given, ins, 3 + writers + port)
+    first = 3 + 2 * writers
+    for port in range(readers):
+        machine.read_vl[port] = read(given, ins, first + port)
+        machine.read_count[port] = read(given, ins, first + readers + port)
+    _show(machine, shown)
+    for lane in range(vls):
+        write(shown, outs, 2 + lane, golden.fits(state, lane, state.mtu_flits))
+        write(shown, outs, 2 + vls + lane, state.held[lane])
+        write(shown, outs, 2 + 2 * vls + lane, state.used[lane])
+    write(shown, outs, 0, flits > 0 and vl < vls and golden.fits(state, vl, flits))
+    discarded = golden.step(
+        state, vl, flits, machine.write_vl, machine.write_count, machine.marks, machine.read_vl, machine.read_count,
+        machine.rules,
+    )  # fmt: skip
+    write(shown, outs, 1, discarded)
+    _keep(machine, given, ins[first + 2 * readers, 0])
+    if flag(given, ins, 0):
+        golden.reset(state)
+
+
+@inner
+def _show(machine: BufferMachine, shown: NDArray[np.uint64]) -> None:
+    """Show how many flits each reading port can read, and those."""
+    state, outs, reads = machine.state, machine.outs, machine.state.read_flits
+    first = 2 + 3 * machine.vls
+    data_from = outs[first + len(machine.read_vl), 0]
+    for port in range(len(machine.read_vl)):
+        vl = machine.read_vl[port]
+        count = golden.readable(state, vl)
+        write(shown, outs, first + port, count)
+        for index in range(count):
+            place = (state.first[vl] + index) % state.maximum
+            at = data_from + machine.data_bits * (port * reads + index)
+            for word in range(machine.data.shape[2]):
+                bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
+                put(shown, at + WORD_BITS * word, bits, machine.data[vl, place, word])
+
+
+@inner
+def _keep(machine: BufferMachine, given: NDArray[np.uint64], data_from: int) -> None:
+    """Copy the data of the flits that golden accepted to the places that it chose: a lane's newest ones."""
+    state = machine.state
+    for port in range(len(machine.write_vl)):
+        vl = machine.write_vl[port]
+        if vl >= machine.vls:
+            continue
+        for back in range(state.held[vl]):
+            place = (state.first[vl] + state.held[vl] - 1 - back) % state.maximum
+            mark = state.ring[vl, place]
+            if mark == 0:
+                break
+            state.ring[vl, place] = 0
+            at = data_from + machine.data_bits * (-1 - mark)
+            for word in range(machine.data.shape[2]):
+                bits = min(WORD_BITS, machine.data_bits - WORD_BITS * word)
+                machine.data[vl, place, word] = get(given, at + WORD_BITS * word, bits)
+
+
+def buffer_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of the buffer of virtual lanes."""
+    vls, writers, readers = parameters["vls"], parameters["writers"], parameters["readers"]
+    writes, reads, bits = parameters["write_flits"], parameters["read_flits"], parameters["data_bits"]
+    inputs = ports_of(
+        RESET,
+        Port("reserve_flits", _SIZE_BITS, 1, "Flits to reserve for a packet in this cycle; 0 for none."),
+        Port("reserve_vl", _VL_BITS, 1, "Lane of that packet."),
+        Port("write_vl", _VL_BITS, writers, "Lane to which each writing port writes."),
+        Port("write_count", _COUNT_BITS, writers, "Flits that it writes; larger values count as write_flits."),
+        Port("write_data", bits, writers * writes, "Flits that are written, port by port, oldest first."),
+        Port("read_vl", _VL_BITS, readers, "Lane that each reading port reads."),
+        Port("read_count", _COUNT_BITS, readers, "Flits that it removes."),
+    )
+    outputs = ports_of(
+        Port("room", 1, vls, "Lanes in which the largest packet can be reserved."),
+        Port("accepted", 1, 1, "The room is available and reserved."),
+        Port("discarded", 3, 1, "Flits of this cycle that are discarded."),
+        Port("read_data", bits, readers * reads, "Oldest flits of each lane that is read, port by port; 0 for none."),
+        Port("readable", _COUNT_BITS, readers, "How many of them are there."),
+        Port("held", MAX_FLITS.bit_length(), vls, "Flits in each lane."),
+        Port("used", MAX_FLITS.bit_length(), vls, "Flits reserved for each lane, including those in it."),
+    )
+    names = ("vls", "flits", "minimum", "maximum", "mtu_flits", "write_flits", "read_flits")
+    machine = BufferMachine(
+        state=golden.new_state(**{name: parameters[name] for name in names}),
+        data=np.zeros((vls, parameters["maximum"], -(-bits // WORD_BITS)), np.uint64),
+        write_vl=np.zeros(writers, np.int64),
+        write_count=np.zeros(writers, np.int64),
+        read_vl=np.zeros(readers, np.int64),
+        read_count=np.zeros(readers, np.int64),
+        marks=-1 - np.arange(writers * writes).reshape(writers, writes),
+        data_bits=bits,
+        vls=vls,
+        ins=places(
+            inputs,
+            ["rst", "reserve_flits", "reserve_vl", "write_vl", "write_count", "read_vl", "read_count", "write_data"],
+        ),
+        outs=places(outputs, ["accepted", "discarded", "room", "held", "used", "readable", "read_data"]),
+        rules=np.zeros(len(golden.RULES), np.int64),
+    )
+    return Oracle(machine, buffer_cycle, inputs, outputs, golden.RULES)

@@ -1,0 +1,219 @@
+"""Credits of InfiniBand and of Omni-Path as oracles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.credits import credit_ib as ib
+from vlane.golden.credits import credit_opa as opa
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, write
+
+from vlane.fcp import COUNTER_BITS, FCP_BITS
+from vlane.opa_credit import COUNTER_BITS as UNIT_BITS
+from vlane.opa_credit import BufferSelect, ResizeStep
+
+__all__ = ["CreditIBMachine", "CreditOPAMachine", "credit_ib_oracle", "credit_opa_oracle"]
+
+_BLOCK_BITS, _IB_VL_BITS, _OPA_VL_BITS = 7, 4, 5
+_IB_FLAGS = ("grant", "tail", "fcp_taken", "fcp_arrived", "arrived", "freed", "initializing")
+_IB_VALUES = ("grant_vl", "grant_blocks", "fcp_in", "arrived_vl", "arrived_blocks", "freed_vl")
+_OPA_FLAGS = ("grant", "ltp_arrived", "ltp_sent", "freed", "program__enable", "apply")
+_OPA_VALUES = ("grant_vl", "grant_blocks", "credit_in", "freed_vl", "freed_blocks", "program__select", "program__vl",
+               "program__units")  # fmt: skip
+
+
+class CreditIBMachine(NamedTuple):
+    """A port's absolute credits behind its ports.
+
+    Parameters
+    ----------
+    state : CreditIBState
+        Its counters.
+    seen : Inputs
+        Within a cycle: its inputs.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    state: ib.CreditIBState
+    seen: ib.Inputs
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def credit_ib_cycle(machine: CreditIBMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    flags, values, lanes = seen.flags, seen.values, state.data_vls
+    clear(shown)
+    for number in range(len(flags)):
+        flags[number] = read(given, ins, 1 + number)
+    first = 1 + len(flags)
+    for number in range(len(values)):
+        values[number] = read(given, ins, first + number)
+    first += len(values)
+    initializing = flags[ib.INIT] != 0
+    for lane in range(lanes):
+        seen.blocks[lane] = read(given, ins, first + lane)
+        write(shown, outs, 7 + lane, ib.fits(state, lane, seen.blocks[lane], initializing))
+        write(shown, outs, 7 + lanes + lane, state.fctbs[lane])
+        write(shown, outs, 7 + 2 * lanes + lane, state.fccl[lane])
+        write(shown, outs, 7 + 3 * lanes + lane, state.abr[lane])
+        write(shown, outs, 7 + 4 * lanes + lane, state.room[lane])
+    vl, packet = ib.offer(state, initializing)
+    write(shown, outs, 0, vl >= 0)
+    write(shown, outs, 1, packet)
+    if flags[ib.FCP_ARRIVED] != 0:
+        write(shown, outs, 2, ib.read_fcp(state, values[ib.FCP_IN])[0] < 0)
+    write(shown, outs, 3, ib.accepts(state, seen))
+    write(shown, outs, 4, state.regs[ib.OVERDUE_BITS])
+    write(shown, outs, 5, state.regs[ib.PERIOD])
+    write(shown, outs, 6, state.regs[ib.WATCHDOG])
+    ib.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        ib.reset(state)
+
+
+def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of InfiniBand's absolute credits."""
+    lanes = parameters["data_vls"]
+    inputs = ports_of(
+        RESET,
+        Port("initializing", 1, 1, "The link is being set up: nothing fits, FCPs are initial ones."),
+        Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets."),
+        Port("grant", 1, 1, "A packet starts. Only one that fits may."),
+        Port("grant_vl", _IB_VL_BITS, 1, "Its lane; one that is not there counts nothing."),
+        Port("grant_blocks", _BLOCK_BITS, 1, "Its size."),
+        Port("tail", 1, 1, "The packet's last flit leaves; in the cycle of grant if it has one flit."),
+        Port("fcp_taken", 1, 1, "The FCP that is offered is sent."),
+        Port("fcp_arrived", 1, 1, "An FCP arrives."),
+        Port("fcp_in", FCP_BITS, 1, "That FCP."),
+        Port("arrived", 1, 1, "A packet's head arrives."),
+        Port("arrived_vl", _IB_VL_BITS, 1, "Its lane; on one that is not there it is not accepted."),
+        Port("arrived_blocks", _BLOCK_BITS, 1, "Its size."),
+        Port("freed", 1, 1, "A block leaves a buffer."),
+        Port("freed_vl", _IB_VL_BITS, 1, "Its lane; one that is empty, or not there, frees nothing."),
+    )
+    outputs = ports_of(
+        Port("fits", lanes, 1, "A bit per lane: the other end has room for all of its head."),
+        Port("fcp_valid", 1, 1, "An FCP is due and no packet is under way."),
+        Port("fcp", FCP_BITS, 1, "That FCP: op, FCTBS, VL, FCCL, LPCRC from the top."),
+        Port("fcp_bad", 1, 1, "The FCP that arrives is ignored: wrong check sum, operand or lane."),
+        Port("accepted", 1, 1, "The packet that arrives has its room; otherwise it must be discarded."),
+        Port("overdue", lanes, 1, "Lanes that heard of no FCP in the last whole window."),
+        Port("fctbs", COUNTER_BITS, lanes, "Blocks sent."),
+        Port("fccl", COUNTER_BITS, lanes, "Limits received."),
+        Port("abr", COUNTER_BITS, lanes, "Blocks received."),
+        Port("room", COUNTER_BITS, lanes, "Blocks free."),
+        Port("fcp_timer", (parameters["fcp_period"] - 1).bit_length(), 1, "Cycles since the period began."),
+        Port("watchdog_timer", (parameters["watchdog_cycles"] - 1).bit_length(), 1, "Cycles since the window began."),
+    )
+    shown = ["fcp_valid", "fcp", "fcp_bad", "accepted", "overdue", "fcp_timer", "watchdog_timer"]
+    lanes_first = {port.name: port for port in outputs}["fits"]
+    machine = CreditIBMachine(
+        ib.new_state(**parameters), ib.new_inputs(lanes), places(inputs, ["rst", *_IB_FLAGS, *_IB_VALUES, "blocks"]),
+        np.concatenate([
+            places(outputs, shown), _bits(lanes_first), places(outputs, ["fctbs", "fccl", "abr", "room"])
+        ]),
+        np.zeros(len(ib.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, credit_ib_cycle, inputs, outputs, ib.RULES)
+
+
+def _bits(port: Port) -> NDArray[np.int64]:
+    """Return the places of the bits of a port."""
+    first = places([port], [port.name])[0, 0]
+    return np.array([(first + bit, 1) for bit in range(port.width)], np.int64)
+
+
+class CreditOPAMachine(NamedTuple):
+    """A port's sender-managed credits behind its ports; fields as of ``CreditIBMachine``."""
+
+    state: opa.CreditOPAState
+    seen: opa.Inputs
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def credit_opa_cycle(machine: CreditOPAMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    flags, values, lanes = seen.flags, seen.values, state.vls
+    clear(shown)
+    for number in range(len(flags)):
+        flags[number] = read(given, ins, 1 + number)
+    first = 1 + len(flags)
+    for number in range(len(values)):
+        values[number] = read(given, ins, first + number)
+    first += len(values)
+    write(shown, outs, 0, opa.is_error(state, seen))
+    write(shown, outs, 1, opa.outgoing(state))
+    write(shown, outs, 2, state.regs[opa.STEP])
+    write(shown, outs, 3, state.regs[opa.OVERALL])
+    for lane in range(lanes):
+        seen.blocks[lane] = read(given, ins, first + lane)
+        write(shown, outs, 4 + lane, opa.fits(state, lane, seen.blocks[lane]))
+        write(shown, outs, 4 + lanes + lane, state.used[lane])
+        write(shown, outs, 4 + 2 * lanes + lane, state.owed[lane])
+        write(shown, outs, 4 + 3 * lanes + lane, state.dedicated[lane])
+        write(shown, outs, 4 + 4 * lanes + lane, state.shared[lane])
+    opa.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        opa.reset(state)
+
+
+def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of Omni-Path's sender-managed credits."""
+    lanes = parameters["vls"]
+    inputs = ports_of(
+        RESET,
+        Port("blocks", _BLOCK_BITS, lanes, "Sizes of the head packets, in units of 64 bytes."),
+        Port("grant", 1, 1, "A packet starts. Only one that fits may."),
+        Port("grant_vl", _OPA_VL_BITS, 1, "Its lane; one that is not there counts nothing."),
+        Port("grant_blocks", _BLOCK_BITS, 1, "Its size."),
+        Port("ltp_arrived", 1, 1, "An LTP arrives."),
+        Port("credit_in", 2, 1, "Its two bits of a return."),
+        Port("ltp_sent", 1, 1, "An LTP leaves."),
+        Port("freed", 1, 1, "Units leave a buffer."),
+        Port("freed_vl", _OPA_VL_BITS, 1, "Their lane; one that is not there frees nothing."),
+        Port("freed_blocks", 2, 1, "How many, up to 3."),
+        Port("program__enable", 1, 1, "Write a limit to come."),
+        Port("program__select", 2, 1, "DEDICATED, SHARED or OVERALL.", BufferSelect),
+        Port("program__vl", _OPA_VL_BITS, 1, "Lane of the limit."),
+        Port("program__units", UNIT_BITS, 1, "The limit."),
+        Port("apply", 1, 1, "Asks that the limits come into force; ignored while a change is under way."),
+    )
+    outputs = ports_of(
+        Port("fits", lanes, 1, "A bit per lane: the far buffer has room for all of its head."),
+        Port("return_error", 1, 1, "A return of more than is outstanding, or for a lane that is not there."),
+        Port("credit_out", 2, 1, "Two bits of a return, for the LTP that leaves."),
+        Port("step", 3, 1, "How far a change of the limits is.", ResizeStep),
+        Port("used", UNIT_BITS, lanes, "Units outstanding."),
+        Port("owed", UNIT_BITS, lanes, "Units to be returned."),
+        Port("dedicated", UNIT_BITS, lanes, "Dedicated limits in force."),
+        Port("shared", UNIT_BITS, lanes, "Shared limits in force."),
+        Port("overall", UNIT_BITS, 1, "Shared limit of all that is in force."),
+    )
+    fits = {port.name: port for port in outputs}["fits"]
+    machine = CreditOPAMachine(
+        opa.new_state(**parameters), opa.new_inputs(lanes),
+        places(inputs, ["rst", *_OPA_FLAGS, *_OPA_VALUES, "blocks"]),
+        np.concatenate([
+            places(outputs, ["return_error", "credit_out", "step", "overall"]), _bits(fits),
+            places(outputs, ["used", "owed", "dedicated", "shared"]),
+        ]),
+        np.zeros(len(opa.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, credit_opa_cycle, inputs, outputs, opa.RULES)

@@ -1,0 +1,64 @@
+"""The state of an oracle in one block of memory: its image is copied at once, and is the same in Python and in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.records import Records
+
+__all__ = ["ALIGNED", "arrays_of", "laid_out"]
+
+State = TypeVar("State")
+
+ALIGNED = 8
+"""Every array begins at a multiple of so many bytes."""
+
+
+def arrays_of(state: Any) -> list[NDArray[Any]]:
+    """Return the arrays of a nested state, those of records among them, in order."""
+    found: list[NDArray[Any]] = []
+
+    def note(array: NDArray[Any]) -> NDArray[Any]:
+        found.append(array)
+        return array
+
+    _mapped(state, note)
+    return found
+
+
+def laid_out(state: State) -> tuple[State, NDArray[np.uint8]]:
+    """Return a copy of a state whose arrays are parts of one block of memory, and that block.
+
+    Array after array, each in C order, at the next multiple of ``ALIGNED`` bytes. Numbers stay what they are.
+    """
+    size = sum(_room(array) for array in arrays_of(state))
+    block = np.zeros(max(size, ALIGNED) // ALIGNED, np.int64).view(np.uint8)
+    used = 0
+
+    def place(array: NDArray[Any]) -> NDArray[Any]:
+        nonlocal used
+        part = block[used : used + array.nbytes].view(array.dtype).reshape(array.shape)
+        part[...] = array
+        used += _room(array)
+        return part
+
+    return _mapped(state, place), block
+
+
+def _room(array: NDArray[Any]) -> int:
+    return -(-array.nbytes // ALIGNED) * ALIGNED
+
+
+def _mapped(state: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
+    """Return a state with a function applied to each of its arrays."""
+    if isinstance(state, np.ndarray):
+        return change(state)
+    if isinstance(state, Records):
+        return Records(change(state.array))
+    if not isinstance(state, tuple):
+        return state
+    parts = [_mapped(part, change) for part in state]
+    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)

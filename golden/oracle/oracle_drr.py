@@ -1,0 +1,45 @@
+"""Ports of deficit round robin that not every scheduler has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, deficits, schedule_program, unreachable
+from vlane.golden.oracle.words import write
+from vlane.golden.schedulers import drr as golden
+from vlane.golden.schedulers.deficit import ACCUMULATED
+
+__all__ = ["SHOW", "own_ports"]
+
+_ACCUMULATED_BITS = 9
+
+
+@inner
+def _show(
+    state: golden.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show what is never served, what is accumulated, and the deficits."""
+    write(shown, outs, 0, golden.unreachable(state))
+    write(shown, outs, 1, state.deficits.regs[ACCUMULATED])
+    for requester in range(len(state.deficits.carried)):
+        write(shown, outs, 2 + requester, state.deficits.carried[requester])
+
+
+SHOW = {golden.State: _show}
+
+
+def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the program port, and the counters that an instance shows."""
+    requesters = parameters["requesters"] or parameters["data_vls"]
+    return OwnPorts(
+        schedule_program(ENTRY_BITS, "Quantum in 64-byte blocks."),
+        outputs=(unreachable(requesters, "Requesters with quantum 0."), *deficits(requesters, _ACCUMULATED_BITS)),
+    )

@@ -1,0 +1,85 @@
+"""Ports of the Deficit Table that not every scheduler has, in each of its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, deficits, schedule_program, unreachable
+from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.words import flag, read, write
+from vlane.golden.schedulers import dtable as golden
+from vlane.golden.schedulers import dtable_line_rate as line_rate
+from vlane.golden.schedulers.deficit import ACCUMULATED
+
+from vlane.schedulers import LINE_RATE
+
+__all__ = ["SHOW", "own_ports"]
+
+(_PENDING, _UNREACHABLE, _READ_VL, _READ_WEIGHT, _ACCUMULATED, _DEFICIT) = range(6)
+
+
+@inner
+def _show(
+    state: golden.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show the state of the swap, what is never served, what IB would read, what is accumulated, and the deficits."""
+    write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(shown, outs, _UNREACHABLE, golden.unreachable(state))
+    write(shown, outs, _ACCUMULATED, state.deficits.regs[ACCUMULATED])
+    for requester in range(len(state.deficits.carried)):
+        write(shown, outs, _DEFICIT + requester, state.deficits.carried[requester])
+    if outs[_READ_VL, 1] != 0:
+        vl, weight = golden.read_ib(state, flag(given, ins, 0), read(given, ins, 1))
+        write(shown, outs, _READ_VL, vl)
+        write(shown, outs, _READ_WEIGHT, weight)
+
+
+@inner
+def _show_line_rate(
+    state: line_rate.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show the state of the swap, and what is never served."""
+    write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(shown, outs, _UNREACHABLE, line_rate.unreachable(state))
+
+
+SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}
+
+
+def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the program port, and what an instance of its form shows."""
+    packed, requesters = parameters["form"] == "ib", parameters["requesters"] or parameters["data_vls"]
+    program = schedule_program(ENTRY_BITS, "Weight in 64-byte blocks.", 4 if packed else 5)
+    pending = Port("swap_pending", 1, 1, "A swap was requested in an earlier cycle and waits for a ready cycle.")
+    never = unreachable(requesters, "Requesters that no entry with a weight names.")
+    if parameters["form"] == LINE_RATE:
+        data_vls = parameters["data_vls"]
+        sizes = Port("behind_blocks", 7, data_vls, "Size of the packet behind each head.")
+        return OwnPorts(program, inputs=(behind(data_vls), sizes), outputs=(pending, never))
+    read_bits = (4, 8) if packed else (0, 0)
+    return OwnPorts(
+        program,
+        inputs=(
+            Port("read_low", 1, 1, "Read the low list instead of the high one."),
+            Port("read_index", 6, 1, "Entry that is read."),
+        ) if packed else (),
+        outputs=(
+            pending,
+            never,
+            Port("read_vl", read_bits[0], 1, "VL of that entry, as InfiniBand's tables show it."),
+            Port("read_weight", read_bits[1], 1, "Its weight; in the low list a counter."),
+            *deficits(requesters, 8 if packed else 9),
+        ),
+    )  # fmt: skip

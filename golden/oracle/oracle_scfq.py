@@ -1,0 +1,43 @@
+"""Ports of self-clocked fair queueing that not every scheduler has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.oracle.own_ports import OwnPorts, schedule_program, unreachable
+from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.words import write
+from vlane.golden.schedulers import scfq as golden
+
+__all__ = ["SHOW", "own_ports"]
+
+
+@inner
+def _show(
+    state: golden.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show what is never served, and virtual time, as wide as a tag."""
+    write(shown, outs, 0, golden.unreachable(state))
+    write(shown, outs, 1, state.regs[golden.TIME])
+
+
+SHOW = {golden.State: _show}
+
+
+def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the program port, and what an instance shows of its reciprocals and tags."""
+    return OwnPorts(
+        schedule_program(parameters["reciprocal_bits"], "Reciprocal of the weight: what a block adds to a tag."),
+        outputs=(
+            unreachable(parameters["requesters"] or parameters["data_vls"], "Requesters without a reciprocal."),
+            Port("virtual_time", parameters["tag_bits"], 1, "Tag of the packet that was sent last."),
+        ),
+    )

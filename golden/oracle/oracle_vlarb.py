@@ -1,0 +1,74 @@
+"""Ports of the VL arbiter that not every scheduler has, in both forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, unreachable
+from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.words import write
+from vlane.golden.schedulers import vlarb as golden
+from vlane.golden.schedulers import vlarb_line_rate as line_rate
+
+from vlane.schedulers import LINE_RATE
+from vlane.writes import ListSelect
+
+__all__ = ["SHOW", "own_ports"]
+
+(_PENDING, _UNREACHABLE, _BAD) = range(3)
+
+
+@inner
+def _show(
+    state: golden.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show the state of the swap, what is never served, and bad entries."""
+    write(shown, outs, _PENDING, state.regs[golden.SWAP_PENDING])
+    write(shown, outs, _UNREACHABLE, golden.unreachable(state))
+    write(shown, outs, _BAD, golden.bad_entries(state))
+
+
+@inner
+def _show_line_rate(
+    state: line_rate.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show the same of the line-rate form."""
+    write(shown, outs, _PENDING, state.regs[line_rate.SWAP_PENDING])
+    write(shown, outs, _UNREACHABLE, line_rate.unreachable(state))
+    write(shown, outs, _BAD, line_rate.bad_entries(state))
+
+
+SHOW: dict[type, Callable[..., None]] = {golden.State: _show, line_rate.State: _show_line_rate}
+
+
+def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the program port, and what an instance shows of its tables."""
+    return OwnPorts(
+        (
+            Port("program__select", 2, 1, "HIGH or LOW list, or LIMIT; 3 writes nothing.", ListSelect),
+            Port("program__index", 6, 1, "Entry; an absent one writes nothing."),
+            Port("program__vl", 4, 1, "Lane of the entry."),
+            Port("program__weight", ENTRY_BITS, 1, "Weight in 64-byte blocks, or LimitOfHighPriority."),
+        ),
+        inputs=(behind(parameters["data_vls"]),) if parameters["form"] == LINE_RATE else (),
+        outputs=(
+            Port("swap_pending", 1, 1, "A swap was requested in an earlier cycle and waits for a ready cycle."),
+            unreachable(parameters["data_vls"], "Data lanes that no entry with a weight names."),
+            Port(
+                "bad_entries", (2 * parameters["entries"]).bit_length(), 1,
+                "Entries of the active lists that name VL15 or a lane that is not there.",
+            ),
+        ),
+    )  # fmt: skip

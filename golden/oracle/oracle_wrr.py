@@ -1,0 +1,43 @@
+"""Ports of weighted round robin that not every scheduler has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, schedule_program, unreachable
+from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.words import write
+from vlane.golden.schedulers import wrr as golden
+
+__all__ = ["SHOW", "own_ports"]
+
+
+@inner
+def _show(
+    state: golden.State,
+    given: NDArray[np.uint64],
+    ins: NDArray[np.int64],
+    shown: NDArray[np.uint64],
+    outs: NDArray[np.int64],
+) -> None:
+    """Show what is never served, and what is left of the turn."""
+    write(shown, outs, 0, golden.unreachable(state))
+    write(shown, outs, 1, golden.packets_left(state))
+
+
+SHOW = {golden.State: _show}
+
+
+def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the program port, and what an instance shows of its weights."""
+    return OwnPorts(
+        schedule_program(ENTRY_BITS, "Weight in packets."),
+        outputs=(
+            unreachable(parameters["requesters"] or parameters["data_vls"], "Requesters with weight 0."),
+            Port("packets_left", ENTRY_BITS, 1, "Packets that the requester in turn may still send."),
+        ),
+    )

@@ -1,0 +1,206 @@
+"""Look-up tables as oracles: look-ups see the tables as they are before the clock rises, writes follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, write
+from vlane.golden.tables import lft, sc, sl2vl
+
+from vlane.lft import LFTCause
+from vlane.sc import SCTable
+
+__all__ = ["LFTMachine", "SCMachine", "SL2VLMachine", "lft_oracle", "sc_oracle", "sl2vl_oracle"]
+
+_PORT_BITS, _LID_BITS, _VL_BITS, _SC_BITS = 6, 16, 4, 5
+
+
+class SL2VLMachine(NamedTuple):
+    """The mapping behind its ports.
+
+    Parameters
+    ----------
+    state : SL2VLState
+        The tables.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    state: sl2vl.SL2VLState
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def sl2vl_cycle(machine: SL2VLMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle; reset keeps the tables, so it changes nothing."""
+    state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
+    inputs = state.row.shape[0]
+    clear(shown)
+    at = 1 + 2 * inputs
+    writes, every = flag(given, ins, at), flag(given, ins, at + 1)
+    to_input, to_output, row = read(given, ins, at + 2), read(given, ins, at + 3), read(given, ins, at + 4)
+    for port in range(inputs):
+        output, sl = read(given, ins, 1 + port), read(given, ins, 1 + inputs + port)
+        vl, dropped, invalid = sl2vl.look_up(state, port, output, sl)
+        sl2vl.count_rules(state, dropped, invalid, output, rules)
+        rules[sl2vl.WHILE_WRITTEN] += writes and to_output == output and (every or to_input == port)
+        write(shown, outs, port, vl)
+        write(shown, outs, inputs + port, dropped)
+        write(shown, outs, 2 * inputs + port, invalid)
+    if writes:
+        sl2vl.write(state, every, to_input, to_output, row)
+        rules[sl2vl.ALL_INPUTS] += every and to_output < state.row.shape[1]
+
+
+def sl2vl_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of the SL to VL mapping."""
+    count = parameters["inputs"]
+    inputs = ports_of(
+        RESET,
+        Port("output", _PORT_BITS, count, "Output port of the packet at each input."),
+        Port("sl", _VL_BITS, count, "Its service level."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
+        Port("program__every_input", 1, 1, "The row is written for every input."),
+        Port("program__input", _PORT_BITS, 1, "Without every_input: the input whose row is written."),
+        Port("program__output", _PORT_BITS, 1, "Output whose row is written; an absent one writes nothing."),
+        Port("program__row", 64, 1, "Lanes of the 16 SLs, 4 bits each, SL 0 lowest; 15 drops."),
+    )
+    outputs = ports_of(
+        Port("vl", _VL_BITS, count, "Lane of each packet; 15 if it is dropped."),
+        Port("drop", 1, count, "It must be discarded."),
+        Port("invalid", 1, count, "It is dropped because its lane or output is absent."),
+    )
+    machine = SL2VLMachine(
+        sl2vl.new_state(**parameters), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(sl2vl.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, sl2vl_cycle, inputs, outputs, sl2vl.RULES)
+
+
+class LFTMachine(NamedTuple):
+    """The forwarding table behind its ports; fields as of ``SL2VLMachine``, and the look-ups of a cycle."""
+
+    state: lft.LFTState
+    lookups: int
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def lft_cycle(machine: LFTMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle; reset sets the top to 0 and keeps the entries, the one being written too."""
+    state, ins, outs, lookups = machine.state, machine.ins, machine.outs, machine.lookups
+    clear(shown)
+    for index in range(lookups):
+        out, cause = lft.look_up(state, read(given, ins, 1 + index), machine.rules)
+        write(shown, outs, index, out)
+        write(shown, outs, lookups + index, cause != 0)
+        write(shown, outs, 2 * lookups + index, cause)
+    at = 1 + lookups
+    if flag(given, ins, at):
+        lft.write(state, flag(given, ins, at + 1), read(given, ins, at + 2), read(given, ins, at + 3))
+    if flag(given, ins, 0):
+        lft.reset(state)
+
+
+def lft_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of the forwarding table."""
+    count = parameters["lookups"]
+    inputs = ports_of(
+        RESET,
+        Port("dlid", _LID_BITS, count, "Destination LIDs."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
+        Port("program__top", 1, 1, "Write the top of the table, taken from lid, instead of an entry."),
+        Port("program__lid", _LID_BITS, 1, "LID of the entry, or the new top; an absent entry is not written."),
+        Port("program__port", 8, 1, "Output port of the LID; 255 means unassigned."),
+    )
+    outputs = ports_of(
+        Port("port", 8, count, "Output port of each destination; 255 if it is dropped."),
+        Port("drop", 1, count, "The packet must be discarded."),
+        Port("cause", max(LFTCause).bit_length(), count, "Reason of the drop.", LFTCause),
+    )
+    machine = LFTMachine(
+        lft.new_state(**parameters), count, places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(lft.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, lft_cycle, inputs, outputs, lft.RULES)
+
+
+class SCMachine(NamedTuple):
+    """Omni-Path's maps behind their ports; fields as of ``SL2VLMachine``."""
+
+    state: sc.SCState
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def sc_cycle(machine: SCMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle; reset keeps the tables, so it changes nothing."""
+    state, ins, outs, rules = machine.state, machine.ins, machine.outs, machine.rules
+    ports = state.channels.shape[0]
+    clear(shown)
+    for port in range(ports):
+        channel, egress = read(given, ins, 1 + port), read(given, ins, 1 + ports + port)
+        vl_in, invalid = sc.lane_in(state, port, channel, rules)
+        leaves, vl, dropped = sc.forward(state, port, egress, channel, rules)
+        write(shown, outs, port, vl_in)
+        write(shown, outs, ports + port, invalid)
+        write(shown, outs, 2 * ports + port, leaves)
+        write(shown, outs, 3 * ports + port, vl)
+        write(shown, outs, 4 * ports + port, dropped)
+    at = 1 + 2 * ports
+    injected, refused = sc.inject(state, read(given, ins, at), rules)
+    write(shown, outs, 5 * ports, injected)
+    write(shown, outs, 5 * ports + 1, refused)
+    write(shown, outs, 5 * ports + 2, sc.receive(state, read(given, ins, at + 1)))
+    if flag(given, ins, at + 2):
+        sc.write(
+            state, read(given, ins, at + 3), read(given, ins, at + 4), read(given, ins, at + 5),
+            read(given, ins, at + 6), read(given, ins, at + 7),
+        )  # fmt: skip
+
+
+def sc_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of Omni-Path's maps."""
+    ports = parameters["ports"]
+    inputs = ports_of(
+        RESET,
+        Port("channel", _SC_BITS, ports, "Channel of the packet that arrived at each port."),
+        Port("egress", _PORT_BITS, ports, "Its output port."),
+        Port("inject_sl", _SC_BITS, 1, "Service level of a packet at its source."),
+        Port("receive_sc", _SC_BITS, 1, "Channel of a packet at its destination."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new value holds from the next one on."),
+        Port("program__table", 3, 1, "Table that is written; 5 to 7 write nothing.", SCTable),
+        Port("program__ingress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_nt; an absent one writes nothing."),
+        Port("program__egress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_t; an absent one writes nothing."),
+        Port("program__index", _SC_BITS, 1, "Level or channel whose entry is written."),
+        Port("program__value", _SC_BITS, 1, "What it is mapped to."),
+    )
+    outputs = ports_of(
+        Port("vl_in", _SC_BITS, ports, "Lane on which each packet is queued; 0 if invalid."),
+        Port("invalid_in", 1, ports, "Its channel has no lane at this port."),
+        Port("channel_out", _SC_BITS, ports, "Channel with which it leaves; 0 if it is dropped."),
+        Port("vl", _SC_BITS, ports, "Lane on which it leaves; 0 if it is dropped."),
+        Port("drop", 1, ports, "It must be discarded."),
+        Port("inject_sc", _SC_BITS, 1, "Channel of the level; 0 if it is dropped."),
+        Port("inject_drop", 1, 1, "The level is mapped to SC15: the packet must be discarded."),
+        Port("receive_sl", _SC_BITS, 1, "Service level of the channel."),
+    )
+    machine = SCMachine(
+        sc.new_state(**parameters), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(sc.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, sc_cycle, inputs, outputs, sc.RULES)

@@ -1,0 +1,286 @@
+"""The oracle: what a block does in each clock cycle, from golden, in pure calls from any bench (``docs/oracle.md``)."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from operator import index as whole_number
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from vlane.golden.oracle.by_name import ORACLES
+from vlane.golden.oracle.image import laid_out
+from vlane.golden.oracle.ports import Port, word_count
+from vlane.sim_top.api.programs import Writes, cycles_of
+
+from vlane.errors import InputError, unknown_word
+from vlane.parameters import refused_parameter
+
+__all__ = ["Decision", "Oracle", "oracle"]
+
+_WORD_BITS = 64
+_WORD = (1 << _WORD_BITS) - 1
+
+
+class Decision(tuple[Any, ...]):
+    """Outputs of a cycle by name, as attributes; it cannot be changed.
+
+    A port of several elements is a tuple of them, one whose values have names an ``IntEnum``, any other an ``int``.
+    """
+
+    __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]]
+    _ports: ClassVar[tuple[Port, ...]]
+
+    def ports(self) -> dict[str, int]:
+        """Return every output as the Verilog port has it: one number, the first element lowest."""
+        return {port.name: _packed(port, value) for port, value in zip(self._ports, self, strict=True)}
+
+
+class Oracle:
+    """A block of the catalogue, cycle by cycle; ``vlane.oracle`` makes it.
+
+    Attributes
+    ----------
+    block : str
+        Name of the block.
+    parameters : mapping
+        Of the instance, all of them.
+    inputs, outputs : mapping of str to Port
+        Ports by name: width of an element, elements, meaning, names of values.
+    """
+
+    def __init__(self, block: str, parameters: Mapping[str, Any]) -> None:
+        if not isinstance(block, str) or block not in ORACLES:
+            raise unknown_word("block", ORACLES, block)
+        shape, make = ORACLES[block]
+        self.block = block
+        self.parameters: Mapping[str, Any] = _checked(shape, parameters)
+        made = make(self.parameters)
+        self.inputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.inputs})
+        self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
+        self._machine, self._block = laid_out(made.machine)
+        self._at_first = self._block.copy()
+        self._names = tuple(rule.name for rule in made.rules)
+        self._given = np.zeros(word_count(made.inputs), np.uint64)
+        self._shown = np.zeros(word_count(made.outputs), np.uint64)
+        self._cycle = made.runner(self._machine, self._given, self._shown)
+        self._decision = _decision_of(block, made.outputs)
+        parts = [port.name.split("__") for port in made.inputs]
+        self._groups = {"__".join(part[:count]) for part in parts for count in range(1, len(part))}
+
+    def __repr__(self) -> str:
+        return f"oracle({', '.join([repr(self.block), *(f'{k}={v!r}' for k, v in self.parameters.items())])})"
+
+    def step(self, **inputs: Any) -> Decision:
+        """Run one clock cycle: the outputs follow from the state and the inputs, then the clock rises.
+
+        Parameters
+        ----------
+        **inputs
+            Ports by name; those left out are 0. A port of several elements takes a sequence of them, from the first on,
+            or one number as the Verilog port has it. Nested ports may be given as mappings, ``heads={"request": 1}``,
+            arrays of them as sequences. A value may be a ``bool``, or any whole number of its width.
+
+        Returns
+        -------
+        Decision
+            The outputs by name.
+
+        Raises
+        ------
+        InputError
+            If there is no such input, or a value does not fit it; then nothing has changed.
+        """
+        words = [0] * len(self._given)
+        for name, value in inputs.items():
+            self._take(words, name, value)
+        self._given[:] = words
+        self._cycle(self._machine, self._given, self._shown)
+        shown = self._shown.tolist()
+        return self._decision([_shown(port, shown) for port in self.outputs.values()])
+
+    def _take(self, words: list[int], name: str, value: Any) -> None:
+        """Put an input into the words."""
+        port = self.inputs.get(name)
+        if port is not None:
+            left, word = _packed(port, value), port.word
+            while left:
+                words[word] = left & _WORD
+                left, word = left >> _WORD_BITS, word + 1
+            return
+        if name not in self._groups:
+            raise unknown_word("input", self.inputs, name)
+        if isinstance(value, Mapping):
+            nested: Iterable[tuple[Any, Any]] = value.items()
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            nested = enumerate({} if each is None else each for each in value)
+        else:
+            raise InputError(name, "a mapping or a list of its ports", value)
+        for inner, each in nested:
+            self._take(words, f"{name}__{inner}", each)
+
+    def reset(self) -> None:
+        """Return to the state after power-on, tables and counts of rules included.
+
+        A step with ``rst=1`` is the hardware's reset, which keeps what is in memories.
+        """
+        self._block[:] = self._at_first
+
+    def program(self, table: Writes) -> int:
+        """Write tables through the program port, and make them the active ones; return the cycles that it takes.
+
+        Nothing is sent meanwhile. A scheduler that exchanges tables is ready in the cycles after the writes only.
+
+        Parameters
+        ----------
+        table : table, sequence of writes, or sequence of mappings
+            A table of ``vlane`` with ``writes``, such as ``VLArbTable``; or (select, index, requester or VL, weight) of
+            each write to a scheduler; or, for any block, the inputs of each cycle by name.
+
+        Raises
+        ------
+        InputError
+            If the table does not fit the instance; then nothing has changed.
+        """
+        cycles = cycles_of(self.block, self.parameters, table)
+        for inputs in cycles:
+            words = [0] * len(self._given)
+            for name, value in inputs.items():
+                self._take(words, name, value)
+        for inputs in cycles:
+            self.step(**inputs)
+        return len(cycles)
+
+    @property
+    def rules(self) -> dict[str, int]:
+        """Return how often each rule of the block's page happened since power-on."""
+        return dict(zip(self._names, map(int, self._machine.rules), strict=True))
+
+
+def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return all parameters of an instance."""
+    for name in parameters:
+        if name not in shape.defaults():
+            raise unknown_word("parameter", shape.defaults(), name)
+    usual = shape.with_form.get(parameters.get("form", ""), {})
+    try:
+        made: Mapping[str, Any] = shape(**{**usual, **parameters})
+    except TypeError as error:
+        name, _, must = str(error).partition(" must be ")
+        raise InputError(name, must.partition(", not ")[0], parameters.get(name)) from None
+    except InputError as error:
+        raise refused_parameter(error, "") from None
+    return made
+
+
+def _decision_of(block: str, outputs: Sequence[Port]) -> Any:
+    """Return the class of a block's decisions."""
+    fields = namedtuple(f"{block}_decision", [port.name for port in outputs])  # type: ignore[misc]
+    made = type(f"{block}_decision", (fields, Decision), {"__slots__": (), "_ports": tuple(outputs)})
+    return made._make  # type: ignore[attr-defined]
+
+
+def _shown(port: Port, words: Sequence[int]) -> Any:
+    """Return an output's value out of the words."""
+    value = words[port.word]
+    for word in range(1, port.words):
+        value |= words[port.word + word] << _WORD_BITS * word
+    if port.count == 1:
+        return _coded(port, value)
+    mask = (1 << port.bits) - 1
+    return tuple(_coded(port, value >> port.bits * index & mask) for index in range(port.count))
+
+
+def _coded(port: Port, value: int) -> int | IntEnum:
+    """Return a value with its name, if it has one."""
+    if port.codes is None:
+        return value
+    try:
+        return port.codes(value)
+    except ValueError:
+        return value
+
+
+def _packed(port: Port, value: Any) -> int:
+    """Return a port's value as one number."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        elements = list(value)
+        if len(elements) > port.count:
+            raise InputError(port.name, f"at most {port.count} elements", f"{len(elements)} elements")
+        return sum(
+            _whole(f"{port.name}[{index}]", each, port.bits) << port.bits * index for index, each in enumerate(elements)
+        )
+    return _whole(port.name, value, port.width)
+
+
+def _whole(name: str, value: Any, bits: int) -> int:
+    """Return a whole number that has so many bits."""
+    try:
+        number = whole_number(value)
+    except TypeError:
+        raise InputError(name, "a whole number", value) from None
+    if not 0 <= number < 1 << bits:
+        raise InputError(name, f"0 to {(1 << bits) - 1}" if bits <= _WORD_BITS else f"of {bits} bits", value)
+    return number
+
+
+def oracle(block: str, /, **parameters: Any) -> Oracle:
+    """Return the oracle of a block: golden, one clock cycle a call, for any bench.
+
+    It neither builds nor simulates hardware. Two oracles share no state.
+
+    Parameters
+    ----------
+    block : str
+        Name of the block (``docs/catalogue.md``).
+    **parameters
+        Parameters of the instance; those left out have their defaults (the block's page lists them).
+
+    Raises
+    ------
+    InputError
+        If there is no such block or parameter, or a value is refused.
+
+    Examples
+    --------
+    Lane 1 of a VL arbiter has twice the weight of lane 0. Both have a head of one block.
+
+    >>> from vlane.vlarb import VLArbTable
+    >>> arbiter = oracle("vlarb", data_vls=2, entries=2, vl15=False)
+    >>> arbiter.program(VLArbTable(high=((0, 1), (1, 2)), low=(), limit_of_high_priority=255))
+    7
+    >>> heads = {"request": 0b11, "fits": 0b11, "blocks": [1, 1]}
+    >>> [arbiter.step(heads=heads, ready=1).vl for _ in range(6)]
+    [0, 1, 1, 0, 1, 1]
+    >>> decision = arbiter.step(heads=heads)
+    >>> decision.grant, decision.list.name, decision.blocks
+    (1, 'HIGH', 1)
+
+    Round robin passes over a lane that has no room.
+
+    >>> turns = oracle("rr", data_vls=3, vl15=False)
+    >>> [turns.step(heads={"request": 7, "fits": 0b101, "blocks": [1, 1, 1]}, ready=1).vl for _ in range(3)]
+    [0, 2, 0]
+
+    A Deficit Table gives lane 0 three blocks a turn, lane 1 two: what lane 0 has left counts in its next turn.
+
+    >>> from vlane.dtable import DTable
+    >>> table = oracle("dtable", data_vls=2, entries=2, vl15=False)
+    >>> table.program(DTable(((0, 3), (1, 2))))
+    4
+    >>> [table.step(heads={"request": 3, "fits": 3, "blocks": [2, 2]}, ready=1).vl for _ in range(5)]
+    [0, 1, 0, 0, 1]
+
+    Credits of a port: nothing fits before the other end told its limit; it was told of 8 blocks on lane 0.
+
+    >>> from vlane.fcp import FlowControlPacket
+    >>> port = oracle("credit_ib", data_vls=1, buffer_blocks=8)
+    >>> limit = FlowControlPacket(op=0, fctbs=0, vl=0, fccl=8).packed()
+    >>> told = port.step(fcp_arrived=1, fcp_in=limit, blocks=[8])
+    >>> told.fits, told.fcp_bad, port.step(blocks=[8]).fits, port.step(blocks=[9]).fits
+    (0, 0, 1, 0)
+    """
+    return Oracle(block, parameters)

@@ -1,0 +1,114 @@
+"""Export of an oracle: a C library compiled from golden, its header, a DPI-C package, a page (``docs/oracle.md``)."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from vlane.golden.oracle.by_name import ORACLES
+from vlane.golden.oracle.native import compile_native
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.export.file_heads import FileHead, command_line
+from vlane.sim_top.export.file_set import write_together
+from vlane.sim_top.export.oracle_names import check_oracle_name
+from vlane.sim_top.export.oracle_text import c_source, header, package, page
+
+from vlane.errors import InputError
+from vlane.files import usable_folder
+from vlane.parameters import Parameters
+
+__all__ = ["export_oracle"]
+
+_C_FLAGS = ("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror")
+_LINK_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none")
+
+
+def export_oracle(
+    block: Block, parameters: Parameters, folder: Path, *, name: str | None = None, force: bool = False
+) -> list[Path]:
+    """Write the oracle of a block as a C library: all files or none. Equal exports are equal files.
+
+    Parameters
+    ----------
+    block : Block
+        What is exported.
+    parameters : Parameters
+        Of the instance, checked.
+    folder : Path
+        Where the files go.
+    name : str, optional
+        What files, functions and types begin with; without one the block's, with ``_oracle`` behind it.
+    force : bool
+        Replace files whose content differs.
+
+    Returns
+    -------
+    list of Path
+        Header, shared library, static library, package, page.
+
+    Raises
+    ------
+    InputError
+        If the name cannot be used, if there is no C compiler, if the folder cannot be used, or if a file would be
+        replaced without ``force``.
+    """
+    name = f"{block.name}_oracle" if name is None else check_oracle_name("--name", name)
+    if os.path.lexists(folder):  # else it is made when all is there to be written
+        usable_folder(folder, option="--out")
+    shape, make = ORACLES[block.name]
+    made = make(shape(**parameters))
+    native = compile_native(made, f"{name}_cycle")
+    head = FileHead(
+        f"{block.title}, golden oracle", parameters,
+        command_line(block, parameters, {"--name": None if name == f"{block.name}_oracle" else name}, "oracle"),
+    )  # fmt: skip
+    texts = {
+        f"{name}.h": header(name, made.inputs, made.outputs),
+        f"{name}.sv": package(name, made.inputs, made.outputs),
+        f"{name}.md": page(name, block.name, made.inputs, made.outputs, parameters),
+    }
+    headed = {file: head.on(file, text) for file, text in texts.items()}
+    source = c_source(name, made.inputs, made.outputs, native.image, parameters, version("vlane"))
+    libraries = _link(name, headed[f"{name}.h"], source, native.code)
+    files: dict[str, str | bytes] = {f"{name}.h": headed[f"{name}.h"], **libraries, **headed}
+    return write_together(folder, files, option="--out", force=force)
+
+
+def _link(name: str, header_text: str, source: str, code: bytes) -> dict[str, bytes]:
+    """Return a shared and a static library by the names of their files."""
+    compiler, archiver = _tool("CC", "cc", "gcc"), _tool("AR", "ar", "binutils")
+    shared, static = f"lib{name}.so", f"lib{name}.a"
+    with tempfile.TemporaryDirectory(prefix="vlane_") as work:
+        at = Path(work)
+        (at / f"{name}.h").write_text(header_text)
+        (at / "around.c").write_text(source)
+        (at / "kernel.o").write_bytes(code)
+        _run("CC", [*compiler, *_C_FLAGS, "-c", "around.c", "-o", "around.o"], at)
+        _run("CC", [*compiler, *_LINK_FLAGS, "around.o", "kernel.o", "-o", shared], at)
+        _run("AR", [*archiver, "rcsD", static, "around.o", "kernel.o"], at)
+        return {file: (at / file).read_bytes() for file in (shared, static)}
+
+
+def _tool(variable: str, usual: str, package_name: str) -> list[str]:
+    """Return the command that a variable of the environment names, or the usual one."""
+    words = shlex.split(os.environ.get(variable, "")) or [usual]
+    try:
+        subprocess.run([*words, "--version"], capture_output=True, check=False)
+    except OSError:
+        must = f"a program that is installed, such as {usual} (apt-get install {package_name})"
+        raise InputError(variable, must, shlex.join(words)) from None
+    return words
+
+
+def _run(variable: str, command: Sequence[str], where: Path) -> None:
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(
+            variable, "a tool that takes what vlane gives it", f"one that ends with status {done.returncode}",
+            details=(done.stdout + done.stderr).splitlines()[-20:],
+        )  # fmt: skip

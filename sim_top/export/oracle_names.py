@@ -1,0 +1,57 @@
+"""Ports of an oracle as C and SystemVerilog have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vlane.golden.oracle.ports import Port
+from vlane.sim_top.export.verilog_names import RESERVED, check_module_name
+
+from vlane.errors import InputError
+
+__all__ = ["check_oracle_name", "code_names", "field_name", "first_bits"]
+
+_C_WORDS = frozenset(
+    """
+    alignas alignof asm auto bool catch char char16_t char32_t char8_t co_await co_return co_yield compl concept
+    consteval constexpr constinit const_cast decltype delete double dynamic_cast explicit false float friend goto
+    inline long mutable namespace noexcept nullptr operator private public reinterpret_cast requires restrict short
+    sizeof static_assert static_cast template thread_local throw true try typeid typename unsigned using volatile
+    wchar_t and_eq bitand bitor not_eq or_eq xor_eq errno free malloc memcpy memset main linux unix i386
+    """.split()  # noqa: SIM905 - a list that people read
+)
+"""Words that C or C++ keep for themselves and SystemVerilog does not."""
+
+
+def check_oracle_name(option: str, name: str) -> str:
+    """Return a name that a package, files, a library, types and functions may begin with.
+
+    Raises
+    ------
+    InputError
+        If it is no plain identifier, or a word that SystemVerilog, C, C++ or Python keeps for itself.
+    """
+    check_module_name(option, name)
+    if name in _C_WORDS:
+        raise InputError(option, "no reserved word of C or C++", name)
+    return name
+
+
+def field_name(port: Port) -> str:
+    """Return the name of a port in a structure of SystemVerilog, escaped where it is a reserved word."""
+    return f"\\{port.name} " if port.name in RESERVED else port.name
+
+
+def first_bits(ports: Iterable[Port]) -> list[int]:
+    """Return the first bit of each port where all follow each other without gaps."""
+    found, used = [], 0
+    for port in ports:
+        found.append(used)
+        used += port.width
+    return found
+
+
+def code_names(ports: Sequence[Port]) -> list[tuple[str, int, int]]:
+    """Return the names of the values of ports, the port's name before each; the values; the bits that they have."""
+    coded = [(port, code) for port in ports if port.codes is not None for code in port.codes]
+    return [(f"{port.name}_{code.name}".upper(), int(code), port.bits) for port, code in coded]

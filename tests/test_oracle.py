@@ -1,0 +1,222 @@
+"""The oracle in Python: its ports, its decisions against every block's own stimulus, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from vlane.golden.oracle.by_name import ORACLES
+from vlane.sim_top.api.oracle import Oracle
+from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.native.model import component_ports, row_layout, row_words
+
+import vlane
+from vlane.dtable import DTable
+from vlane.egress import ListCode
+from vlane.errors import InputError
+from vlane.sl2vl import SL2VLRow
+from vlane.vlarb import VLArbTable
+
+SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
+    "vlarb": ({}, {"data_vls": 5, "vl15": False}, {"form": "line_rate"}, {"data_vls": 15, "entries": 64}),
+    "dtable": (
+        {"entries": 32}, {"data_vls": 4, "requesters": 3, "entries": 8, "keep_on_stall": True}, {"form": "ib"},
+        {"form": "line_rate", "entries": 16}, {"data_vls": 20, "vl15": True, "form": "line_rate"},
+    ),
+    "drr": ({}, {"data_vls": 4, "requesters": 3}, {"data_vls": 31}),
+    "scfq": ({}, {"units": "per_requester", "tag_bits": 32, "reciprocal_bits": 16}, {"requesters": 5}),
+    "rr": ({}, {"data_vls": 4, "requesters": 3}, {"data_vls": 31}, {"data_vls": 32, "vl15": False}),
+    "wrr": ({}, {"data_vls": 4, "requesters": 3}),
+    "sl2vl": ({}, {"inputs": 2, "outputs": 3, "data_vls": 7}, {"inputs": 20, "outputs": 5}),
+    "sc": ({}, {"ports": 2, "data_vls": 31}),
+    "credit_ib": ({}, {"data_vls": 15, "buffer_blocks": 200, "fcp_period": 300, "watchdog_cycles": 600},
+                  {"data_vls": 1, "fcp_period": 2, "watchdog_cycles": 2}),
+    "credit_opa": ({}, {"vls": 32, "vcu": 2}, {"vls": 1}),
+    "vlbuffer": (
+        {},
+        {"vls": 2, "flits": 7, "minimum": 2, "maximum": 5, "mtu_flits": 2, "writers": 2, "readers": 2,
+         "write_flits": 2, "read_flits": 2, "data_bits": 4},
+        {"data_bits": 64, "write_flits": 3, "read_flits": 2, "writers": 2},
+    ),
+    "lft": ({}, {"lookups": 2, "ports": 254, "entries": 12}),
+}  # fmt: skip
+"""Parameters of instances: ports on one word and on several, every form, with a map and without."""
+
+INSTANCES = [(block, parameters) for block, several in SMALL.items() for parameters in several]
+
+
+def each_instance(function: Any) -> Any:
+    names = [f"{block}-{'-'.join(f'{k}={v}' for k, v in parameters.items())}" for block, parameters in INSTANCES]
+    return pytest.mark.parametrize(("block", "parameters"), INSTANCES, ids=names)(function)
+
+
+def disagreement(oracle: Oracle, cycles: int, seed: int = 1) -> tuple[int, dict[str, Any], dict[str, Any]] | None:
+    """Replay a block's qualifying stimulus; return the first cycle that differs, what was shown, and what was due."""
+    ports = component_ports(BLOCKS[oracle.block].make(oracle.parameters))
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    stimulus = BLOCKS[oracle.block].qualify(oracle.parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
+    rows, expected = stimulus.record(row_words(inputs), row_words(outputs))
+    assert len(rows) == cycles
+    for cycle, (row, due) in enumerate(zip(rows, expected, strict=True)):
+        shown = oracle.step(**{name: field.value(row) for name, field in inputs.items()}).ports()
+        wanted = {name: field.value(due) for name, field in outputs.items()}
+        if shown != wanted:
+            return cycle, *({k: d[k] for k in wanted if shown[k] != wanted[k]} for d in (shown, wanted))
+    return None
+
+
+def test_every_block_of_the_catalogue_has_an_oracle() -> None:
+    assert set(ORACLES) == set(vlane.blocks()) - {"ib_switch", "opa_switch"} == set(SMALL)
+
+
+@each_instance
+def test_ports_are_those_of_the_component(block: str, parameters: Mapping[str, Any]) -> None:
+    """Who drives the exported Verilog drives the oracle by the same names and widths, in the same order."""
+    made = vlane.oracle(block, **parameters)
+
+    ports = component_ports(BLOCKS[block].make(made.parameters))
+
+    assert {(p.name, p.bits) for p in ports if p.is_input} == {(p.name, p.width) for p in made.inputs.values()}
+    assert {(p.name, p.bits) for p in ports if not p.is_input} == {(p.name, p.width) for p in made.outputs.values()}
+
+
+@each_instance
+def test_it_decides_as_golden_in_the_block_s_own_stimulus(block: str, parameters: Mapping[str, Any]) -> None:
+    """Every cycle of every phase, wild ones too: resets, table writes and inputs that the contract forbids."""
+    made = vlane.oracle(block, **parameters)
+
+    assert disagreement(made, 1500) is None
+    assert sum(made.rules.values()) > 0
+
+
+def test_flits_of_any_width_come_out_as_they_went_in() -> None:
+    """Golden's buffer holds numbers of 64 bits; the port has up to 1024 for each flit."""
+    made = vlane.oracle("vlbuffer", vls=2, data_bits=200, write_flits=2)
+    flits = [(1 << 199) | 5, (1 << 130) - 1]
+
+    made.step(reserve_vl=1, reserve_flits=2, write_vl=1, write_count=2, write_data=flits)
+    first = made.step(read_vl=1, read_count=1)
+    second = made.step(read_vl=1, read_count=1)
+    last = made.step(read_vl=1)
+
+    assert (first.readable, first.read_data, second.read_data) == (1, flits[0], flits[1])
+    assert (last.readable, last.read_data) == (0, 0)
+
+
+def test_decisions_have_readable_values() -> None:
+    arbiter = vlane.oracle("vlarb", data_vls=3, entries=2)
+    cycles = arbiter.program(VLArbTable(high=(), low=((2, 4),), limit_of_high_priority=0))
+
+    decision = arbiter.step(heads={"request": 0b100, "fits": 0b100, "blocks": [0, 0, 9]}, ready=True)
+
+    assert cycles == 2 * 2 + 1 + 1 + 1
+    assert (decision.grant, decision.vl, decision.list, decision.blocks) == (1, 2, ListCode.LOW, 9)
+    assert decision.ports()["unreachable"] == 0b011
+    with pytest.raises(AttributeError):
+        decision.vl = 1
+
+
+def test_inputs_may_be_nested_or_as_the_verilog_has_them() -> None:
+    one, other = vlane.oracle("drr", data_vls=2, vl15=False), vlane.oracle("drr", data_vls=2, vl15=False)
+    for made in (one, other):
+        made.program([(0, 0, 0, 9), (0, 1, 0, 9)])
+
+    assert one.step(heads={"request": 3, "fits": 3, "blocks": [5, 7]}, ready=1) == other.step(
+        heads__request=3, heads__fits=3, heads__blocks=5 | 7 << 7, ready=np.uint8(1)
+    )
+
+
+def test_reset_is_power_on_and_rst_is_the_hardware_s() -> None:
+    """The forwarding table is memory: the hardware's reset keeps its entries."""
+    table = vlane.oracle("lft", lookups=1, entries=8)
+    top, entry = {"program__enable": 1, "program__top": 1, "program__lid": 7}, {"program__enable": 1, "program__lid": 3}
+    table.program([top, {**entry, "program__port": 5}])
+    assert table.step(dlid=3).port == 5
+
+    table.step(rst=1)
+    assert table.step(dlid=3).drop == 1
+    table.program([top])
+    assert table.step(dlid=3).port == 5
+
+    table.reset()
+    table.program([top])
+    assert table.step(dlid=3).drop == 1
+    assert table.rules["unassigned"] == 1
+
+
+def test_oracles_share_nothing() -> None:
+    one, other = vlane.oracle("rr"), vlane.oracle("rr")
+    heads = {"request": 7, "fits": 7}
+
+    assert [one.step(heads=heads, ready=1).vl for _ in range(3)] == [0, 1, 2]
+    assert other.step(heads=heads, ready=1).vl == 0
+
+
+def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
+    mapping = vlane.oracle("sl2vl", inputs=2, outputs=2, data_vls=4)
+    mapping.program(SL2VLRow((3,) * 15 + (15,)))
+
+    looked = mapping.step(output=[0, 1], sl=[2, 15])
+
+    assert (looked.vl, looked.drop, looked.invalid) == ((3, 15), (0, 1), (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda: vlane.oracle("vlrb"), "block must be one of .* did you mean vlarb?"),
+        (lambda: vlane.oracle(["rr"]), "block must be one of"),
+        (lambda: vlane.oracle("rr", data_vl=3), "did you mean data_vls?"),
+        (lambda: vlane.oracle("rr", data_vls=99), "data_vls must be 2 to 32, not 99"),
+        (lambda: vlane.oracle("rr", data_vls="4"), "data_vls must be an int, not 4"),
+        (lambda: vlane.oracle("rr", data_vls=True), "data_vls must be an int, not true"),
+        (lambda: vlane.oracle("rr").step(redy=1), "input must be one of .* did you mean ready?"),
+        (lambda: vlane.oracle("rr").step(heads={"reqest": 1}), "did you mean heads__request?"),
+        (lambda: vlane.oracle("rr").step(heads=1), "heads must be a mapping"),
+        (lambda: vlane.oracle("rr").step(ready=2), "ready must be 0 to 1, not 2"),
+        (lambda: vlane.oracle("rr").step(ready=-1), "ready must be 0 to 1, not -1"),
+        (lambda: vlane.oracle("rr").step(ready=float("nan")), "ready must be a whole number, not nan"),
+        (lambda: vlane.oracle("rr").step(ready="1"), "ready must be a whole number, not 1"),
+        (lambda: vlane.oracle("rr").step(heads__blocks=[0] * 10), "at most 9 elements, not 10 elements"),
+        (lambda: vlane.oracle("rr").step(heads__blocks=[0, 128]), r"heads__blocks\[1\] must be 0 to 127, not 128"),
+        (lambda: vlane.oracle("rr").program([(0, 0, 0, 0)]), "left out with rr without a map"),
+        (lambda: vlane.oracle("drr").program([(0, 0)]), r"table\[0\] must be 4 numbers"),
+        (lambda: vlane.oracle("drr").program([(0, 0, 0, 256)]), "program__weight must be 0 to 255, not 256"),
+        (lambda: vlane.oracle("drr").program(DTable(((0, 1),))), "table must be one that drr has, not DTable"),
+        (lambda: vlane.oracle("drr").program("table.toml"), "table must be a table, or a list of writes"),
+        (lambda: vlane.oracle("dtable", entries=2).program(DTable(((0, 1),) * 3)), "dtable.entries must be"),
+        (lambda: vlane.oracle("lft").program([(0, 1)]), "table must be a list of the inputs of each cycle"),
+        (lambda: vlane.oracle("lft").program(SL2VLRow((0,) * 16)), "table must be one that lft has"),
+    ],
+)  # fmt: skip
+def test_refusals_say_what_must_be(act: Any, said: str) -> None:
+    """A bench that drives a wrong name or value hears of it at once, in one line."""
+    with pytest.raises(InputError, match=said) as refused:
+        act()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_refused_program_leaves_the_oracle_as_it_was() -> None:
+    made = vlane.oracle("drr", data_vls=2)
+
+    with pytest.raises(InputError):
+        made.program([(0, 0, 0, 9), (0, 1, 0, 999)])
+
+    assert made.step().unreachable == 0b11
+
+
+def test_it_never_loads_the_hardware_language() -> None:
+    """The oracle runs where nothing can be built or simulated."""
+    code = "import sys, vlane; vlane.oracle('rr'); print(*({'amaranth', 'cocotb', 'typer'} & set(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == []
+
+
+@pytest.mark.long
+@each_instance
+def test_it_decides_as_golden_for_long(block: str, parameters: Mapping[str, Any]) -> None:
+    assert disagreement(vlane.oracle(block, **parameters), 40_000, seed=7) is None
