@@ -22,6 +22,7 @@ def paths_of(value: Any, at: Path = ()) -> set[Path]:
 
 EVERYTHING = '''# a comment with = and [brackets]
 title = "a # b"   # and "more"
+plain = { on = "one [ line }", n = 1 }
 
 [network]
 size = [4,

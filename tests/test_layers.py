@@ -63,8 +63,9 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "silicon": {"output", "blocks"},
         "export": {"output", "blocks"},
         "cosim": {"output", "blocks", "study"},
-        "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim"},
-        "cli": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "api"},
+        "dut": {"output", "blocks"},
+        "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut"},
+        "cli": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut", "api"},
     },
 }
 """Families that each family of a layer may import beside itself; without circles."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vlane.sim_top.api.plugins import up_down as up_down
     from vlane.sim_top.api.results import Comparison as Comparison
     from vlane.sim_top.api.results import Results as Results
+    from vlane.sim_top.api.scoreboard import Scoreboard as Scoreboard
     from vlane.sim_top.api.study import StuckError as StuckError
     from vlane.sim_top.api.study import Study as Study
     from vlane.sim_top.api.study import WorkerLostError as WorkerLostError
@@ -61,6 +62,7 @@ _INTERFACE = {
     "plan_dtable": "tables",
     "read_tables": "tables",
     "oracle": "oracle",
+    "Scoreboard": "scoreboard",
 }
 """Modules of ``sim_top/api`` by the names that they give."""
 __all__ = [*_INTERFACE]  # noqa: PLE0604 - names of the interface

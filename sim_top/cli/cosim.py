@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
+from vlane.sim_top.cli.dut import run_dut
 from vlane.sim_top.cli.network import run_network
 from vlane.sim_top.cli.options import (
     AsJson,
@@ -77,6 +78,15 @@ def cosim(
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a VCD of the first 2000 cycles.")] = None,
     page: Annotated[Path | None, typer.Option(metavar="DIR", help="Write an HTML page and pictures.")] = None,
     netlist: Netlist = "",
+    dut: Annotated[
+        list[Path] | None,
+        typer.Option("--dut", metavar="FILE", help="Verilog of a design of your own, to be run instead."),
+    ] = None,
+    top: Annotated[str | None, typer.Option(metavar="NAME", help="Its module.")] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="Which of its ports is which (TOML); else by their names."),
+    ] = None,
     planted: Annotated[
         int | None,
         typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail."),
@@ -89,6 +99,18 @@ def cosim(
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
     clock = clock_at(rate)
+    if dut or top is not None or map_file is not None:
+        given = {
+            "STUDY": study is not None, "--rtl": bool(rtl), "--fabric": fabric is not None, "--page": page is not None,
+            "--fault": planted is not None, "--netlist": bool(netlist), "--engine": engine != "native",
+            "--simulator": simulator != "verilator", "--rate": rate is not None, "--plugin": bool(plugin),
+        }  # fmt: skip
+        for option in (option for option, is_given in given.items() if is_given):
+            raise InputError(option, "left out with --dut", "given")
+        run_dut(
+            block, dut or [], top, map_file, table=table_file, cycles=cycles, seed=seed, param=param or [], waves=waves,
+            as_json=as_json,
+        )  # fmt: skip
     if block == "network":
         given = {
             "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,

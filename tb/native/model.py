@@ -16,7 +16,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ __all__ = [
     "Field",
     "Port",
     "Words",
+    "compile_library",
     "compile_model",
     "compile_verilog",
     "component_ports",
@@ -43,6 +44,7 @@ __all__ = [
     "row_words",
     "to_rtlil",
     "to_verilog",
+    "wrapper_text",
 ]
 
 Words = NDArray[np.uint64]
@@ -280,16 +282,40 @@ class CompiledModel:
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
 
 
-def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool, reset_first: bool) -> str:
-    """C++ around the Verilated class: it runs rows of inputs to rows of outputs without Python per cycle."""
+def _member(name: str) -> str:
+    """Return the name of a port in Verilator's C++ class."""
+    return name.replace("__", "___05F")
+
+
+def wrapper_text(
+    ports: tuple[Port, ...],
+    verilated: str,
+    *,
+    traced: bool,
+    reset_first: bool = False,
+    member: Callable[[str], str] = _member,
+) -> str:
+    """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
+
+    Parameters
+    ----------
+    ports : tuple of Port
+        The ports that are driven and read; the clock is none of them.
+    verilated : str
+        Name of the class.
+    traced, reset_first : bool
+        As of ``compile_verilog``.
+    member : callable
+        Returns the name that a port has in the class.
+    """
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    sets = [line for name, field in inputs.items() for line in _set_lines(_member(name), field)]
+    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{member(name)}", field)]
     gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
-    gets += [line for name, field in outputs.items() for line in _get_lines(_member(name), field)]
+    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{member(name)}", field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
     template += _GUARD if reset_first else ""
     for key, value in {
-        "@TOP@": f"V{top}",
+        "@TOP@": verilated,
         "@INPUT_WORDS@": str(row_words(inputs)),
         "@OUTPUT_WORDS@": str(row_words(outputs)),
         "@TRACED@": str(int(traced)),
@@ -299,11 +325,6 @@ def _wrapper(ports: tuple[Port, ...], top: str, *, traced: bool, reset_first: bo
     }.items():
         template = template.replace(key, value)
     return template
-
-
-def _member(name: str) -> str:
-    """Return the name of a port in Verilator's C++ class."""
-    return f"top->{name.replace('__', '___05F')}"
 
 
 def _set_lines(member: str, field: Field) -> list[str]:
@@ -340,30 +361,66 @@ def compile_verilog(
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
-    wrapper = _wrapper(ports, top, traced=traced, reset_first=reset_first)
+    wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
+    guard = ("-DVL_USER_FATAL",) if reset_first else ()
+    return CompiledModel(compile_library(text, wrapper, top, flags=_FLAGS, defines=guard, traced=traced), ports)
+
+
+def compile_library(
+    text: str,
+    wrapper: str,
+    top: str,
+    *,
+    flags: Sequence[str],
+    defines: Sequence[str] = (),
+    traced: bool = False,
+    name: str | None = None,
+) -> Path:
+    """Compile Verilog and the C++ around it to a library, or take it from the cache by content.
+
+    Parameters
+    ----------
+    text, wrapper : str
+        The Verilog, and what ``wrapper_text`` returned for it.
+    top : str
+        Its top module.
+    flags, defines : sequence of str
+        Flags of Verilator, and of the C++ compiler.
+    traced : bool
+        Whether waves can be written.
+    name : str, optional
+        Name of the files, if the module's is not to be used.
+
+    Raises
+    ------
+    InputError
+        If there is no usable cache, or no compiler.
+    RuntimeError
+        If Verilator or the C++ compiler fails, with the end of what it said.
+    """
+    name = name or top
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
-    made_of = (text, wrapper, *_FLAGS, str(traced), verilator.toolchain())
+    made_of = (text, wrapper, top, *flags, *defines, str(traced), verilator.toolchain())
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
 
     def build(work: Path) -> None:
         waves = ", with waves" if traced else ""
         _log.info("compiling %s (%s of Verilog%s): kept for the next run", top, _size(text), waves)
-        (work / f"{top}.v").write_text(text)
+        (work / f"{name}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
-        command = [str(verilator.executable()), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
-        guard = " -DVL_USER_FATAL" if reset_first else ""
-        command += ["-CFLAGS", f"-fPIC -std=c++17{guard}", "-LDFLAGS", "-shared"]
+        command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
+        command += ["-CFLAGS", " ".join(("-fPIC -std=c++17", *defines)), "-LDFLAGS", "-shared"]
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
-            [*command, f"{top}.v", "wrapper.cpp"],
+            [*command, f"{name}.v", "wrapper.cpp"],
             cwd=work, env=verilator.environment(text), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"compiling {top} failed:\n{(done.stdout + done.stderr)[-4000:]}")
         shutil.rmtree(work / "obj")
 
-    return CompiledModel(kept_folder(models / f"{top}-{key}", _LIBRARY, build) / _LIBRARY, ports)
+    return kept_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY
 
 
 def _size(text: str) -> str:

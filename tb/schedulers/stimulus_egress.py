@@ -115,6 +115,11 @@ class EgressStimulus(Stimulus):
         """Packets started so far."""
         return sum(int(stats.decisions[0]) for stats in self.statistics)
 
+    @property
+    def programming_cycles(self) -> int:
+        """Cycles from the start of a phase that names a table until the table is the one that rules."""
+        return int(self._ports.writes.shape[1]) + 2
+
     def _enter(self, index: int) -> None:
         """Start the waits of a phase anew; after a wild one nothing forbidden is left in the queues."""
         around = self._around

@@ -1,0 +1,270 @@
+"""Golden beside a foreign design, one cycle a call: for benches that drive the design themselves."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.sim_top.dut.lockstep import BEFORE, Cycle, Difference, Wrong
+from vlane.sim_top.dut.ports import PortRow
+from vlane.sim_top.dut.wiring import DECISION, RESET, ZERO, Wiring
+
+__all__ = ["Follower", "Golden", "OneRow"]
+
+
+class Golden(Protocol):
+    """What ``vlane.oracle`` returns."""
+
+    def step(self, **inputs: Any) -> Any:
+        """Run one clock cycle; the outputs have ``ports()``."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbouring bits that go to neighbouring bits."""
+
+    their: int
+    our: int
+    mask: int
+
+
+class OneRow:
+    """A wiring for one cycle at a time, in whole numbers: rows as ``Wiring`` has them, of one number each.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The wiring.
+    """
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._inputs = _runs(wiring.source)
+        self._inverted = _mask(np.flatnonzero(wiring.inverted))
+        self._outputs = _runs(wiring.expected_source)
+        self._expected_inverted = _mask(np.flatnonzero(wiring.expected_inverted))
+        self._cared = _mask(np.flatnonzero(wiring.cared))
+        self._conditions: dict[tuple[int, int], int] = {}
+        for places, conditions, wanted in wiring.conditions:
+            for place, condition in zip(places.tolist(), conditions.tolist(), strict=True):
+                self._conditions[condition, wanted] = self._conditions.get((condition, wanted), 0) | 1 << place
+        self._without = _mask(place for _, places in wiring.too_narrow for place in places.tolist())
+
+    def inputs(self, their: int) -> dict[str, int]:
+        """Return our inputs by name for a row of theirs."""
+        their ^= self._inverted
+        ours = 0
+        for run in self._inputs:
+            ours |= (their >> run.their & run.mask) << run.our
+        return {**_ports(self._wiring.inputs, ours), **self._wiring.absent}
+
+    def expected(self, outputs: Mapping[str, int], *, shown: bool = True) -> tuple[int, int]:
+        """Return the row of their outputs that golden's mean, and the bits of it that count.
+
+        Parameters
+        ----------
+        outputs : mapping
+            Ours by name.
+        shown : bool
+            Whether a grant may be shown: the design looks at ``ready`` together with the requests, and it was there.
+
+        Raises
+        ------
+        InputError
+            If a value does not fit into a port of theirs.
+        """
+        wiring = self._wiring
+        ours = 0
+        for name, port in wiring.outputs.ports.items():
+            ours |= (0 if name in DECISION and not shown else outputs[name]) << port.first
+        their = 0
+        for run in self._outputs:
+            their |= (ours >> run.our & run.mask) << run.their
+        if wiring.lane is not None and shown and outputs["grant"]:
+            lane = wiring.lanes.get(outputs["vl"], 0)
+            code = 1 << lane if wiring.lane.onehot else lane
+            for index, place in enumerate(wiring.lane.places.tolist()):
+                their |= (code >> index & 1) << place
+        care = self._cared
+        for (condition, wanted), places in self._conditions.items():
+            if ours >> condition & 1 != wanted:
+                care &= ~places
+        if ours & self._without:
+            wiring.refuse_narrow(ours)
+        return their ^ self._expected_inverted, care
+
+
+def _ports(row: PortRow, number: int) -> dict[str, int]:
+    return {name: number >> port.first & (1 << port.bits) - 1 for name, port in row.ports.items()}
+
+
+def _mask(places: Any) -> int:
+    return sum(1 << int(place) for place in places)
+
+
+def _runs(source: NDArray[np.int64]) -> list[_Run]:
+    found: list[_Run] = []
+    for their in np.flatnonzero(source != ZERO).tolist():
+        our = int(source[their])
+        last = found[-1] if found else None
+        if last is not None:
+            width = last.mask.bit_length()
+            if (last.their + width, last.our + width) == (their, our):
+                found[-1] = _Run(last.their, last.our, last.mask << 1 | 1)
+                continue
+        found.append(_Run(their, our, 1))
+    return found
+
+
+@dataclass(frozen=True)
+class _Due:
+    """What must be seen in a later cycle."""
+
+    cycle: int
+    sampled: int
+    expected: int
+    care: int
+
+
+class Follower:
+    """Golden in step with a design that somebody else drives.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The map, checked against both sides.
+    golden : Golden
+        The oracle of the block; nothing else may step it.
+    prepare : callable, optional
+        Programs golden's table at the start and after every reset: for a design that has its table built in.
+
+    Attributes
+    ----------
+    cycles, checked, decisions, resets : int
+        Cycles sampled; those in which something was compared; grants that golden gave, or cycles, for a block that does
+        not grant; cycles of reset.
+    difference : Difference or None
+        The first one.
+    """
+
+    def __init__(self, wiring: Wiring, golden: Golden, prepare: Callable[[], object] | None = None) -> None:
+        self.wiring, self._golden, self._prepare = wiring, golden, prepare
+        self._row, self._timing, self._reset = OneRow(wiring), wiring.map.timing, wiring.map.reset
+        self._due: deque[_Due] = deque()
+        self._before: deque[Cycle] = deque(maxlen=BEFORE)
+        self._between = 0
+        self._offered: tuple[int, dict[str, int]] | None = None
+        self._begun = self._reset is None
+        self.cycles = self.checked = self.decisions = self.resets = 0
+        self.difference: Difference | None = None
+        if prepare is not None:
+            prepare()
+
+    def cycle(
+        self, inputs: Mapping[str, int], outputs: Mapping[str, int], unknown: Mapping[str, int] | None = None
+    ) -> Difference | None:
+        """Take what the design's ports were just before an active clock edge; return a difference in this cycle.
+
+        Until the first reset, if the design has one, nothing is compared.
+
+        Parameters
+        ----------
+        inputs, outputs : mapping
+            The design's ports by their names.
+        unknown : mapping, optional
+            Bits of outputs that are neither 0 nor 1.
+        """
+        wiring = self.wiring
+        now, self.cycles = self.cycles, self.cycles + 1
+        their = sum(inputs[name] << port.first for name, port in wiring.dut_inputs.ports.items())
+        got = sum(outputs[name] << port.first for name, port in wiring.dut_outputs.ports.items())
+        lost = sum((unknown or {}).get(name, 0) << port.first for name, port in wiring.dut_outputs.ports.items())
+        ours = self._row.inputs(their)
+        resets = bool(ours[RESET])
+        if not self._begun and not resets:
+            return None
+        first, self._begun = not self._begun, True
+        self._advance(now, ours, resets=resets)
+        found = None
+        due = self._due.popleft() if self._due and self._due[0].cycle == now else None
+        if due is not None and not first and not (resets and self._asynchronous):
+            found = self._compare(due, got, lost, ours, inputs, outputs)
+        if resets:
+            self._due.clear()
+        origin = None if due is None else due.sampled
+        self._before.append(Cycle(now, origin, ours, dict(inputs), dict(outputs)))
+        return found
+
+    @property
+    def _asynchronous(self) -> bool:
+        return self._reset is not None and self._reset.kind == "asynchronous"
+
+    def _advance(self, now: int, ours: dict[str, int], *, resets: bool) -> None:
+        """Let golden take a cycle, and note what the design must show, and when."""
+        timing = self._timing
+        if resets:
+            self.resets += 1
+            shown = self._golden.step(**ours)
+            self._between, self._offered = 0, None
+            if self._prepare is not None:
+                self._prepare()
+            if timing.latency == 0:
+                self._owe(now, shown.ports(), ours)
+            return
+        if self._offered is not None and self._offered[0] == now:  # the design looks at ready with this grant
+            heads = {name: value for name, value in self._offered[1].items() if name.startswith("heads__")}
+            self._golden.step(**{**ours, **heads, "hold_data": self._offered[1]["hold_data"]})
+            self.decisions += ours["ready"]
+            self._offered, self._between = None, self._between - 1
+            return
+        if self._between > 0:
+            self._golden.step(**{**ours, "ready": 0})
+            self._between -= 1
+            return
+        with_grant = timing.ready == "grant"
+        outputs = self._golden.step(**{**ours, "ready": 0} if with_grant else ours).ports()
+        self._owe(now, outputs, ours)
+        if not self.wiring.decides:
+            self.decisions += 1
+            return
+        shown = outputs["grant"] and (timing.ready != "request" or ours["ready"])
+        if not with_grant:
+            self.decisions += outputs["grant"] & ours["ready"]
+        if shown:
+            self._between = timing.every - 1
+            self._offered = (now + timing.latency, ours) if with_grant else None
+
+    def _owe(self, now: int, outputs: Mapping[str, int], ours: Mapping[str, int]) -> None:
+        shown = self._timing.ready != "request" or bool(ours["ready"])
+        self._due.append(_Due(now + self._timing.latency, now, *self._row.expected(outputs, shown=shown)))
+
+    def _compare(
+        self, due: _Due, got: int, lost: int, ours: dict[str, int], inputs: Mapping[str, int],
+        outputs: Mapping[str, int],
+    ) -> Difference | None:  # fmt: skip
+        self.checked += 1
+        wrong = ((got ^ due.expected) | lost) & due.care
+        if not wrong:
+            return None
+        wiring = self.wiring
+        wanted = (due.expected & due.care) | (got & ~due.care)
+        expected, found = (wiring.answer(_words(number, wiring.dut_outputs)) for number in (wanted, got))
+        on_wires, shown = _ports(wiring.dut_outputs, wanted), _ports(wiring.dut_outputs, wrong)
+        said = [
+            Wrong(name, expected[name], found[name], {
+                port: {"expected": on_wires[port], "got": outputs[port]} for port in wire.names if shown[port]
+            })
+            for name, wire in wiring.map.outputs.items() if any(shown[port] for port in wire.names)
+        ]  # fmt: skip
+        now = Cycle(due.cycle, due.sampled, ours, dict(inputs), dict(outputs))
+        difference = Difference(due.cycle, due.sampled, said, [*self._before, now])
+        self.difference = self.difference or difference
+        return difference
+
+
+def _words(number: int, row: PortRow) -> NDArray[np.uint64]:
+    return np.array([number >> 64 * word & (1 << 64) - 1 for word in range(row.words)], np.uint64)

@@ -1,0 +1,108 @@
+"""The ports of a block as a map sees them: where their bits are, and how many elements they have."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import UnusedElaboratable
+from amaranth.lib.data import ArrayLayout
+from numpy.typing import NDArray
+from vlane.sim_top.blocks import Block
+from vlane.tb.native.model import Field, Port, Words, component_ports, row_layout, row_words
+
+__all__ = ["Bits", "BlockPort", "PortRow", "bits_of_rows", "block_rows", "rows_of_bits"]
+
+Bits = NDArray[np.uint8]
+"""Bits of rows, (cycles, bits); bit 0 of a row is the lowest of its first word."""
+
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPort:
+    """One port of a block.
+
+    Parameters
+    ----------
+    name : str
+        Name in its Verilog.
+    bits : int
+        Width.
+    first : int
+        Its lowest bit in the row.
+    elements : int
+        Elements of equal width: those of an array, or the bits.
+    is_array : bool
+        Whether it is an array; else it is a number or a bit for each of something, which its shape does not tell.
+    """
+
+    name: str
+    bits: int
+    first: int
+    elements: int
+    is_array: bool
+
+
+class PortRow:
+    """The inputs, or the outputs, of a design in a row of words.
+
+    Parameters
+    ----------
+    ports : iterable of Port
+        All ports.
+    inputs : bool
+        Which of them.
+    elements : mapping
+        How many elements a port has; its bits if it is not there.
+    """
+
+    def __init__(self, ports: tuple[Port, ...], *, inputs: bool, elements: Mapping[str, int] | None = None) -> None:
+        self.layout: dict[str, Field] = row_layout(ports, inputs=inputs)
+        self.words = row_words(self.layout)
+        counts = elements or {}
+        self.ports = {
+            name: BlockPort(
+                name, each.bits, _WORD_BITS * each.word + each.shift, counts.get(name, each.bits), name in counts
+            )
+            for name, each in self.layout.items()
+        }
+
+    def values(self, row: Words) -> dict[str, int]:
+        """Return the ports of one row."""
+        return {name: each.value(row) for name, each in self.layout.items()}
+
+
+def block_rows(block: Block, parameters: Mapping[str, Any]) -> tuple[PortRow, PortRow]:
+    """Return the inputs, reset first, and the outputs of an instance of a block."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedElaboratable)  # only the signature is looked at
+        component = block.make(parameters)
+        ports = component_ports(component)
+        elements = {
+            "__".join(map(str, path)): member.shape.length
+            for path, member, _ in component.signature.flatten(component)
+            if isinstance(member.shape, ArrayLayout)
+        }
+        del component
+        gc.collect()
+    return PortRow(ports, inputs=True, elements=elements), PortRow(ports, inputs=False, elements=elements)
+
+
+def bits_of_rows(rows: Words) -> Bits:
+    """Return the bits of rows, and behind them one that is 0."""
+    bits = np.zeros((len(rows), _WORD_BITS * rows.shape[1] + 1), np.uint8)
+    if rows.size:
+        packed = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), 8 * rows.shape[1])
+        bits[:, :-1] = np.unpackbits(packed, axis=1, bitorder="little")
+    return bits
+
+
+def rows_of_bits(bits: Bits) -> Words:
+    """Return bits, a whole number of words, as rows."""
+    packed = np.packbits(np.ascontiguousarray(bits), axis=1, bitorder="little")
+    return packed.view(np.uint64).reshape(len(bits), bits.shape[1] // _WORD_BITS)

@@ -1,0 +1,173 @@
+"""Cycles of a foreign design: when it is given a row, and when what golden says of that row must be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.sim_top.dut.stimulus import Traffic
+from vlane.sim_top.dut.wiring import RESET, Wiring
+from vlane.tb.native.model import Words
+
+__all__ = ["Batch", "batches"]
+
+_ROWS = 4096
+_SETTLE = 4
+"""Cycles of reset after power-on, at least."""
+_NO_ROW = -1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive cycles of the design.
+
+    Parameters
+    ----------
+    rows : array of uint64
+        Our inputs.
+    dut_rows : array of uint64
+        Theirs.
+    expected, care : array of uint64
+        Their outputs, and the bits of them that count.
+    origin : array of int64
+        Golden's cycle whose answer is due in each, -1 if none is.
+    counted : int
+        Golden's cycles that begin in these.
+    """
+
+    rows: Words
+    dut_rows: Words
+    expected: Words
+    care: Words
+    origin: NDArray[np.int64]
+    counted: int
+
+
+class _Delay:
+    """What is due in later cycles, from batch to batch."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        timing, reset = wiring.map.timing, wiring.map.reset
+        self._latency = timing.latency
+        self._asynchronous = reset is not None and reset.kind == "asynchronous"
+        words = wiring.dut_outputs.words
+        self._expected = np.zeros((self._latency, words), np.uint64)
+        self._care = np.zeros((self._latency, words), np.uint64)
+        self._origin = np.full(self._latency, _NO_ROW, np.int64)
+        self._resets = np.zeros(self._latency, np.int64)
+
+    def through(
+        self, count: int, at: NDArray[np.int64], values: tuple[Words, Words, NDArray[np.int64]],
+        resets: NDArray[np.int64],
+    ) -> tuple[Words, Words, NDArray[np.int64]]:  # fmt: skip
+        """Return what is due in the next ``count`` cycles.
+
+        ``values`` begin in cycles ``at`` and are due ``latency`` later, unless a reset comes between, which clears what
+        is on its way; ``resets`` says for each cycle whether the reset is active.
+        """
+        later = self._latency
+        expected, care = (
+            np.concatenate([kept, np.zeros((count, kept.shape[1]), np.uint64)]) for kept in (self._expected, self._care)
+        )
+        origin = np.concatenate([self._origin, np.full(count, _NO_ROW, np.int64)])
+        for whole, value in zip((expected, care, origin), values, strict=True):
+            whole[at + later] = value
+        history = np.concatenate([self._resets, resets])
+        active = np.concatenate([[0], np.cumsum(history)])
+        first = np.arange(count)
+        cleared = active[first + later + self._asynchronous] != active[first]
+        self._resets = history[count:]
+        self._expected, self._care, self._origin = expected[count:], care[count:], origin[count:]
+        care[:count][cleared] = 0
+        origin[:count][cleared] = _NO_ROW
+        return expected[:count], care[:count], origin[:count]
+
+
+def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
+    """Yield the cycles of a run: a reset, memories filled, golden's cycles, and those until the last answers are due.
+
+    Raises
+    ------
+    InputError
+        If the traffic uses what the design lacks.
+    """
+    delay, timing = _Delay(wiring), wiring.map.timing
+    reset = wiring.map.reset
+    begins = np.zeros((max(_SETTLE, reset.cycles) if reset else 0, wiring.inputs.words), np.uint64)
+    _put_absent(wiring, begins)
+    wiring.inputs.layout[RESET].put(begins, 1)
+    wiring.check_rows(traffic.before, 0)
+    yield from _without_answers(wiring, delay, np.concatenate([begins, traffic.before]))
+    rows = np.zeros((_ROWS, wiring.inputs.words), np.uint64)
+    outputs = np.zeros((_ROWS, wiring.outputs.words), np.uint64)
+    done, last = 0, rows[:0]
+    while count := traffic.stimulus.fill(rows, outputs):
+        skipped = min(count, max(0, traffic.unseen - done))
+        done, last = done + count, rows[count - 1 : count].copy()
+        if count > skipped:
+            first = done - count + skipped - traffic.unseen
+            yield _batch(wiring, delay, rows[skipped:count], outputs[skipped:count], first)
+    quiet = _between(wiring, last)
+    wiring.inputs.layout[RESET].put(quiet, 0)
+    yield from _without_answers(wiring, delay, np.repeat(quiet, timing.latency, axis=0))
+
+
+def _put_absent(wiring: Wiring, rows: Words) -> None:
+    for name, value in wiring.absent.items():
+        wiring.inputs.layout[name].put(rows, value)
+
+
+def _without_answers(wiring: Wiring, delay: _Delay, rows: Words) -> Iterator[Batch]:
+    """Yield cycles in which golden does not run."""
+    if len(rows):
+        words = wiring.dut_outputs.words
+        nothing = np.zeros((0, words), np.uint64)
+        nowhere = np.zeros(0, np.int64)
+        due = delay.through(len(rows), nowhere, (nothing, nothing, nowhere), _resets(wiring, rows))
+        yield Batch(rows, wiring.dut_rows(rows), *due, 0)
+
+
+def _batch(wiring: Wiring, delay: _Delay, rows: Words, outputs: Words, first: int) -> Batch:
+    wiring.check_rows(rows, first)
+    expected, care = wiring.expected(rows, outputs)
+    spread, at = _spread(wiring, rows)
+    numbers = np.arange(first, first + len(rows))
+    due = delay.through(len(spread), at, (expected, care, numbers), _resets(wiring, spread))
+    return Batch(spread, wiring.dut_rows(spread), *due, len(rows))
+
+
+def _resets(wiring: Wiring, rows: Words) -> NDArray[np.int64]:
+    return wiring.inputs.layout[RESET].get(rows).astype(np.int64)
+
+
+def _spread(wiring: Wiring, rows: Words) -> tuple[Words, NDArray[np.int64]]:
+    """Return the design's cycles for golden's, and the first cycle of each of golden's.
+
+    A reset lasts as long as the design needs. With ``every`` above 1 further cycles follow each other; what acts in one
+    (``ready``, writes, swaps) acts in the first of them, or where ``ready`` belongs to the grant, in the cycle of it.
+    """
+    timing, reset = wiring.map.timing, wiring.map.reset
+    resetting = reset.cycles if reset else 1
+    if timing.every == 1 and resetting == 1:
+        return rows.copy(), np.arange(len(rows))
+    resets = _resets(wiring, rows)
+    lengths = np.where(resets != 0, resetting, timing.every)
+    at = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    whole = np.repeat(rows, lengths, axis=0)
+    place = np.arange(len(whole)) - np.repeat(at, lengths)
+    acts = place == (timing.latency if timing.ready == "grant" else 0)
+    quiet = _between(wiring, whole)
+    if timing.between == "idle":
+        wiring.inputs.layout["heads__request"].put(quiet, 0)
+    return np.where(acts[:, np.newaxis], whole, quiet), at
+
+
+def _between(wiring: Wiring, rows: Words) -> Words:
+    """Return rows in which nothing acts; what the design lacks stays at its value."""
+    quiet = rows.copy()
+    for name, field in wiring.inputs.layout.items():
+        if name in {"ready", "swap"} or name.endswith("__enable"):
+            field.put(quiet, wiring.absent.get(name, 0))
+    return quiet

@@ -1,0 +1,146 @@
+"""The stimulus of a block, without what a foreign design has no ports for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.dut.wiring import Wiring
+from vlane.tb.native.model import Words
+from vlane.tb.native.packing import put_writes
+from vlane.tb.native.stimulus import Stimulus, cut
+from vlane.tb.recordings.power_on import power_on_writes
+from vlane.tb.schedulers.by_name import stimulus as scheduler_module
+from vlane.tb.schedulers.stimulus_egress import EgressStimulus
+from vlane.tb.schedulers.traffic import CERTAIN, Phase, new_statistics, varied
+
+from vlane.errors import InputError
+from vlane.programs import program_writes, read_program
+from vlane.schedulers import IB_ARBITER, LINE_RATE, SCHEDULERS
+
+__all__ = ["Traffic", "foreign_traffic"]
+
+_EMPTY = 62
+"""A lane that gets a packet with chance 2**-62 per cycle stays empty."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """What a foreign design is given.
+
+    Parameters
+    ----------
+    stimulus : Stimulus
+        Golden and its traffic.
+    unseen : int
+        Cycles at its start that golden alone runs: a table is written that the design has built in.
+    before : array of uint64
+        Rows of our inputs that the design alone is given first: its memories get golden's contents.
+    """
+
+    stimulus: Stimulus
+    unseen: int
+    before: Words
+
+
+def foreign_traffic(
+    block: Block, parameters: Mapping[str, Any], wiring: Wiring, *, cycles: int, seed: int, table: Path | None
+) -> Traffic:
+    """Return the block's qualification, as far as the map lets the design take part.
+
+    Without ``wild`` no input is given that the contract forbids; without a reset none is given; an input that the
+    design lacks stays at its value where a kind of traffic decides it. Each call returns a new one, equal to the last.
+
+    Raises
+    ------
+    InputError
+        If a table is needed and not given, or given and not used, or does not fit.
+    """
+    built_in = (
+        block.name in SCHEDULERS and bool(SCHEDULERS[block.name].section) and _absent(wiring, "program__enable", 0)
+    )
+    if built_in and table is None:
+        raise InputError("--table", "given, as the design has its table built in (absent.program__enable)", "missing")
+    if built_in and parameters.get("form") == LINE_RATE:
+        raise wiring.map.refusal(("absent", "program__enable"), f"left out with form {LINE_RATE}", "given")
+    made = _stimulus(block, parameters, wiring, cycles, seed, table)
+    edits = _edits(wiring, built_in=built_in)
+    made.phases = tuple(_edited(phase, edits) for phase in made.phases)
+    if edits.keys() - {"wild"}:
+        made.applicable = frozenset()
+    unseen = 0
+    if built_in and isinstance(made, EgressStimulus):  # every scheduler's is
+        unseen = made.programming_cycles
+        made.phases = (Phase(unseen, 0, idle_bits=_EMPTY), *made.phases)
+        made.statistics.append(new_statistics())
+    return Traffic(made, unseen, _contents(block, parameters, wiring))
+
+
+def _absent(wiring: Wiring, name: str, value: int) -> bool:
+    """Return whether the design lacks an input, and it stays at a value."""
+    return wiring.absent.get(name) == value
+
+
+def _stimulus(
+    block: Block, parameters: Mapping[str, Any], wiring: Wiring, cycles: int, seed: int, table: Path | None
+) -> Stimulus:
+    places = {"inputs": wiring.inputs.layout, "outputs": wiring.outputs.layout}
+    if table is None:
+        return block.qualify(parameters, cycles=cycles, seed=seed, **places)
+    with_table = [each.name for each in SCHEDULERS.values() if each.section]
+    if block.name not in with_table:
+        raise InputError("--table", f"given with {', '.join(with_table)}", str(table))
+    tables = read_program(table, SCHEDULERS[block.name])
+    writes = program_writes(tables, block.name, parameters, str(table))
+    if block.name != IB_ARBITER:
+        return block.qualify(parameters, cycles=cycles, seed=seed, writes=writes, **places)
+    each = max(64, 2 * len(writes), cycles // 8)
+    phases = cut(varied([0], each), cycles)
+    planned: Stimulus = scheduler_module(block.name).planned(
+        parameters, [tables.sections[block.name]], phases, seed=seed, **places
+    )
+    return planned
+
+
+def _edits(wiring: Wiring, *, built_in: bool) -> dict[str, Any]:
+    """Return what every phase has in place of its own, by the name of the field."""
+    edits: dict[str, Any] = {}
+    if wiring.map.reset is None or built_in:
+        edits["reset"] = 0
+    if _absent(wiring, "program__enable", 0):
+        edits |= {"rewrite": 0, "write": 0, "table": -1}
+    if _absent(wiring, "ready", 1):
+        edits |= {"ready": CERTAIN, "paced": False}
+    if _absent(wiring, "hold_data", 0):
+        edits["hold"] = 0
+    if "heads__fits" in wiring.absent:
+        lanes = wiring.inputs.ports["heads__fits"].bits
+        edits |= {"stall": 0} if _absent(wiring, "heads__fits", (1 << lanes) - 1) else {}
+    sizes = wiring.map.absent.get("heads__blocks")
+    if sizes is not None and sizes.each:
+        edits |= {"least_blocks": sizes.each, "most_blocks": sizes.each, "extremes": 0}
+    if edits or not wiring.map.stimulus.wild:
+        edits["wild"] = False
+    return edits
+
+
+def _edited(phase: Any, edits: Mapping[str, Any]) -> Any:
+    known = {field.name for field in dataclasses.fields(phase)}
+    return dataclasses.replace(phase, **{name: value for name, value in edits.items() if name in known})
+
+
+def _contents(block: Block, parameters: Mapping[str, Any], wiring: Wiring) -> Words:
+    """Return the writes that give a design's memories what golden's hold after power-on."""
+    writes = [] if "program__enable" in wiring.absent else power_on_writes(block.name, parameters)
+    rows = np.zeros((len(writes), wiring.inputs.words), np.uint64)
+    put_writes(wiring.inputs.layout, writes, rows)
+    for name, value in wiring.absent.items():
+        wiring.inputs.layout[name].put(rows, value)
+    for row, write in zip(rows, writes, strict=True):  # a write needs what the design lacks: refused by its rows
+        for name in write.keys() & wiring.absent.keys():
+            wiring.inputs.layout[name].put(row, write[name])
+    return rows

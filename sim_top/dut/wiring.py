@@ -1,0 +1,437 @@
+"""A map checked against both sides, and rows carried across it in either direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.sim_top.blocks import Block
+from vlane.sim_top.dut.ports import Bits, BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits
+from vlane.tb.native.model import Port, Words
+
+from vlane.dut_map import DutMap, InputWire, OutputWire
+from vlane.egress import lane_of_vl
+from vlane.errors import closest
+
+__all__ = ["DECISION", "RESET", "ZERO", "LaneWires", "Wiring"]
+
+RESET = "rst"
+"""Our reset, which is active high and synchronous."""
+DECISION = ("grant", "vl", "list", "blocks")
+"""Outputs of a scheduler that are 0 without a grant."""
+ZERO = -1
+"""The place of a bit that is always 0: behind the last of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneWires:
+    """An output of theirs that names the granted lane: a bit for each, or its number."""
+
+    places: NDArray[np.int64]
+    onehot: bool
+
+
+class Wiring:
+    """What connects a block's ports with those of a foreign design.
+
+    Parameters
+    ----------
+    block : Block
+        The block.
+    parameters : mapping
+        Of its instance.
+    given : DutMap
+        The map.
+    top : str
+        The foreign module.
+    ports : tuple of Port
+        Its ports.
+
+    Attributes
+    ----------
+    inputs, outputs : PortRow
+        The block's.
+    dut_inputs, dut_outputs : PortRow
+        Theirs; no clock, and no output that the map does not name.
+    dut_ports : tuple of Port
+        The ports in these rows.
+    compared, left_out : list of str
+        Outputs of the block that are compared, and those that the design lacks.
+    decides : bool
+        Whether the block is one that grants.
+    absent : dict of str to int
+        Inputs that the design lacks, and what they stay at.
+    lanes : dict of int to int
+        Lane by VL; empty if the block does not grant.
+    source, inverted : array
+        For each bit of a row of their inputs: the bit of ours, ``ZERO`` if none, and whether it is turned.
+    expected_source, expected_inverted, cared : array
+        The same for their outputs, and whether the bit is compared.
+    conditions : list of (array, array, int)
+        Places of their outputs that count only where bits of our outputs have a value.
+    too_narrow : list of (str, array)
+        Places of our outputs for which they have no bits.
+    lane : LaneWires or None
+        The output that names the lane.
+
+    Raises
+    ------
+    InputError
+        Naming the first key of the map that fits neither side, or not both.
+    """
+
+    def __init__(
+        self, block: Block, parameters: Mapping[str, Any], given: DutMap, top: str, ports: tuple[Port, ...]
+    ) -> None:
+        self.map, self.top = given, top
+        self.inputs, self.outputs = block_rows(block, parameters)
+        self.decides = "ready" in self.inputs.ports and set(DECISION) <= set(self.outputs.ports)
+        self._theirs = {port.name: port for port in ports}
+        self.lanes = _lanes_by_vl(parameters) if self.decides else {}
+        self._check_names()
+        used = {name for wire in given.outputs.values() for name in wire.names}
+        clock = given.clock.port
+        self.dut_ports = tuple(p for p in ports if (p.is_input and p.name != clock) or p.name in used)
+        self.dut_inputs = PortRow(self.dut_ports, inputs=True)
+        self.dut_outputs = PortRow(self.dut_ports, inputs=False)
+        self._taken: dict[str, str] = {clock: "clock"}
+        self.source = np.full(64 * self.dut_inputs.words, ZERO, np.int64)
+        self.inverted = np.zeros(64 * self.dut_inputs.words, np.uint8)
+        self._wire_inputs()
+        self.expected_source = np.full(64 * self.dut_outputs.words, ZERO, np.int64)
+        self.expected_inverted = np.zeros(64 * self.dut_outputs.words, np.uint8)
+        self.cared = np.zeros(64 * self.dut_outputs.words, np.uint8)
+        self.conditions: list[tuple[NDArray[np.int64], NDArray[np.int64], int]] = []
+        self.too_narrow: list[tuple[str, NDArray[np.int64]]] = []
+        self.lane: LaneWires | None = None
+        self._wire_outputs()
+        told = set(given.outputs)
+        if self.lane is not None and self.lane.onehot and given.outputs["vl"].when is None:
+            told.add("grant")
+        self.compared = [name for name in self.outputs.ports if name in told]
+        self.left_out = [name for name in self.outputs.ports if name not in told]
+
+    # What fits
+
+    def _check_names(self) -> None:
+        """Refuse keys that are no ports of ours, and inputs of ours that are not accounted for."""
+        given, refusal = self.map, self.map.refusal
+        wired = [name for name in self.inputs.ports if name != RESET]
+        for section, names, known in (
+            ("inputs", given.inputs, wired), ("absent", given.absent, wired),
+            ("outputs", given.outputs, list(self.outputs.ports)),
+        ):  # fmt: skip
+            for name in names:
+                if name not in known:
+                    must = f"a known key ({', '.join(known)})"
+                    raise refusal((section, name), must, "unknown", meant=closest(name, known))
+        for name in wired:
+            if name in given.inputs and name in given.absent:
+                raise refusal(("absent", name), "left out, as it is in inputs", "given")
+            if name not in given.inputs and name not in given.absent:
+                raise refusal(("inputs", name), "given, or in absent what it stays at", "missing")
+        if not self.decides:
+            for key, usual in (("every", 1), ("ready", "either"), ("between", "hold")):
+                if getattr(given.timing, key) != usual:
+                    raise refusal(("timing", key), "left out for a block that does not grant", "given")
+        for name, wire in given.outputs.items():
+            for key in ("when", "unless"):
+                told = getattr(wire, key)
+                if told is not None and told not in self.outputs.ports:
+                    must = f"an output of the block ({', '.join(self.outputs.ports)})"
+                    raise refusal(("outputs", name, key), must, told, meant=closest(told, self.outputs.ports))
+            if wire.encoding != "number" and not (self.decides and name == "vl"):
+                raise refusal(("outputs", name, "encoding"), "number, but for vl of a scheduler", wire.encoding)
+
+    def _port(self, path: tuple[str | int, ...], name: str, *, is_input: bool) -> Port:
+        """Return a port of theirs."""
+        known = [port.name for port in self._theirs.values() if port.is_input == is_input]
+        found = self._theirs.get(name)
+        kind = "input" if is_input else "output"
+        if found is None or found.is_input != is_input:
+            must = f"an {kind} of {self.top} ({', '.join(known)})"
+            raise self.map.refusal(path, must, name, meant=closest(name, known))
+        return found
+
+    def _take(self, path: tuple[str | int, ...], name: str) -> None:
+        """Note that a port of theirs is connected; refuse it the second time."""
+        if name in self._taken:
+            raise self.map.refusal(path, f"connected once ({self._taken[name]} has it)", name)
+        self._taken[name] = ".".join(map(str, path))
+
+    def _places(
+        self, section: str, ours: BlockPort, wire: InputWire, row: PortRow
+    ) -> tuple[list[tuple[int, int]], list[int]]:
+        """Return (their place, our place or ``ZERO``) of each bit of theirs, and our places that have no bit there."""
+        elements = 1 if wire.resize and not ours.is_array and wire.ports is None else ours.elements
+        bits = ours.bits // elements
+        if elements == 1 and ours.bits > 1 and wire.order == "high_first":
+            raise self.map.refusal((section, ours.name, "order"), "left out with resize", wire.order)
+        their = self._elements(section, ours, wire, row, elements=elements, bits=bits)
+        if wire.order == "high_first":
+            their = their[::-1]
+        pairs, without = [], []
+        for element, (first, width) in enumerate(their):
+            start = ours.first + element * bits
+            pairs += [(first + bit, start + bit if bit < bits else ZERO) for bit in range(width)]
+            without += [start + bit for bit in range(width, bits)]
+        return pairs, without
+
+    def _elements(
+        self, section: str, ours: BlockPort, wire: InputWire, row: PortRow, *, elements: int, bits: int
+    ) -> list[tuple[int, int]]:
+        """Return the lowest bit and the width of each element of theirs, as they are ordered."""
+        is_input, key = section == "inputs", "port" if wire.ports is None else "ports"
+        path = (section, ours.name, key)
+        if wire.ports is not None and len(wire.ports) != elements:
+            raise self.map.refusal(path, f"a list of {elements}", f"one of {len(wire.ports)}")
+        count = elements if wire.ports is None else 1
+        total = bits * count
+        found = []
+        for index, name in enumerate(wire.names):
+            at = path if wire.ports is None else (*path, index)
+            width = self._port(at, name, is_input=is_input).bits
+            self._take(at, name)
+            if width != total and not wire.resize:
+                raise self.map.refusal(
+                    at, f"a port of {_bits(total)}, or with resize = true", f"{name} of {_bits(width)}"
+                )
+            if width % count:
+                must = f"a port of {count} elements of equal width"
+                raise self.map.refusal(at, must, f"{name} of {_bits(width)}")
+            first, each = row.ports[name].first, width // count
+            found += [(first + element * each, each) for element in range(count)]
+        return found
+
+    def _wire_inputs(self) -> None:
+        given, row = self.map, self.dut_inputs
+        clock = self._port(("clock",), given.clock.port, is_input=True)
+        if clock.bits != 1:
+            raise given.refusal(("clock",), "a port of 1 bit", f"{clock.name} of {_bits(clock.bits)}")
+        if given.reset is not None:
+            port = self._port(("reset", "port"), given.reset.port, is_input=True)
+            self._take(("reset", "port"), port.name)
+            if port.bits != 1:
+                raise given.refusal(("reset", "port"), "a port of 1 bit", f"{port.name} of {_bits(port.bits)}")
+            self._connect(row.ports[port.name].first, self.inputs.ports[RESET].first, given.reset.active == "low")
+        self._resized: list[tuple[str, NDArray[np.int64]]] = []
+        for name, wire in given.inputs.items():
+            pairs, without = self._places("inputs", self.inputs.ports[name], wire, row)
+            for their, our in pairs:
+                self._connect(their, our, wire.active == "low")
+            if without:
+                self._resized.append((name, np.array(without, np.int64)))
+        for name, value in given.constants.items():
+            path = ("constants", name)
+            bits = self._port(path, name, is_input=True).bits
+            self._take(path, name)
+            if value >> bits:
+                raise given.refusal(path, f"below {1 << bits}, for {_bits(bits)}", value)
+            for bit in range(bits):
+                self._connect(row.ports[name].first + bit, ZERO, bool(value >> bit & 1))
+        for name in row.ports:
+            if name not in self._taken:
+                must = f"given, or another key that connects this input of {self.top}"
+                raise given.refusal(("constants", name), must, "missing")
+        self.absent = {name: self._value_of(name) for name in given.absent}
+
+    def _connect(self, their: int, our: int, inverted: bool) -> None:  # noqa: FBT001 - one of three of a kind
+        self.source[their], self.inverted[their] = our, inverted
+
+    def _value_of(self, name: str) -> int:
+        """Return what a port that the design lacks stays at."""
+        port, whole = self.inputs.ports[name], self.map.absent[name]
+        given, count = (whole.value or 0, 1) if whole.each is None else (whole.each, port.elements)
+        bits = port.bits // count
+        if given >> bits:
+            raise self.map.refusal(("absent", name), f"below {1 << bits}, for {_bits(bits)}", given)
+        return sum(given << bits * element for element in range(count))
+
+    def _wire_outputs(self) -> None:
+        for name, wire in self.map.outputs.items():
+            if wire.encoding != "number":
+                places = self._wire_lane(wire)
+                elements = [0] * len(places)
+            else:
+                pairs, without = self._places("outputs", self.outputs.ports[name], wire, self.dut_outputs)
+                places = np.array([their for their, _ in pairs], np.int64)
+                self.expected_source[places] = [our for _, our in pairs]
+                self.too_narrow += [(name, np.array(without, np.int64))] if without else []
+                port = self.outputs.ports[name]
+                bits = max(port.bits // port.elements, 1)
+                elements = [(our - port.first) // bits if our >= 0 else 0 for _, our in pairs]
+            self.expected_inverted[places] = wire.active == "low"
+            self.cared[places] = 1
+            for key, wanted in (("when", 1), ("unless", 0)):
+                if (told := getattr(wire, key)) is not None:
+                    self.conditions.append((places, self._condition((name, key), told, elements), wanted))
+
+    def _condition(self, at: tuple[str, str], told: str, elements: list[int]) -> NDArray[np.int64]:
+        """Return the place of the bit that each place of an output depends on."""
+        port, count = self.outputs.ports[told], max(elements) + 1
+        if port.bits not in {1, count}:
+            must = f"an output of 1 bit or {count}"
+            raise self.map.refusal(("outputs", *at), must, f"{told} of {_bits(port.bits)}")
+        return np.array([port.first + (element if port.bits > 1 else 0) for element in elements], np.int64)
+
+    def _wire_lane(self, wire: OutputWire) -> NDArray[np.int64]:
+        """Connect an output that names the granted lane."""
+        count, onehot = len(self.lanes), wire.encoding == "onehot"
+        path = ("outputs", "vl", "port" if wire.ports is None else "ports")
+        if wire.ports is not None and not onehot:
+            raise self.map.refusal(path, "left out with encoding lane, for port", "given")
+        if wire.ports is not None and len(wire.ports) != count:
+            raise self.map.refusal(path, f"a list of {count}, the lanes there are", f"one of {len(wire.ports)}")
+        places: list[int] = []
+        for index, name in enumerate(wire.names):
+            at = path if wire.ports is None else (*path, index)
+            width = self._port(at, name, is_input=False).bits
+            self._take(at, name)
+            least = 1 if wire.ports is not None else count if onehot else (count - 1).bit_length()
+            if width < least or (onehot and width > least):
+                must = f"a port of {_bits(least)}" + ("" if onehot else " or more") + f", for {count} lanes"
+                raise self.map.refusal(at, must, f"{name} of {_bits(width)}")
+            first = self.dut_outputs.ports[name].first
+            places += range(first, first + width)
+        if wire.order == "high_first":
+            places = places[::-1]
+        made = np.array(places, np.int64)
+        self.lane = LaneWires(made, onehot)
+        return made
+
+    # Rows
+
+    def check_rows(self, rows: Words, cycle: int) -> None:
+        """Refuse rows of ours that use what the design lacks; ``cycle`` is the number of the first.
+
+        Raises
+        ------
+        InputError
+            Naming the port, and the first cycle.
+        """
+        for name, value in self.absent.items():
+            port = self.inputs.ports[name]
+            wanted = np.array([value >> bit & 1 for bit in range(port.bits)], np.uint8)
+            given = bits_of_rows(rows)[:, port.first : port.first + port.bits]
+            self._refuse_first(
+                ("absent", name), (given != wanted).any(axis=1), "what the traffic leaves it at", name, rows, cycle
+            )
+        for name, places in self._resized:
+            must = "as wide as the traffic needs"
+            self._refuse_first(
+                ("inputs", name), bits_of_rows(rows)[:, places].any(axis=1), must, name, rows, cycle
+            )  # fmt: skip
+
+    def _refuse_first(
+        self, path: tuple[str, str], wrong: NDArray[np.bool_], must: str, name: str, rows: Words, cycle: int
+    ) -> None:
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            value = self.inputs.layout[name].value(rows[at])
+            raise self.map.refusal(path, must, f"{value:#x} in cycle {cycle + at}")
+
+    def dut_rows(self, rows: Words) -> Words:
+        """Return rows of our inputs as rows of theirs."""
+        return rows_of_bits(bits_of_rows(rows)[:, self.source] ^ self.inverted)
+
+    def our_rows(self, dut_rows: Words) -> Words:
+        """Return rows of their inputs as rows of ours; what they lack is at its value."""
+        bits = np.zeros((len(dut_rows), 64 * self.inputs.words + 1), np.uint8)
+        theirs = bits_of_rows(dut_rows)[:, :-1] ^ self.inverted
+        carried = self.source != ZERO
+        bits[:, self.source[carried]] = theirs[:, carried]
+        rows = rows_of_bits(bits[:, :-1])
+        for name, value in self.absent.items():
+            self.inputs.layout[name].put(rows, value)
+        return rows
+
+    def expected(self, rows: Words, outputs: Words) -> tuple[Words, Words]:
+        """Return what golden's outputs are at their ports, and which bits of them count.
+
+        Parameters
+        ----------
+        rows, outputs : array of uint64
+            Our inputs, and golden's outputs, of the same cycles.
+
+        Raises
+        ------
+        InputError
+            If a value does not fit into a port of theirs.
+        """
+        if self.map.timing.ready == "request":
+            outputs = outputs.copy()
+            busy = self.inputs.layout["ready"].get(rows) == 0
+            for name in DECISION:
+                field = self.outputs.layout[name]
+                mask = np.uint64(((1 << field.bits) - 1) << field.shift)
+                outputs[busy, field.word] &= ~mask
+        ours = bits_of_rows(outputs)
+        theirs = ours[:, self.expected_source]
+        if self.lane is not None:
+            granted = self.outputs.layout["grant"].get(outputs) != 0
+            lanes = self._lane_numbers(self.outputs.layout["vl"].get(outputs))
+            for index, place in enumerate(self.lane.places):
+                bit = lanes == index if self.lane.onehot else (lanes >> index & 1).astype(bool)
+                theirs[:, place] = bit & granted
+        theirs ^= self.expected_inverted
+        care = np.broadcast_to(self.cared, theirs.shape).copy()
+        for places, conditions, wanted in self.conditions:
+            care[:, places] &= ours[:, conditions] == wanted
+        for _, places in self.too_narrow:
+            if (wrong := ours[:, places].any(axis=1)).any():
+                row = outputs[np.flatnonzero(wrong)[0]]
+                self.refuse_narrow(sum(int(word) << 64 * index for index, word in enumerate(row)))
+        return rows_of_bits(theirs), rows_of_bits(care)
+
+    def refuse_narrow(self, outputs: int) -> NoReturn:
+        """Refuse a row of our outputs, a number, of which a value does not fit into their port."""
+        for name, places in self.too_narrow:
+            if any(outputs >> int(place) & 1 for place in places):
+                port = self.outputs.ports[name]
+                value = outputs >> port.first & (1 << port.bits) - 1
+                raise self.map.refusal(("outputs", name), "as wide as its values", value)
+        raise AssertionError("every value fits")
+
+    def _lane_numbers(self, vls: NDArray[np.uint64]) -> NDArray[np.int64]:
+        known = np.zeros(max(self.lanes) + 1, np.int64)
+        for vl, lane in self.lanes.items():
+            known[vl] = lane
+        return known[np.minimum(vls, len(known) - 1).astype(np.int64)]
+
+    def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
+        """Return a row of their outputs by our outputs; a one-hot grant is the list of the VLs it names."""
+        bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
+        found: dict[str, int | list[int]] = {}
+        for name in self.map.outputs:
+            if name == "vl" and self.lane is not None:
+                found[name] = self._vls(bits[self.lane.places], onehot=self.lane.onehot)
+                continue
+            port = self.outputs.ports[name]
+            value = 0
+            for place in np.flatnonzero(
+                (self.expected_source >= port.first) & (self.expected_source < port.first + port.bits)
+            ):
+                value |= int(bits[place]) << int(self.expected_source[place]) - port.first
+            found[name] = value
+        return found
+
+    def _vls(self, bits: Bits, *, onehot: bool) -> int | list[int]:
+        """Return the VL that a lane's bits name, or all of them."""
+        by_lane = {lane: vl for vl, lane in self.lanes.items()}
+        if onehot:
+            return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]
+        number = sum(int(bit) << index for index, bit in enumerate(bits))
+        return by_lane.get(number, number)
+
+
+def _lanes_by_vl(parameters: Mapping[str, Any]) -> dict[int, int]:
+    data_vls, vl15 = parameters["data_vls"], parameters["vl15"]
+    found = {vl: lane_of_vl(vl, data_vls=data_vls, vl15=vl15) for vl in range(data_vls + 17)}
+    return {vl: lane for vl, lane in found.items() if lane is not None}
+
+
+def _bits(count: int) -> str:
+    return f"{count} bit{'s' if count > 1 else ''}"
