@@ -20,7 +20,7 @@ from vlane.sim_top.study.world import make_world
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model
 
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 STUDY = Path(__file__).parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"
 

@@ -76,7 +76,7 @@ def _environment_stays() -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment but for what pytest tells in it, what polars sets when it is loaded, and the cache's place.
+    """Return the environment without what pytest and polars write into it, and without the cache's place.
 
     The place of the cache is made absolute once.
     """

@@ -10,7 +10,7 @@ from vlane.sim_top.study.world import make_world
 
 from tests.conftest import ROOT, assert_refused, call
 from vlane.planning.dtable_request import read_request
-from vlane.study import read_study
+from vlane.study_model import read_study
 from vlane.tables import read_tables
 
 EXAMPLES = examples()

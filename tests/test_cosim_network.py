@@ -14,7 +14,7 @@ from vlane.sim_top.study.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
 from vlane.lft import UNASSIGNED
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 STUDY = """[network]
 topology = "edges"

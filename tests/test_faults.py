@@ -10,7 +10,7 @@ from vlane.sim_top.study.simulate import simulate
 from vlane.sim_top.study.world import make_world
 
 from tests.conftest import assert_refused, call
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 STUDY = """[network]
 topology = "edges"

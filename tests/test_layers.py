@@ -66,7 +66,9 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "dut": {"output", "blocks"},
         "reference": {"blocks", "export"},
         "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut"},
-        "cli": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut", "reference", "api"},
+        "cli": {
+            "output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut", "reference", "api",
+        },
     },
 }
 """Families that each family of a layer may import beside itself; without circles."""

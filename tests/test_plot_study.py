@@ -16,7 +16,7 @@ from vlane.sim_top.study.world import World, make_world
 from tests.conftest import ROOT, call, call_apart
 from tests.pages import Seen, assert_whole
 from vlane.rates import LinkClock
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 MEAN, _, ACCEPTED, GROWTH = MEASURES
 WIDTH = 2.0

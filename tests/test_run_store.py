@@ -16,10 +16,12 @@ from typing import Any
 import polars as pl
 import pytest
 from vlane.sim_top.study import study_runs
-from vlane.sim_top.study.run_store import RunStore, StudyId
+from vlane.sim_top.study.run_store import RunKey, RunStore, StudyId
+from vlane.sim_top.study.sweep import make_sweep
 
 from tests.conftest import STUDY, assert_refused, call
 from vlane.errors import InputError
+from vlane.study_file import read_study_file
 
 SHORT = STUDY.replace("cycles = 3000", "cycles = 700").replace("seeds = [1, 2]", "seeds = [1]")
 _STUDY = StudyId(name="small", file="small.toml", digest="d1")
@@ -40,8 +42,8 @@ def _tables(load: float) -> dict[str, pl.DataFrame]:
 def _fill(folder: Path) -> None:
     with _store(folder) as store:
         for load in (0.2, 0.20000001):
-            store.keep(_result(load, 1), _tables(load))
-        store.keep_results(pl.DataFrame({"sl": [0, 1]}))
+            store.keep(RunKey(load, 1), _result(load, 1), _tables(load))
+        store.keep_results(pl.DataFrame({"sl": [0, 1]}), pl.DataFrame({"seed": [1]}), {})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_loads_that_differ_by_little_are_kept_apart_and_the_manifest_says_all(st
         assert hashlib.sha256((out / each["name"]).read_bytes()).hexdigest() == each["sha256"]
         if each["name"].endswith(".parquet"):
             assert len(pl.read_parquet(out / each["name"])) == each["rows"] > 0
-    assert set(pl.read_parquet(out / "results.parquet")["run_load"]) == {0.2, 0.20000001}
+    assert set(pl.read_parquet(out / "results.parquet")["load"]) == {0.2, 0.20000001}
 
 
 def _cut(file: Path) -> None:
@@ -112,9 +114,9 @@ def test_a_run_is_whole_only_as_it_was_written(harm: Any, name: str, tmp_path: P
     harm(file)
 
     with _store(tmp_path) as store:
-        document, why = store.whole(0.2, 1, ["links"])
-        assert store.whole(0.20000001, 1, ["links"]) == (_result(0.20000001, 1), "")
-        assert store.whole(0.3, 1, ["links"]) == (None, "")
+        document, why = store.whole(RunKey(0.2, 1), ["links"])
+        assert store.whole(RunKey(0.20000001, 1), ["links"]) == (_result(0.20000001, 1), "")
+        assert store.whole(RunKey(0.3, 1), ["links"]) == (None, "")
     assert document is None
     assert name in why
 
@@ -130,7 +132,7 @@ def test_a_manifest_that_was_changed_too_does_not_make_one_run_another(tmp_path:
     file.write_text(json.dumps(manifest))
 
     with _store(tmp_path) as store:
-        assert store.whole(0.2, 1, []) == (None, "runs/load0.2-seed1.json is of another run")
+        assert store.whole(RunKey(0.2, 1), []) == (None, "runs/load0.2-seed1.json is of another run")
 
 
 def test_a_damaged_run_is_made_again_and_said(study: Path) -> None:
@@ -176,7 +178,7 @@ def test_made_again_without_resume_a_run_is_replaced_whole(tmp_path: Path) -> No
     _fill(tmp_path)
 
     with _store(tmp_path) as store:
-        store.keep(_result(0.2, 1), {"links": _tables(0.2)["links"]})
+        store.keep(RunKey(0.2, 1), _result(0.2, 1), {"links": _tables(0.2)["links"]})
 
     names = sorted(file.name for file in (tmp_path / "runs").iterdir())
     assert names == [
@@ -184,9 +186,9 @@ def test_made_again_without_resume_a_run_is_replaced_whole(tmp_path: Path) -> No
         "load0.20000001-seed1.links.parquet", "load0.20000001-seed1.trace.parquet",
     ]  # fmt: skip
     with _store(tmp_path) as store:
-        assert store.whole(0.2, 1, ["links"])[0] == _result(0.2, 1)
-        assert store.whole(0.2, 1, ["trace"]) == (None, "runs/load0.2-seed1.trace.parquet was not written")
-        assert store.whole(0.20000001, 1, ["trace"])[0] is not None
+        assert store.whole(RunKey(0.2, 1), ["links"])[0] == _result(0.2, 1)
+        assert store.whole(RunKey(0.2, 1), ["trace"]) == (None, "runs/load0.2-seed1.trace.parquet was not written")
+        assert store.whole(RunKey(0.20000001, 1), ["trace"])[0] is not None
 
 
 def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_runs_of_another_model_are_removed(tmp_path: Path) -> None:
 
     with _store(tmp_path, model="m2") as store:
         assert store.removed == 2
-        assert store.whole(0.2, 1, []) == (None, "")
+        assert store.whole(RunKey(0.2, 1), []) == (None, "")
 
     assert sorted(file.name for file in tmp_path.rglob("*")) == [".lock", "manifest.json", "notes.txt", "runs"]
 
@@ -257,9 +259,9 @@ def test_killed_before_its_first_run_is_kept_a_study_begins_again(tmp_path: Path
         (tmp_path / "runs" / "load0.2-seed1.links.parquet").write_bytes(b"half")
 
     with _store(tmp_path) as store:
-        assert store.whole(0.2, 1, []) == (None, "")
-        store.keep(_result(0.2, 1), _tables(0.2))
-        assert store.whole(0.2, 1, ["links"])[0] == _result(0.2, 1)
+        assert store.whole(RunKey(0.2, 1), []) == (None, "")
+        store.keep(RunKey(0.2, 1), _result(0.2, 1), _tables(0.2))
+        assert store.whole(RunKey(0.2, 1), ["links"])[0] == _result(0.2, 1)
 
 
 @contextmanager
@@ -285,7 +287,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_there_at_all(tmp_path: Path)
             InputError, match=r"runs/load0\.2-seed1\.links\.parquet: --out must be a file that can be written"
         ),
     ):
-        store.keep(_result(0.2, 1), {"links": large})
+        store.keep(RunKey(0.2, 1), _result(0.2, 1), {"links": large})
 
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
 
@@ -302,10 +304,11 @@ def test_files_of_the_study_belong_to_its_digest(study: Path) -> None:
     assert_refused(call("simulate", study, "--out", out), "small.toml before it was changed")
 
 
-def test_the_digest_of_the_model_is_of_all_that_makes_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_digest_of_the_model_is_of_all_that_makes_a_result(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Golden's sources, and with them the tops'."""
-    before = study_runs._model_digest()
+    sweep = make_sweep(read_study_file(study))
+    before = study_runs._model_digest(sweep)
     monkeypatch.setattr(study_runs, "source_digest", lambda: "another")
 
     assert len(before) == 64
-    assert study_runs._model_digest() != before
+    assert study_runs._model_digest(sweep) != before

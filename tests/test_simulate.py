@@ -14,14 +14,14 @@ from vlane.golden.network.patterns import PERMUTATIONS, permutation
 from vlane.golden.network.routing import dmodk, up_down
 from vlane.golden.network.sources import TrafficClass, advance, draw_packet
 from vlane.golden.network.topology import Topology, dumbbell, irregular, read_edges, torus, tree
-from vlane.sim_top.study.study_runs import run_study
-from vlane.sim_top.study.world import make_world
+from vlane.sim_top.study.study_runs import run_sweep
+from vlane.sim_top.study.sweep import make_sweep
 
 from tests.conftest import STUDY, assert_refused, call, call_apart, long_but
 from tests.networks import IDENTITY, made, run_to
 from tests.pages import assert_whole
 from vlane.errors import InputError
-from vlane.study import read_study
+from vlane.study_file import read_study_file
 
 CONFIGS = Path(__file__).parent.parent / "sim_top" / "configs"
 EXAMPLES = {file.stem for file in CONFIGS.glob("*_*.toml") if "[network]" in file.read_text()}
@@ -352,17 +352,17 @@ def test_kept_run_of_another_study_is_not_taken(study: Path, tmp_path: Path) -> 
     """A key that differs, or a damaged file, makes the run anew."""
     told: list[float] = []
     study.write_text(STUDY.replace("loads = [0.2, 0.5]", "loads = [0.2]").replace("seeds = [1, 2]", "seeds = [1]"))
-    world = make_world(read_study(study), study.parent)
+    sweep = make_sweep(read_study_file(study))
     for _ in range(2):
-        (first,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: told.append(1))
+        (first,) = run_sweep(sweep, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: told.append(1))
     file = tmp_path / "runs" / "load0.2-seed1.json"
     document = json.loads(file.read_text())
-    assert document["result"]["digest"] == first.digest
+    assert document["result"]["digest"] == first.result.digest
     file.write_text(json.dumps({**document, "key": "other", "result": {**document["result"], "digest": "wrong"}}))
 
-    (again,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
+    (again,) = run_sweep(sweep, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
 
-    assert again.digest == first.digest
+    assert again.result.digest == first.result.digest
     file.write_text("{")
-    (once_more,) = run_study(world, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
-    assert once_more.digest == first.digest
+    (once_more,) = run_sweep(sweep, tmp_path, jobs=1, resume=True, trace=False, told=lambda *_: None)
+    assert once_more.result.digest == first.result.digest

@@ -15,7 +15,8 @@ from vlane.sim_top.study.steady import half_width, judge_backlog, latency_half_w
 from vlane.sim_top.study.world import World, make_world
 
 from tests.conftest import ROOT, STUDY, assert_refused, call, call_apart
-from vlane.study import Study, read_study
+from vlane.study import Study
+from vlane.study_model import read_study
 
 CONFIGS = ROOT / "sim_top" / "configs"
 RUN_FIELDS = {"seconds", "flit_hops_per_second", "peak_mib"}

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 from vlane.sim_top.cli import simulate as cli_simulate
-from vlane.sim_top.study.workers import WorkerLostError, made_by_processes
+from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
 
 from tests.conftest import ROOT, STUDY, call
 from tests.made_runs import dies_until, fails, twice
@@ -20,10 +21,15 @@ from tests.made_runs import dies_until, fails, twice
 _TASKS = [(0.5, seed) for seed in range(4)]
 
 
+def tasks_of(make: Any, given: list[tuple[float, int]] = _TASKS) -> list[Task[float]]:
+    """Return tasks that call a function with a load and a seed."""
+    return [Task(f"load {load!r}, seed {seed}", partial(make, load, seed)) for load, seed in given]
+
+
 @pytest.mark.parametrize("deaths", [0, 1])
 def test_the_run_of_a_killed_process_is_made_again_and_every_run_once(deaths: int, tmp_path: Path) -> None:
     """One death is borne; the others' answers are not lost."""
-    made = list(made_by_processes(partial(dies_until, tmp_path, deaths), _TASKS, 2))
+    made = list(made_by_processes(tasks_of(partial(dies_until, tmp_path, deaths)), 2))
 
     assert sorted(made) == [twice(*task) for task in _TASKS]
     assert len(list(tmp_path.iterdir())) == deaths
@@ -33,7 +39,7 @@ def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -
     """It is not made for ever; which run it was is said."""
     made = []
     with pytest.raises(WorkerLostError, match=r"^load 0\.5, seed 1$"):
-        made.extend(made_by_processes(partial(dies_until, tmp_path, 9), _TASKS, 2))
+        made.extend(made_by_processes(tasks_of(partial(dies_until, tmp_path, 9)), 2))
 
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -41,7 +47,7 @@ def test_the_second_death_of_a_run_is_told_after_what_was_made(tmp_path: Path) -
 def test_an_exception_that_cannot_be_sent_is_told_all_the_same() -> None:
     """As what it said."""
     with pytest.raises(RuntimeError, match=r"_NoPickleError.*[01] and 7"):
-        list(made_by_processes(fails, [(0.0, 7), (1.0, 7)], 2))
+        list(made_by_processes(tasks_of(fails, [(0.0, 7), (1.0, 7)]), 2))
 
 
 def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
@@ -52,7 +58,7 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
     def lost(*_: object, **__: object) -> None:
         raise WorkerLostError("load 0.5, seed 1")
 
-    monkeypatch.setattr(cli_simulate, "run_study", lost)
+    monkeypatch.setattr(cli_simulate, "run_sweep", lost)
 
     called = call("simulate", study, "--out", tmp_path / "out")
 

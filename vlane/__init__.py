@@ -7,10 +7,30 @@ import os.path
 
 TYPE_CHECKING = False  # for type checkers; nothing may be imported here that the working directory could hold
 if TYPE_CHECKING:
+    from vlane.errors import InputError as InputError
     from vlane.sim_top.api.blocks import blocks as blocks
     from vlane.sim_top.api.blocks import component as component
+    from vlane.sim_top.api.fabric import Fabric as Fabric
+    from vlane.sim_top.api.fabric import FabricReport as FabricReport
     from vlane.sim_top.api.oracle import oracle as oracle
+    from vlane.sim_top.api.plugins import Routes as Routes
+    from vlane.sim_top.api.plugins import Topology as Topology
+    from vlane.sim_top.api.plugins import load_plugin as load_plugin
+    from vlane.sim_top.api.plugins import pattern as pattern
+    from vlane.sim_top.api.plugins import routing as routing
+    from vlane.sim_top.api.plugins import scheduler as scheduler
+    from vlane.sim_top.api.plugins import sl_rows as sl_rows
+    from vlane.sim_top.api.plugins import topology as topology
+    from vlane.sim_top.api.plugins import up_down as up_down
+    from vlane.sim_top.api.results import Comparison as Comparison
+    from vlane.sim_top.api.results import Results as Results
     from vlane.sim_top.api.scoreboard import Scoreboard as Scoreboard
+    from vlane.sim_top.api.study import StuckError as StuckError
+    from vlane.sim_top.api.study import Study as Study
+    from vlane.sim_top.api.study import WorkerLostError as WorkerLostError
+    from vlane.sim_top.api.tables import Tables as Tables
+    from vlane.sim_top.api.tables import plan_dtable as plan_dtable
+    from vlane.sim_top.api.tables import read_tables as read_tables
 
 _root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - see vlane/isolation.py
 if os.path.isfile(f"{_root}/pyproject.toml") and _root not in __path__:  # noqa: PTH113
@@ -21,6 +41,26 @@ __version__ = "0.1.0"
 _INTERFACE = {
     "blocks": "blocks",
     "component": "blocks",
+    "Routes": "plugins",
+    "Topology": "plugins",
+    "load_plugin": "plugins",
+    "pattern": "plugins",
+    "routing": "plugins",
+    "scheduler": "plugins",
+    "sl_rows": "plugins",
+    "topology": "plugins",
+    "up_down": "plugins",
+    "Fabric": "fabric",
+    "FabricReport": "fabric",
+    "Comparison": "results",
+    "Results": "results",
+    "StuckError": "study",
+    "Study": "study",
+    "WorkerLostError": "study",
+    "InputError": "tables",
+    "Tables": "tables",
+    "plan_dtable": "tables",
+    "read_tables": "tables",
     "oracle": "oracle",
     "Scoreboard": "scoreboard",
 }

@@ -46,7 +46,7 @@ class Document:
         The key is the beginning of its field, up to a blank: keys and places joined by dots, or places in brackets.
         An error about a missing key has the line of its section; one that is not about a key has no line.
         """
-        if error.line:
+        if error.line or not self.text:
             return error.at(self.source)
         lines = key_lines.json_key_lines(self.text)[0] if self._is_json else key_lines.toml_key_lines(self.text)
         path = self.path_of(error.field)

@@ -162,7 +162,26 @@ class Parameters(Mapping[str, Any]):
         except InputError as error:
             raise refused_parameter(error, "--param ") from None
 
+    @classmethod
+    def of_values(cls, given: Mapping[str, Any]) -> Self:
+        """Return the parameters with some values; others are those of the form that is named, or the defaults.
 
+        Raises
+        ------
+        InputError
+            If a name is that of no parameter, or a value is refused, or of another type.
+        """
+        defaults = cls.defaults()
+        for name, value in given.items():
+            if name not in defaults:
+                raise unknown_word("parameter", defaults, name)
+            kind = type(defaults[name])
+            if type(value) is not kind:
+                raise InputError(name, _WORDS[kind], value)
+        return cls(**{**cls.with_form.get(given.get("form", ""), {}), **given})
+
+
+_WORDS = {int: "a whole number", bool: "true or false", str: "text"}
 _A = {int: "an int", bool: "a bool", str: "a str"}
 
 

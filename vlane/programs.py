@@ -8,7 +8,8 @@ from typing import Any
 
 from vlane.egress import MAX_REQUESTERS
 from vlane.errors import InputError
-from vlane.schedulers import LINE_RATE, SCHEDULERS, Scheduler
+from vlane.plugged import find_scheduler
+from vlane.schedulers import LINE_RATE, Scheduler
 from vlane.sl2vl import SL2VLRow
 from vlane.tables import Tables, read_tables
 from vlane.writes import Write, map_writes
@@ -52,7 +53,7 @@ def program_writes(tables: Tables, name: str, parameters: Mapping[str, Any], sou
     """
     table = tables.sections.get(name)
     try:
-        writes = _map_writes(tables.sl2vl, parameters) if SCHEDULERS[name].maps else []
+        writes = _map_writes(tables.sl2vl, parameters) if find_scheduler(name).maps else []
         return writes + (table.writes(parameters) if table else [])
     except InputError as error:
         raise error.at(source) from None

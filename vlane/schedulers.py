@@ -185,8 +185,8 @@ SCHEDULERS = {
                 dtable.DTable,
                 {"entries": (_Pairs, ...)},
                 {
-                    "entries": f"Up to {dtable.MAX_ENTRIES} pairs [requester, weight in blocks of 64 bytes, 0 to {dtable.MAX_WEIGHT}],"
-                    " served in this order."
+                    "entries": f"Up to {dtable.MAX_ENTRIES} pairs [requester, weight in blocks of 64 bytes,"
+                    f" 0 to {dtable.MAX_WEIGHT}], served in this order."
                 },
                 "a weight",
             ),
@@ -255,9 +255,7 @@ SCHEDULERS = {
             section=Section(
                 wrr.WRRWeights,
                 {"weight": (list[int], ...)},
-                {
-                    "weight": f"Packets that each requester may send in a turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."
-                },
+                {"weight": f"Packets that each requester may send a turn, 0 to {wrr.MAX_WRR_WEIGHT}; 0: never served."},
                 "a weight",
             ),
             registers=wrr.registers,

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vlane.credit_schemes import CREDIT_SCHEMES
-from vlane.document import read_document
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
+from vlane.plugins import found
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
-from vlane.refusal import checked
 from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 
-__all__ = ["MAX_CYCLES", "Study", "Traffic", "read_study"]
+__all__ = [
+    "MAX_CYCLES",
+    "NETWORKS",
+    "Scheduler",
+    "Section",
+    "Study",
+    "Traffic",
+    "vls_per_sl",
+]
 
 MAX_CYCLES = 1 << 30
 """Of a run."""
@@ -33,11 +39,13 @@ _Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 _Count = Annotated[int, Field(ge=1, le=1 << 16)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A section of a study file."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class TreeNetwork(_Section):
+class TreeNetwork(Section):
     """A k-ary n-tree."""
 
     topology: Literal["tree"] = Field(description="The word that chooses this network.")
@@ -48,7 +56,7 @@ class TreeNetwork(_Section):
     )
 
 
-class TorusNetwork(_Section):
+class TorusNetwork(Section):
     """A torus."""
 
     topology: Literal["torus"] = Field(description="The word that chooses this network.")
@@ -62,7 +70,7 @@ class TorusNetwork(_Section):
     )
 
 
-class IrregularNetwork(_Section):
+class IrregularNetwork(Section):
     """A random network."""
 
     topology: Literal["irregular"] = Field(description="The word that chooses this network.")
@@ -74,7 +82,7 @@ class IrregularNetwork(_Section):
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
-class DumbbellNetwork(_Section):
+class DumbbellNetwork(Section):
     """Two switches."""
 
     topology: Literal["dumbbell"] = Field(description="The word that chooses this network.")
@@ -84,7 +92,7 @@ class DumbbellNetwork(_Section):
     routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
 
 
-class EdgesNetwork(_Section):
+class EdgesNetwork(Section):
     """An edge list in a file beside the study."""
 
     topology: Literal["edges"] = Field(description="The word that chooses this network.")
@@ -93,20 +101,37 @@ class EdgesNetwork(_Section):
     root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
 
 
-class FabricNetwork(_Section):
+class FabricNetwork(Section):
     """A captured fabric in a folder beside the study, with its own tables."""
 
     topology: Literal["fabric"] = Field(description="The word that chooses this network.")
     folder: _Name = Field(description="A folder of dumps beside the study, as vlane fabric reads it.")
 
 
+NETWORKS: tuple[type[Section], ...] = (
+    TreeNetwork, TorusNetwork, IrregularNetwork, DumbbellNetwork, EdgesNetwork, FabricNetwork,
+)  # fmt: skip
+"""A section for each topology of vlane's own."""
+
 Net = Annotated[
     TreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
     Field(discriminator="topology"),
 ]
 
+_VLS_PER_SL = {"dor": 2}
+"""VLs that each SL has under a routing whose paths change from one to another on their way."""
 
-class SwitchSection(_Section):
+
+def vls_per_sl(routing: str) -> int:
+    """Return the VLs that each SL has under a routing: 1, if its packets stay on the VL that the study gives their SL.
+
+    Under others the VL tables go by the incoming VL.
+    """
+    plugin = found("routing", routing)
+    return int(plugin.options["vls_per_sl"]) if plugin else _VLS_PER_SL.get(routing, 1)
+
+
+class SwitchSection(Section):
     """Every switch."""
 
     kind: Literal["ib", "opa"] = Field("ib", description="InfiniBand's switch, or Omni-Path's.")
@@ -127,7 +152,7 @@ class SwitchSection(_Section):
         return SWITCH_KINDS[self.kind]
 
 
-class Link(_Section):
+class Link(Section):
     """Every cable and port."""
 
     flight_cycles: int = Field(
@@ -172,7 +197,7 @@ class Link(_Section):
         return LinkClock(rate_of(self.rate_gbps), self.flit_bytes)
 
 
-class BufferSection(_Section):
+class BufferSection(Section):
     """Input and output buffers of switches and NICs."""
 
     blocks: int = Field(1792, ge=1, le=1 << 20, description="Blocks of 64 bytes of every buffer.")
@@ -190,7 +215,7 @@ class BufferSection(_Section):
     )
 
 
-class Scheduler(_Section):
+class Scheduler(Section):
     """Egress scheduler of every port."""
 
     name: Literal[tuple(SCHEDULERS)] = Field(DEFAULT, description="The scheduler.")  # type: ignore[valid-type]
@@ -200,7 +225,7 @@ class Scheduler(_Section):
     )
 
 
-class Traffic(_Section):
+class Traffic(Section):
     """One class of traffic, at every host."""
 
     sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = Field(
@@ -239,7 +264,7 @@ class Traffic(_Section):
         return self
 
 
-class PacketTrace(_Section):
+class PacketTrace(Section):
     """Packets that are replayed, beside the traffic or instead of it."""
 
     file: _Name = Field(
@@ -247,7 +272,7 @@ class PacketTrace(_Section):
     )
 
 
-class _PortFault(_Section):
+class _PortFault(Section):
     cycle: int = Field(ge=0, description="The first cycle.")
     cycles: int = Field(ge=1, le=1 << 20, description="For how many cycles.")
     switch: int = Field(ge=0, description="Number of the switch.")
@@ -262,7 +287,7 @@ class Loss(_PortFault):
     """Flow-control packets that a port sends and that are lost, for a while."""
 
 
-class Rewrite(_Section):
+class Rewrite(Section):
     """An entry of a forwarding table that is written under traffic."""
 
     cycle: int = Field(ge=0, description="The cycle in which it is written.")
@@ -271,13 +296,13 @@ class Rewrite(_Section):
     port: int = Field(ge=1, le=UNASSIGNED, description="The port that packets to the LID then leave by; 255 for none.")
 
 
-class Measures(_Section):
+class Measures(Section):
     """What is measured beyond service levels and links."""
 
     flows: bool = Field(default=False, description="A table of every source, destination and SL, too.")
 
 
-class Runs(_Section):
+class Runs(Section):
     """Which runs are made: every load with every seed."""
 
     loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = Field(
@@ -324,7 +349,7 @@ class Runs(_Section):
         return self
 
 
-class Study(_Section):
+class Study(Section):
     """A whole study."""
 
     network: Net
@@ -410,23 +435,12 @@ class Study(_Section):
             if not kind.takes_captured:
                 must = "ib with a captured fabric, whose tables are InfiniBand's"
                 raise InputError("switch.kind", must, kind.name)
-        elif kind.by_channel and self.network.routing == "dor":
+        elif kind.by_channel and vls_per_sl(self.network.routing) > 1:
             for field in kind.link_maps:
                 if getattr(link, field) is not None:
-                    raise InputError(f"link.{field}", "left out with network.routing dor", "given")
+                    raise InputError(f"link.{field}", f"left out with network.routing {self.network.routing}", "given")
         if link.data_vls is not None and link.data_vls > kind.most_vls:
             raise InputError("link.data_vls", f"1 to {kind.most_vls} {words}", link.data_vls)
         for number, each in enumerate(self.traffic):
             if isinstance(each.sl, int) and each.sl >= kind.levels:
                 raise InputError(f"traffic.{number}.sl", f"0 to {kind.levels - 1} {words}", each.sl)
-
-
-def read_study(path: Path) -> Study:
-    """Return a study file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
-    """
-    return checked(Study, read_document(path, "study file"))

@@ -9,9 +9,9 @@ from pathlib import Path
 from vlane.document import Document, key_of, read_again
 from vlane.errors import InputError
 from vlane.refusal import is_key
-from vlane.study import Study
+from vlane.study_model import study_model
 
-__all__ = ["refusals_of_study"]
+__all__ = ["refusals_of_study", "told_of_study"]
 
 _SECTIONS = ("network", "link", "buffers", "switch", "scheduler", "run")
 """Where a key belongs that is told without its section."""
@@ -30,19 +30,21 @@ def refusals_of_study(path: Path) -> Iterator[None]:
         if error.source or is_option:
             raise
         document = read_again(path)
-        told = _told(error, document) if document else error.at(str(path))
+        told = told_of_study(error, document) if document else error.at(str(path))
     else:
         return
     raise told from None
 
 
-def _told(error: InputError, document: Document) -> InputError:
-    """Return a refusal with the key that a study has for it."""
+def told_of_study(error: InputError, document: Document) -> InputError:
+    """Return a refusal with the key that a study has for it, its file and its line; of a study without text none."""
     field, got = _field(error, document), error.got
     key = document.path_of(field)
-    if is_key(Study, document, key) and not document.has(key) and got not in ("missing", "given"):
+    if is_key(study_model(), document, key) and not document.has(key) and got not in ("missing", "given"):
         got = f"its default, {error.shown}"
     made = InputError(field, error.must, got, source=document.source, details=error.details, meant=error.meant)
+    if not document.text:
+        return made
     placed = document.placed(made)
     if placed.line:
         return placed
@@ -61,6 +63,6 @@ def _field(error: InputError, document: Document) -> str:
              if each.get("pattern") == rest), error.field,
         )  # fmt: skip
     for section in _SECTIONS if "." not in head else ():
-        if is_key(Study, document, (section, head)):
+        if is_key(study_model(), document, (section, head)):
             return f"{section}.{error.field}"
     return error.field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from vlane.document import read_document
 from vlane.errors import InputError
+from vlane.plugged import find_scheduler, scheduler_names
 from vlane.refusal import checked
-from vlane.schedulers import IB_ARBITER, SCHEDULERS, Section
+from vlane.schedulers import IB_ARBITER, Section
 from vlane.sl2vl import SL2VLRow
 from vlane.vlarb import VLArbTable
 from vlane.writes import SchedulerTable
 
-__all__ = ["TABLE_FILE", "Tables", "read_tables", "read_vlarb_table"]
+__all__ = ["Tables", "read_tables", "read_vlarb_table", "table_model"]
 
 
 class _Section(BaseModel):
@@ -28,24 +30,35 @@ def _model(name: str, keys: Mapping[str, tuple[Any, Any]]) -> type[_Section]:
     return cast("type[_Section]", create_model(name, __base__=_Section, **cast("Any", keys)))
 
 
-def _of(section: Section, title: str, name: str) -> type[_Section]:
-    model = _model(name, {key: (kind, Field(default, description=section.about[key]))
-                          for key, (kind, default) in section.keys.items()})  # fmt: skip
-    model.__doc__ = f"{title}."
-    return model
-
-
-_SECTIONS = {each.name: each.section for each in SCHEDULERS.values() if each.section}
 _SL2VL = _model("sl2vl", {"row": (list[int], Field(description="VL of each of the 16 SLs; 15 drops the packet."))})
 _SL2VL.__doc__ = "The map of service levels to lanes, which says what lanes a requester owns."
-TABLE_FILE = _model(
-    "file",
-    {
-        **{name: (_of(section, SCHEDULERS[name].title, name) | None, None) for name, section in _SECTIONS.items()},
-        "sl2vl": (_SL2VL | None, None),
-    },
-)
-"""The keys of a table file: a section for each scheduler that has a table, and the map of SLs to VLs."""
+
+
+def _sections() -> dict[str, Section]:
+    """Return the sections of all schedulers that have a table, by the name of the scheduler."""
+    sections = {name: find_scheduler(name).section for name in scheduler_names()}
+    return {name: section for name, section in sections.items() if section}
+
+
+def table_model() -> type[BaseModel]:
+    """Return the model of table files, with the sections of the plug-ins that are loaded."""
+    return _file_model(tuple(_sections()))
+
+
+@functools.cache
+def _file_model(names: tuple[str, ...]) -> type[_Section]:
+    """Return the keys of a table file: sections of schedulers that have a table, and the map of SLs to VLs."""
+    models = {name: (_section_model(name) | None, None) for name in names}
+    return _model("file", {**models, "sl2vl": (_SL2VL | None, None)})
+
+
+def _section_model(name: str) -> type[_Section]:
+    scheduler = find_scheduler(name)
+    section = _sections()[name]
+    about = {key: Field(default, description=section.about[key]) for key, (_, default) in section.keys.items()}
+    model = _model(name, {key: (kind, about[key]) for key, (kind, _) in section.keys.items()})
+    model.__doc__ = f"{scheduler.title}."
+    return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +93,14 @@ def read_tables(path: Path, *, needed: str = "") -> Tables:
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
     document = read_document(path, "table file")
-    given = checked(TABLE_FILE, document).model_dump(exclude_none=True)
+    sections = _sections()
+    given = checked(table_model(), document).model_dump(exclude_none=True)
     if needed and needed not in given:
         raise document.placed(InputError(needed, "given", "missing"))
     row = given.pop("sl2vl", None)
     try:
         return Tables(
-            {name: _SECTIONS[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
+            {name: sections[name].table(**keys) for name, keys in given.items()}, SL2VLRow(**row) if row else None
         )
     except InputError as error:
         raise document.placed(error) from None

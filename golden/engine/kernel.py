@@ -1,8 +1,9 @@
 """Compilation of golden functions: the same source runs compiled, or uncompiled under a debugger.
 
 numba keys its cache by the content of one file, but a compiled function contains the code of every function it calls.
-Therefore the cache folder is named by the content of all golden, bench and table sources, and a change of any of them
-starts a new folder. The folder is created when a kernel is first called: a command that calls none needs no cache.
+Therefore the cache folder is named by the content of all golden, bench and table sources and of the schedulers of
+plug-ins that are loaded, and a change of any of them starts a new folder. The folder is created when a kernel is first
+called: a command that calls none needs no cache.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numba.extending import overload, register_jitable
 
 import vlane
 from vlane.paths import cache_dir
+from vlane.plugins import digest_of, plugins_of
 
 __all__ = ["by_type", "inner", "kernel", "source_digest"]
 
@@ -41,6 +43,12 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+def _folder_name() -> str:
+    """Return the name of the cache folder, which changes when a plug-in with a scheduler is loaded."""
+    plugged = digest_of(plugins_of("scheduler").values())
+    return f"{source_digest()}-{plugged}" if plugged else source_digest()
+
+
 def _subfolder(file: str) -> str:
     return str(UserProvidedCacheLocator.get_suitable_cache_subpath(file))  # type: ignore[no-untyped-call]
 
@@ -50,7 +58,7 @@ class _Locator(UserProvidedCacheLocator):
 
     def __init__(self, py_func: Callable[..., object], py_file: str) -> None:
         self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
-        self._cache_path = str(cache_dir("numba", source_digest(), _subfolder(py_file)))
+        self._cache_path = str(cache_dir("numba", _folder_name(), _subfolder(py_file)))
 
     @classmethod
     def from_function(cls, py_func: Callable[..., object], py_file: str) -> _Locator:
@@ -72,10 +80,14 @@ class _Cache(NullCache):
 
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
+        self._opened: dict[str, Any] = {}
 
-    @functools.cached_property
+    @property
     def _files(self) -> Any:
-        return _FileCache(self._function)  # type: ignore[no-untyped-call]
+        name = _folder_name()
+        if name not in self._opened:
+            self._opened[name] = _FileCache(self._function)  # type: ignore[no-untyped-call]
+        return self._opened[name]
 
     @property
     def cache_path(self) -> str:

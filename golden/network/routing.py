@@ -55,8 +55,10 @@ class Routes:
     def lanes_of(self, sl: int | None) -> set[int]:
         """Return every VL that the tables name for packets of an SL, of all SLs for None."""
         if self.by_lane and sl is not None:
-            first = int(self.nic_vl[0, sl])
-            return {first, first | 1}
+            lanes = {int(lane) for lane in np.unique(self.nic_vl[:, sl])}
+            while more := {int(new) for lane in lanes for new in np.unique(self.vl[..., lane])} - lanes:
+                lanes |= more
+            return lanes
         sls = range(SL_COUNT) if sl is None else (sl,)
         rows = (np.unique(table[..., each]) for each in sls for table in (self.vl, self.nic_vl))
         return {int(lane) for row in rows for lane in row}

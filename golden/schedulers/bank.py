@@ -45,6 +45,27 @@ REST_CYCLES = max(module.REST_CYCLES for module in MODULES)
 _READY, _BUSY, _NO_HOLD, _NO_SWAP = True, False, False, False
 
 
+def _constant(value: Any) -> Callable[[Bank], Any]:
+    @inner
+    def constant(bank: Bank) -> Any:  # noqa: ARG001 - its type says it all
+        return value
+
+    return constant
+
+
+_STEPS = {module.State: module.step for module in MODULES}
+_LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
+_RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
+
+
+def _know(module: Any) -> None:
+    """Let the functions of this module be, for the state of a plug-in's scheduler, those of its module."""
+    if module.State not in _STEPS:
+        _STEPS[module.State] = module.step
+        _LOOKS_BEHIND[module.State] = _constant(module.LOOKS_BEHIND)
+        _RESTS_AFTER[module.State] = _constant(module.REST_CYCLES)
+
+
 def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), form: str = "", **parameters: Any) -> Any:
     """Return the state of one port, at rest after a reset, the writes and a swap.
 
@@ -62,6 +83,7 @@ def new_scheduler(name: str, *, data_vls: int, writes: Sequence[Write] = (), for
         Other parameters of the component.
     """
     module = module_of(name, form)
+    _know(module)
     forms = {"form": form} if form else {}
     state = module.make_state(data_vls=data_vls, **forms, **parameters)
     nothing, rules = no_heads(data_vls), np.zeros(module.RULE_COUNT, np.int64)
@@ -82,7 +104,7 @@ def install(bank: Bank, port: int, state: Any) -> None:
     set_port(bank, port, state)
 
 
-@by_type({module.State: module.step for module in MODULES})
+@by_type(_STEPS)
 def step(
     state: Any,
     heads: Heads,
@@ -123,19 +145,11 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool, rules: NDArray[np.in
     return lane if granted and ready else NO_LANE
 
 
-def _constant(value: Any) -> Callable[[Bank], Any]:
-    @inner
-    def constant(bank: Bank) -> Any:  # noqa: ARG001 - its type says it all
-        return value
-
-    return constant
-
-
-@by_type({module.State: _constant(module.LOOKS_BEHIND) for module in MODULES})
+@by_type(_LOOKS_BEHIND)
 def looks_behind(bank: Bank) -> bool:
     """Tell whether the scheduler looks behind the heads, and must be stepped while its link is not ready, too."""
 
 
-@by_type({module.State: _constant(module.REST_CYCLES) for module in MODULES})
+@by_type(_RESTS_AFTER)
 def rests_after(bank: Bank) -> int:
     """Return the cycles, ready and with nothing to send, after which another one changes nothing."""

@@ -12,6 +12,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from vlane.golden.schedulers.plugged import plugged_module
+
+from vlane.plugins import found
 from vlane.schedulers import SCHEDULERS
 
 __all__ = ["FORMS", "MODULES", "module_of"]
@@ -32,12 +35,15 @@ MODULES = tuple({id(module): module for module in FORMS.values()}.values())
 
 
 def module_of(name: str, form: str = "") -> Any:
-    """Return the module of a scheduler; form "" is its default one.
+    """Return the module of a scheduler, a plug-in's too; form "" is its default one.
 
     Raises
     ------
     KeyError
         If the scheduler is unknown or has no such form.
     """
+    plugin = found("scheduler", name)
+    if plugin is not None:
+        return plugged_module(plugin)
     forms = SCHEDULERS[name].forms
     return FORMS[name, form or (forms[0] if forms else "")]

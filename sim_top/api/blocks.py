@@ -40,5 +40,9 @@ def component(block: str, /, **parameters: Any) -> Any:
     >>> arbiter = component("rr", data_vls=4)
     >>> arbiter.signature.members["grant"].flow.name
     'Out'
+    >>> component("rr", data_vl=4)
+    Traceback (most recent call last):
+    vlane.errors.InputError: parameter must be one of data_vls, requesters, vl15, not data_vl; did you mean data_vls?
     """
-    return find_block(block).make(parameters)
+    found = find_block(block)
+    return found.component(found.shape.of_values(parameters))

@@ -12,7 +12,16 @@ from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
 from vlane.sim_top.cli.dut import run_dut
 from vlane.sim_top.cli.network import run_network
-from vlane.sim_top.cli.options import AsJson, Params, RateOption, Seed, check_cycles, clock_at
+from vlane.sim_top.cli.options import (
+    AsJson,
+    Params,
+    PluginFiles,
+    RateOption,
+    Seed,
+    check_cycles,
+    clock_at,
+    load_plugins,
+)
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.cosim.cosim import (
     FAULT_COUNT,
@@ -84,15 +93,17 @@ def cosim(
     ] = None,
     param: Params = None,
     seed: Seed = 1,
+    plugin: PluginFiles = None,
     rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
+    clock = clock_at(rate)
     if dut or top is not None or map_file is not None:
         given = {
             "STUDY": study is not None, "--rtl": bool(rtl), "--fabric": fabric is not None, "--page": page is not None,
             "--fault": planted is not None, "--netlist": bool(netlist), "--engine": engine != "native",
-            "--simulator": simulator != "verilator",
+            "--simulator": simulator != "verilator", "--rate": rate is not None, "--plugin": bool(plugin),
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with --dut", "given")
@@ -100,7 +111,6 @@ def cosim(
             block, dut or [], top, map_file, table=table_file, cycles=cycles, seed=seed, param=param or [], waves=waves,
             as_json=as_json,
         )  # fmt: skip
-    clock = clock_at(rate)
     if block == "network":
         given = {
             "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,
@@ -109,6 +119,7 @@ def cosim(
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with network", "given")
+        load_plugins(plugin)
         run_network(study, rtl or [], cycles, seed, rate=rate, as_json=as_json)
     if study is not None or rtl:
         raise InputError("STUDY and --rtl", "given with network only", block)

@@ -11,18 +11,21 @@ from typing import Annotated, Any
 import typer
 from vlane.golden.schedulers.served import served_lanes
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cli.options import AsJson, Params, RateOption, clock_at
+from vlane.sim_top.cli.options import AsJson, Params, PluginFiles, RateOption, clock_at, load_plugins
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.egress.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.egress.egress import EgressRun, run_egress
 from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
+from vlane.sim_top.study.plugged_world import compiled_for
 from vlane.tb.native.model import compile_model
 
 from vlane.arrivals import Arrival, read_arrivals, read_credits
 from vlane.errors import InputError, unknown_word
 from vlane.files import write_whole
 from vlane.parameters import Parameters
+from vlane.plugged import find_scheduler, scheduler_names
+from vlane.plugins import load_installed
 from vlane.programs import program_writes, read_program
 from vlane.rates import LinkClock
 from vlane.schedulers import IB_ARBITER, SCHEDULERS
@@ -52,6 +55,7 @@ def egress(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Show every departure.")] = False,  # noqa: FBT002
     param: Params = None,
+    plugin: PluginFiles = None,
     rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
@@ -62,14 +66,19 @@ def egress(
     clock = clock_at(rate)
     if model not in _MODELS:
         raise unknown_word("--model", _MODELS, model)
-    if scheduler not in SCHEDULERS:
-        raise unknown_word("--scheduler", SCHEDULERS, scheduler)
+    load_plugins(plugin)
+    load_installed()
+    if scheduler not in scheduler_names():
+        raise unknown_word("--scheduler", scheduler_names(), scheduler)
+    if scheduler not in SCHEDULERS and model != "golden":
+        raise InputError("--model", f"golden with {scheduler}, which has no hardware", model)
     packets = read_arrivals(arrivals)
     room = read_credits(credit_file) if credit_file else []
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
-    warnings = _unserved(scheduler, parameters, writes, packets)
+    with compiled_for(scheduler):
+        warnings = _unserved(scheduler, parameters, writes, packets)
     for warning in warnings:
         note(f"warning: {warning['where']}: {warning['message']}")
     runs: list[EgressRun] = []
@@ -112,7 +121,7 @@ def egress(
 
 def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tuple[Parameters, list[Write]]:
     """Return the smallest port that has every lane, entry and requester in use, and the writes of its table."""
-    known = SCHEDULERS[scheduler]
+    known = find_scheduler(scheduler)
     tables = read_program(file, known)
     table = tables.sections.get(scheduler)
     requesters, least = table.requesters() if table else 0, known.data_vls[0]
@@ -123,7 +132,7 @@ def _programmed(scheduler: str, file: Path, lanes: int, param: list[str]) -> tup
             "data_vls": _at_least(max([lanes, *(vl + 1 for vl in owners)]), least),
             "requesters": max([2, requesters, *(sl + 1 for sl in owners.values())]),
         }
-    parameters = BLOCKS[scheduler].parameters(param, {**base, **(table.shape() if table else {})})
+    parameters = known.parameters.of_words(param, {**base, **(table.shape() if table else {})})
     return parameters, program_writes(tables, scheduler, parameters, str(file))
 
 

@@ -29,6 +29,8 @@ VERBS = {
         "mutate": "Run mutants of the block through the lockstep; list survivors.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
+        "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
+        "compare": "Compare the runs that two results both have.",
         "soak": "Run random switches against golden.",
         "export": "Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench"
         " that needs no Python.",

@@ -18,7 +18,8 @@ from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
 from vlane.rates import LinkClock, rate_of, shown_ns
-from vlane.study import MAX_CYCLES, read_study
+from vlane.study import MAX_CYCLES
+from vlane.study_model import read_study
 from vlane.study_refusals import refusals_of_study
 from vlane.textfile import number
 

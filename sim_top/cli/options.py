@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from vlane.errors import InputError
+from vlane.plugins import load_file
 from vlane.rates import LinkClock, rate_of
 
-__all__ = ["AsJson", "Params", "RateOption", "Seed", "check_cycles", "clock_at"]
+__all__ = ["AsJson", "Params", "PluginFiles", "RateOption", "Seed", "check_cycles", "clock_at", "load_plugins"]
 
 _MOST_SEED = (1 << 63) - 1
 _MOST_CYCLES = 10**11
@@ -24,6 +26,23 @@ RateOption = Annotated[
 Seed = Annotated[
     int, typer.Option(min=0, max=_MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
 ]
+
+PluginFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", metavar="FILE", help="Python file of plug-ins to run first (docs/plugins.md)."),
+]
+
+
+def load_plugins(files: list[Path] | None) -> None:
+    """Run files of plug-ins.
+
+    Raises
+    ------
+    InputError
+        If one cannot be run, registers nothing, or registers a name that is taken.
+    """
+    for file in files or []:
+        load_file(file)
 
 
 def clock_at(rate: str | None) -> LinkClock | None:

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli.options import AsJson, RateOption
+from vlane.sim_top.cli.options import AsJson, PluginFiles, RateOption, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
-from vlane.sim_top.study.run_store import links_of_run
+from vlane.sim_top.study.result_frames import MadeRun
+from vlane.sim_top.study.run_store import RESULTS, links_of_run
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
-from vlane.sim_top.study.study_runs import run_study
+from vlane.sim_top.study.study_runs import run_sweep
+from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
 from vlane.sim_top.study.times import timed_document
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
-from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
 from vlane.paths import build_dir
-from vlane.rates import rate_of
-from vlane.study import Study, read_study
-from vlane.study_refusals import refusals_of_study
+from vlane.rates import LinkClock, rate_of
+from vlane.study_file import StudyFile, read_study_file, shown_changes
+from vlane.toml_text import parse_value, split_values
 
 __all__ = ["app"]
 
 
 app = App()
 
+_UNITS = "flits per cycle and host; cycles; growth of what waits"
 
-@app.command(epilog="Example: vlane simulate sim_top/configs/tree43_ib.toml --jobs 2")
+
+@app.command(epilog="Example: vlane simulate sim_top/configs/tree43_ib.toml --sweep buffers.blocks=256,1792 --jobs 2")
 def simulate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
@@ -43,116 +47,154 @@ def simulate(
         float | None, typer.Option(metavar="SHARE", help="Run on until means are sure to this share; run.precision.")
     ] = None,
     rate: RateOption = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="K=V", help="Another value of a key, as buffers.blocks=256.")
+    ] = None,
+    sweeps: Annotated[
+        list[str] | None,
+        typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to be run, each with each of the others."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
     trace: Annotated[bool, typer.Option("--trace", help="Write every packet that left its NIC (Parquet).")] = False,  # noqa: FBT002
+    plugin: PluginFiles = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Run every load and seed of a study. Exit status 1 if a network gets stuck or a run's process dies twice."""
     start = time.perf_counter()
-    with refusals_of_study(study):
-        world = make_world(_at_rate(_asked(read_study(study), precision), rate), study.parent)
+    load_plugins(plugin)
+    sweep = make_sweep(_asked(read_study_file(study), changes or [], precision, rate), _axes(sweeps or []))
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
     cluster = Cluster(scheduler) if scheduler else None
-    finished: list[RunResult] = []
+    finished: list[MadeRun] = []
 
-    def told(run: RunResult, count: int, whole: int) -> None:
+    def told(run: MadeRun, count: int, whole: int) -> None:
         finished.append(run)
         _told(run, count, whole)
 
     try:
-        with refusals_of_study(study), interruptible():
-            runs = run_study(
-                world, folder, file=study.name, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster
-            )
-            pictures = _pictures(runs, folder, study.stem, world)
+        with interruptible():
+            runs = run_sweep(sweep, folder, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster)
+            pictures = _pictures(runs, folder, study.stem, sweep)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:
         raise CheckFailedError(
-            f"two processes ended while they made the run of {error}; {_kept(world, folder, len(finished))}"
+            f"two processes ended while they made the run of {error}; {_kept(sweep, folder, len(finished))}"
         ) from None
     except Interrupted as stop:
-        tell_why(f"interrupted; {_kept(world, folder, len(finished))}")
+        tell_why(f"interrupted; {_kept(sweep, folder, len(finished))}")
         raise typer.Exit(stop.status) from None
-    seconds, clock = time.perf_counter() - start, world.study.link.clock
+    seconds, clock = time.perf_counter() - start, sweep.points[0].world.study.link.clock
     if as_json:
         emit_json(
             {
                 "study": str(study),
-                "runs": [timed_document(_document(each), clock) for each in runs],
+                "runs": [_document(each) for each in runs],
                 "cycle_ns": clock.cycle_ns,
                 "rate_gbps": clock.rate_gbps,
                 "seconds": round(seconds, 3),
-                "results": str(folder / "results.parquet"),
+                "results": str(folder / RESULTS),
                 "pictures": [str(picture) for picture in pictures],
             }
         )
         return
-    _print(runs, world.study)
-    for file in (folder / "results.parquet", *pictures):
+    _print(runs, is_replay=not sweep.points[0].world.study.traffic)
+    for file in (folder / RESULTS, *pictures):
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
-def _pictures(runs: list[RunResult], folder: Path, title: str, world: World) -> list[Path]:
-    """Draw a replay, or curves over several loads, and write the page; return the files.
+def _asked(study: StudyFile, words: list[str], precision: float | None, rate: str | None) -> StudyFile:
+    """Return a study with what the command line changes."""
+    changes: dict[str, Any] = {}
+    for word in words:
+        key, text = _key(word, "--set")
+        if key in changes:
+            raise InputError(f"--set {key}", "given once", "twice")
+        changes[key] = parse_value(text, f"--set {key}")
+    if precision is not None:
+        if not 0 < precision < 1 or not study.study.traffic:
+            must = "above 0 and below 1" if study.study.traffic else "left out without traffic"
+            raise InputError("--precision", must, precision)
+        changes["run.precision"] = precision
+    if rate is not None:
+        changes[RATE] = rate_of(rate, "--rate")
+    return study.with_(changes) if changes else study
 
-    A single load has no curve: the picture that the folder holds of earlier runs is removed.
+
+def _axes(words: list[str]) -> dict[str, list[Any]]:
+    """Return the values of each key that is swept."""
+    axes: dict[str, list[Any]] = {}
+    for word in words:
+        key, text = _key(word, "--sweep")
+        if key in axes:
+            raise InputError(f"--sweep {key}", "given once", "twice")
+        axes[key] = split_values(text, f"--sweep {key}")
+    return axes
+
+
+def _key(word: str, option: str) -> tuple[str, str]:
+    key, equals, text = word.partition("=")
+    if not equals:
+        raise InputError(option, "KEY=VALUE, as buffers.blocks=256", word)
+    return key.strip(), text
+
+
+def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> list[Path]:
+    """Draw a replay, or curves over several loads, and write the page; return the files. A sweep has neither.
+
+    A single load has no curve. What the folder holds of earlier runs and these do not have is removed.
     """
+    world, picture, page = sweep.points[0].world, folder / "study.png", folder / "study.html"
+    if len(sweep.points) > 1:
+        picture.unlink(missing_ok=True)
+        page.unlink(missing_ok=True)
+        return []
     from vlane.sim_top.study.study_page import write_study_page  # noqa: PLC0415 - what is refused needs no page
 
-    made = []
+    made, results = [], [run.result for run in runs]
     if world.study.traffic and len(world.study.run.loads) == 1:
-        (folder / "study.png").unlink(missing_ok=True)
+        picture.unlink(missing_ok=True)
     else:
         from vlane.sim_top.study.plot_study import write_picture  # noqa: PLC0415 - drawing takes a second to load
 
-        made.append(write_picture(runs, folder, title=title, study=world.study))
-    links = [(run.load, links_of_run(folder, run.load, run.seed)) for run in runs]
-    return [*made, write_study_page(folder / "study.html", world, runs, links, title=title)]
+        made.append(write_picture(results, folder, title=title, study=world.study))
+    links = [(run.result.load, links_of_run(folder, run.key)) for run in runs]
+    return [*made, write_study_page(page, world, results, links, title=title)]
 
 
-def _kept(world: World, folder: Path, finished: int) -> str:
-    whole = len(world.study.run.loads) * len(world.study.run.seeds)
-    return f"{finished} of {whole} runs are kept in {folder}, --resume goes on from there"
+def _kept(sweep: Sweep, folder: Path, finished: int) -> str:
+    return f"{finished} of {sweep.run_count} runs are kept in {folder}, --resume goes on from there"
 
 
-def _told(run: RunResult, finished: int, whole: int) -> None:
-    speed = f"{run.flit_hops_per_second / 1e6:.1f} million flit-hops a second"
-    note(f"{finished} of {whole}: load {run.load!r}, seed {run.seed}, {speed}")
+def _told(run: MadeRun, finished: int, whole: int) -> None:
+    result, which = run.result, f"{shown_changes(run.parameters)}, " if run.parameters else ""
+    speed = f"{result.flit_hops_per_second / 1e6:.1f} million flit-hops a second"
+    note(f"{finished} of {whole}: {which}load {result.load!r}, seed {result.seed}, {speed}")
 
 
-def _asked(study: Study, precision: float | None) -> Study:
-    """Return a study with the precision of the command line, if there is one."""
-    if precision is None:
-        return study
-    if not 0 < precision < 1 or not study.traffic:
-        must = "above 0 and below 1" if study.traffic else "left out without traffic"
-        raise InputError("--precision", must, precision)
-    return study.model_copy(update={"run": study.run.model_copy(update={"precision": precision})})
-
-
-def _at_rate(study: Study, rate: str | None) -> Study:
-    """Return a study with the rate of the command line, if there is one."""
-    if rate is None:
-        return study
-    return study.model_copy(update={"link": study.link.model_copy(update={"rate_gbps": rate_of(rate, "--rate")})})
-
-
-def _document(run: RunResult) -> dict[str, Any]:
+def _document(run: MadeRun) -> dict[str, Any]:
     """Return a run without its course over time."""
-    document = asdict(run)
+    document = {"parameters": dict(run.parameters), **asdict(run.result)}
     for level in document["per_sl"]:
         del level["offered_parts"], level["accepted_parts"]
-    return document
+    return timed_document(document, run.clock)
 
 
-def _print(runs: list[RunResult], study: Study) -> None:
-    with_precision = study.run.precision is not None
+def _print(runs: list[MadeRun], *, is_replay: bool) -> None:
+    """Print a table for each point."""
+    for parameters, made in groupby(runs, lambda run: run.parameters):
+        words = [shown_changes(parameters)] * bool(parameters)
+        _print_point(list(made), "; ".join([*words, _UNITS]), is_replay=is_replay)
+
+
+def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
+    runs = [run.result for run in made]
+    with_precision = any(level.precise is not None for run in runs for level in run.per_sl)
     rows = [
         [
-            f"{run.load:g}" if study.traffic else "replay", str(run.seed), str(level.sl),
+            "replay" if is_replay else f"{run.load:g}", str(run.seed), str(level.sl),
             f"{level.offered:.4f}", f"{level.accepted:.4f}",
             *_latencies(level), f"{level.backlog_growth:.4f}", f"{level.backlog_growth_ci95:.4f}",
             "yes" if level.saturated else "" if level.decided else "cannot tell",
@@ -163,16 +205,15 @@ def _print(runs: list[RunResult], study: Study) -> None:
     columns = [">load", ">seed", ">SL", ">offered", ">accepted", ">mean latency", ">± 95 %", ">p50", ">p99", ">longest"]
     more = [">run", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
-    screen.print(table("flits per cycle and host; cycles; growth of what waits", columns, rows))
-    _print_times(runs, study)
+    screen.print(table(title, columns, rows))
+    _print_times(runs, made[0].clock, is_replay=is_replay)
 
 
-def _print_times(runs: list[RunResult], study: Study) -> None:
+def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) -> None:
     """Print the same rates and latencies in Gb/s and ns."""
-    clock = study.link.clock
     rows = [
         [
-            f"{run.load:g}" if study.traffic else "replay", str(run.seed), str(level.sl),
+            "replay" if is_replay else f"{run.load:g}", str(run.seed), str(level.sl),
             f"{clock.gbps(level.offered):.2f}", f"{clock.gbps(level.accepted):.2f}", *_latencies(level, clock.cycle_ns),
         ]
         for run in runs for level in run.per_sl

@@ -154,10 +154,16 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         if value != must:
             raise InputError(field, f"{must} for switches in hardware", value)
     if world.routes.by_lane:
-        raise InputError("network.routing", "one whose VL tables go by SL, for switches in hardware", "dor")
+        raise InputError(
+            "network.routing",
+            "one whose VL tables go by SL, for switches in hardware",
+            getattr(study.network, "routing", ""),
+        )
     if study.link.credits not in kind.hardware_credits:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
         raise InputError("link.credits", must, study.link.credits)
+    if settings.scheduler not in SCHEDULERS:
+        raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),
         ("buffers.maximum_blocks", buffers.maximum, ""),

@@ -15,7 +15,8 @@ from vlane.tb.native.model import CompiledModel
 
 from vlane.dtable import MAX_ENTRIES
 from vlane.egress import ListCode
-from vlane.schedulers import LINE_RATE, SCHEDULERS
+from vlane.plugged import find_scheduler
+from vlane.schedulers import LINE_RATE
 from vlane.vlarb import VL15
 from vlane.writes import Write
 
@@ -28,7 +29,7 @@ _CYCLES_OF_A_TURN = 8
 
 def _patience(name: str, form: str) -> int:
     """Return the cycles without a grant after which a port that waits goes on waiting."""
-    patience = SCHEDULERS[name].patience
+    patience = find_scheduler(name).patience
     return _CYCLES_OF_A_TURN * max(patience, MAX_ENTRIES) if form == LINE_RATE else patience
 
 
@@ -42,7 +43,7 @@ class GoldenArbiter:
     Parameters
     ----------
     name : str
-        One of ``vlane.schedulers.SCHEDULERS``.
+        One of ``vlane.plugged.scheduler_names()``.
     parameters : mapping
         Of the component.
     writes : list of (select, index, requester or VL, weight)
@@ -91,7 +92,7 @@ class HardwareArbiter:
     model : CompiledModel
         The hardware.
     name : str
-        One of ``vlane.schedulers.SCHEDULERS``.
+        One of ``vlane.plugged.scheduler_names()``.
     form : str
         Of the scheduler, where it has any.
     writes : list of (select, index, requester or VL, weight)
@@ -102,7 +103,7 @@ class HardwareArbiter:
         self.patience, self.rest = _patience(name, form), _rest(form)
         self._model = model
         model.restart()
-        fields = [f"program__{field}" for field in ("select", "index", SCHEDULERS[name].name_field, "weight")]
+        fields = [f"program__{field}" for field in ("select", "index", find_scheduler(name).name_field, "weight")]
         rows = np.zeros((len(writes) + 1 + self.rest, model.input_words), np.uint64)
         for row, write in zip(rows, writes, strict=False):
             self._put(row, "program__enable", 1)

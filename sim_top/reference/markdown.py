@@ -28,7 +28,7 @@ def keys_page(kind: str) -> list[str]:
 
 
 def blocks_page(*, pages: str = "") -> list[str]:
-    """Return the lines of the parameters and ports of every block, a heading for each; ``pages`` as of ``block_page``."""
+    """Return the lines of the parameters and ports of every block, a heading for each."""
     return [line for name in BLOCKS for line in block_page(name, pages=pages)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from vlane.errors import unknown_word
 from vlane.planning.dtable_request import RequestFile
-from vlane.study import Study
-from vlane.tables import TABLE_FILE
+from vlane.plugins import load_installed
+from vlane.study_model import study_model
+from vlane.tables import table_model
 
 __all__ = ["SCHEMAS", "FileKind", "schema_of"]
 
@@ -28,19 +29,21 @@ class FileKind:
         What people call it.
     about : str
         What reads it.
-    model : type
-        The model of its content.
+    model : callable
+        Returns the model of its content, with the words of the plug-ins that are loaded.
     """
 
     title: str
     about: str
-    model: type[BaseModel]
+    model: Callable[[], type[BaseModel]]
 
 
 SCHEMAS = {
-    "study": FileKind("vlane study file", "A network, its traffic and its runs, for vlane simulate.", Study),
-    "tables": FileKind("vlane table file", "Tables of schedulers and maps, for --table.", TABLE_FILE),
-    "plan": FileKind("vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", RequestFile),
+    "study": FileKind("vlane study file", "A network, its traffic and its runs, for vlane simulate.", study_model),
+    "tables": FileKind("vlane table file", "Tables of schedulers and maps, for --table.", table_model),
+    "plan": FileKind(
+        "vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", lambda: RequestFile
+    ),
 }
 """Kinds of files by the word of ``vlane schema``."""
 
@@ -63,7 +66,8 @@ def schema_of(kind: str) -> dict[str, Any]:
     if kind not in SCHEMAS:
         raise unknown_word("KIND", SCHEMAS, kind)
     known = SCHEMAS[kind]
-    made = _plain(known.model.model_json_schema())
+    load_installed()
+    made = _plain(known.model().model_json_schema())
     return {"$schema": _DIALECT, **made, "title": known.title, "description": known.about}
 
 

@@ -10,10 +10,11 @@ from vlane.golden.network.dependencies import Paths, find_cycle, follow_paths
 from vlane.golden.network.network import Network
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
+from vlane.sim_top.study.plugged_world import compiled_for
 from vlane.sim_top.study.world import World, make_network, show_end
 
 from vlane.errors import InputError
-from vlane.schedulers import SCHEDULERS
+from vlane.plugged import find_scheduler
 
 __all__ = ["check_world"]
 
@@ -31,7 +32,8 @@ def check_world(world: World) -> NDArray[np.int64]:
     InputError
         Naming a path that does not arrive; the circle, a link in each line of its details; or the table and the lane.
     """
-    net = make_network(world, load=world.study.run.loads[0], seed=1)
+    with compiled_for(world.settings.scheduler):
+        net = make_network(world, load=world.study.run.loads[0], seed=1)
     sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
     path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)
@@ -78,7 +80,7 @@ def _check_served(world: World, net: Network, paths: Paths) -> None:
 
 
 def _refuse_unserved(world: World, where: str, vl: int, sl: int) -> NoReturn:
-    table, section = world.study.scheduler.table, SCHEDULERS[world.settings.scheduler].section
+    table, section = world.study.scheduler.table, find_scheduler(world.settings.scheduler).section
     if table is None:
         field, at = f"captured table of {where}", "there"
         table = getattr(world.study.network, "folder", "")

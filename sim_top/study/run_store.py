@@ -8,7 +8,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -19,10 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vlane.errors import InputError
 from vlane.files import usable_folder, write_whole
 
-__all__ = ["MANIFEST", "RunStore", "StudyId", "links_of_run"]
+__all__ = ["MANIFEST", "RESULTS", "TABLES", "JoinedPart", "RunKey", "RunStore", "StudyId", "links_of_run"]
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
+TABLES = ("links", "flows")
+"""Tables of the runs that are kept joined, beside those of each run."""
 _LOCK = ".lock"
 _OPTION = "--out"
 
@@ -47,8 +51,41 @@ class StudyId(_Part):
     digest: str
 
 
+@dataclass(frozen=True)
+class RunKey:
+    """What tells a run of a study from its others.
+
+    Parameters
+    ----------
+    load : float
+        As the study asks.
+    seed : int
+        Likewise.
+    point : str
+        Digest of the study with its parameters; empty without parameters.
+    parameters : mapping of str to object
+        What is changed of the study, by dotted key; the point's digest says the same.
+    """
+
+    load: float
+    seed: int
+    point: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def stem(self) -> str:
+        """Name of the run's files in the folder, without what they end in."""
+        return f"runs/{self.point[:_POINT_DIGITS]}{'-' * bool(self.point)}load{self.load!r}-seed{self.seed}"
+
+
+_POINT_DIGITS = 16
+
+
 class _File(_Part):
-    name: str = Field(pattern=r"^(runs/load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)|results\.parquet)$")
+    name: str = Field(
+        pattern=r"^(runs/([0-9a-f]{16}-)?load[0-9.e+-]+-seed[0-9]+\.([a-z]+\.parquet|json)"
+        r"|(results|runs|links|flows)\.parquet)$"
+    )
     sha256: str
     rows: int | None = None
 
@@ -56,8 +93,15 @@ class _File(_Part):
 class _Run(_Part):
     load: float
     seed: int
+    point: str = ""
+    parameters: dict[str, Any] = {}
     digest: str
     files: list[_File]
+
+    @property
+    def key(self) -> RunKey:
+        """What the run is."""
+        return RunKey(self.load, self.seed, self.point)
 
 
 class _Manifest(_Part):
@@ -66,6 +110,11 @@ class _Manifest(_Part):
     model: str
     runs: list[_Run] = []
     results: _File | None = None
+    tables: list[_File] = []
+
+
+JoinedPart = tuple[RunKey, pl.DataFrame]
+"""A run, and one row with the columns that go before those of its tables when they are joined."""
 
 
 class RunStore:
@@ -140,11 +189,13 @@ class RunStore:
             changed = " before it was changed" if found.study.file == own.study.file else ""
             self._refuse(f"one with runs of {found.study.file}{changed}")
         if (found.study.digest, found.vlane, found.model) == (own.study.digest, own.vlane, own.model):
-            own.runs, own.results = found.runs, found.results
+            own.runs, own.results, own.tables = found.runs, found.results, found.tables
             return
         self.removed = len(found.runs)
         self._write_manifest()
-        self._remove({each.name for run in found.runs for each in run.files} | {RESULTS})
+        self._remove(
+            {each.name for run in found.runs for each in run.files} | {RESULTS} | {each.name for each in found.tables}
+        )
 
     def _remove(self, names: set[str]) -> None:
         for name in names:
@@ -155,7 +206,7 @@ class RunStore:
         must = "an empty folder or one with runs of this study: name another, or remove this one"
         raise InputError(_OPTION, must, got, source=str(self.folder))
 
-    def whole(self, load: float, seed: int, tables: list[str]) -> tuple[Any, str]:
+    def whole(self, key: RunKey, tables: list[str]) -> tuple[Any, str]:
         """Return a run's result as a document, and nothing; or ``None``, and why it is not there or not whole.
 
         Parameters
@@ -163,10 +214,10 @@ class RunStore:
         tables : list of str
             Tables that it must have; those that it has beside them must be whole too.
         """
-        run = self._run(load, seed)
+        run = self._run(key)
         if run is None:
             return None, ""
-        stem = self._stem(load, seed)
+        stem = key.stem
         missing = {f"{stem}.json", *(f"{stem}.{name}.parquet" for name in tables)} - {each.name for each in run.files}
         if missing:
             return None, f"{min(missing)} was not written"
@@ -181,38 +232,73 @@ class RunStore:
         try:
             document = json.loads((self.folder / f"{stem}.json").read_text(encoding="utf-8"))
             result = document["result"]
-            said = document["study"], result["load"], result["seed"], result["digest"]
+            said = document["study"], document["point"], result["load"], result["seed"], result["digest"]
         except (OSError, ValueError, KeyError, TypeError):
             return None, f"{stem}.json is no run"
-        if said != (self._manifest.study.digest, load, seed, run.digest):
+        if said != (self._manifest.study.digest, key.point, key.load, key.seed, run.digest):
             return None, f"{stem}.json is of another run"
         return result, ""
 
-    def keep(self, result: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
-        """Write a run's files, then the manifest; what an earlier run of the same load and seed had is replaced."""
-        load, seed = result["load"], result["seed"]
-        stem, before = self._stem(load, seed), self._run(load, seed)
+    def keep(self, key: RunKey, result: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
+        """Write a run's files, then the manifest; what an earlier run of the same key had is replaced."""
+        stem, before = key.stem, self._run(key)
         files = [self._write_table(f"{stem}.{name}.parquet", table) for name, table in tables.items()]
-        text = json.dumps({"study": self._manifest.study.digest, "result": result}, indent=1) + "\n"
+        whose = {"study": self._manifest.study.digest, "point": key.point, "parameters": dict(key.parameters)}
+        text = json.dumps({**whose, "result": result}, indent=1) + "\n"
         files.append(self._write(f"{stem}.json", text.encode()))
-        made = _Run(load=load, seed=seed, digest=result["digest"], files=files)
+        made = _Run(
+            load=key.load, seed=key.seed, point=key.point, parameters=dict(key.parameters), digest=result["digest"],
+            files=files,
+        )  # fmt: skip
         runs = self._manifest.runs
         self._manifest.runs = sorted([*(run for run in runs if run is not before), made], key=_order)
         self._write_manifest()
         if before:
             self._remove({each.name for each in before.files} - {each.name for each in files})
 
-    def keep_results(self, table: pl.DataFrame) -> None:
-        """Write the table of all runs, then the manifest."""
-        self._manifest.results = self._write_table(RESULTS, table)
+    def keep_results(
+        self, levels: pl.DataFrame, runs: pl.DataFrame, joined: Mapping[str, Sequence[JoinedPart]]
+    ) -> None:
+        """Write the tables of all runs, then the manifest; a joined table that there was and is no more is removed.
+
+        Parameters
+        ----------
+        levels, runs : DataFrame
+            ``results.parquet`` and ``runs.parquet``.
+        joined : mapping of str to sequence of JoinedPart
+            By table the runs that have it.
+        """
+        before = {each.name for each in self._manifest.tables}
+        self._manifest.results = self._write_table(RESULTS, levels)
+        tables = [self._write_table("runs.parquet", runs)]
+        tables += [self._write_joined(name, parts) for name, parts in joined.items() if parts]
+        self._manifest.tables = tables
         self._write_manifest()
+        self._remove(before - {each.name for each in tables})
 
-    def _run(self, load: float, seed: int) -> _Run | None:
-        return next((run for run in self._manifest.runs if (run.load, run.seed) == (load, seed)), None)
+    def _write_joined(self, name: str, parts: Sequence[JoinedPart]) -> _File:
+        """Write one table of all runs without having all of it in memory; it is whole or not there."""
+        file = self.folder / f"{name}.parquet"
+        fresh = file.with_name(f".{secrets.token_hex(8)}.part")
+        lazy = []
+        for key, which in parts:
+            own = pl.scan_parquet(self.folder / f"{key.stem}.{name}.parquet")
+            lazy.append(which.lazy().join(own, how="cross", maintain_order="left_right"))
+        try:
+            pl.concat(lazy, how="vertical_relaxed").sink_parquet(fresh)
+            with fresh.open("rb") as content:
+                sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+            rows = pl.scan_parquet(fresh).select(pl.len()).collect().item()
+            fresh.replace(file)
+        except (OSError, pl.exceptions.ComputeError) as error:
+            got = getattr(error, "strerror", None) or "one that could not be written"
+            raise InputError(_OPTION, "a file that can be written", got, source=str(file)) from None
+        finally:
+            fresh.unlink(missing_ok=True)
+        return _File(name=file.name, sha256=sha256, rows=rows)
 
-    @staticmethod
-    def _stem(load: float, seed: int) -> str:
-        return _stem(load, seed)
+    def _run(self, key: RunKey) -> _Run | None:
+        return next((run for run in self._manifest.runs if run.key == key), None)
 
     def _write_table(self, name: str, table: pl.DataFrame) -> _File:
         return self._write(name, _parquet(table), rows=len(table))
@@ -226,17 +312,13 @@ class RunStore:
         write_whole(self.folder / MANIFEST, text, option=_OPTION)
 
 
-def links_of_run(folder: Path, load: float, seed: int) -> pl.DataFrame:
+def links_of_run(folder: Path, key: RunKey) -> pl.DataFrame:
     """Return the table of links that a folder holds of a run."""
-    return pl.read_parquet(folder / f"{_stem(load, seed)}.links.parquet")
+    return pl.read_parquet(folder / f"{key.stem}.links.parquet")
 
 
-def _stem(load: float, seed: int) -> str:
-    return f"runs/load{load!r}-seed{seed}"
-
-
-def _order(run: _Run) -> tuple[float, int]:
-    return run.load, run.seed
+def _order(run: _Run) -> tuple[str, float, int]:
+    return run.point, run.load, run.seed
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

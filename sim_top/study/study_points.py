@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
+from typing import Protocol, TypeVar
 
 from vlane.sim_top.study.simulate import PerSL, RunResult
 from vlane.sim_top.study.steady import half_width
@@ -103,6 +104,25 @@ class Point:
         return self.saturated or all(level.decided for level in self.levels)
 
 
+class Judged(Protocol):
+    """A point of any curve: a value, if it has one, and whether what it is about is saturated, as far as is known."""
+
+    @property
+    def value(self) -> float | None:
+        """The value."""
+
+    @property
+    def saturated(self) -> bool:
+        """Whether it is."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether that is known."""
+
+
+P = TypeVar("P", bound=Judged)
+
+
 def points_of(runs: list[RunResult], measure: Measure) -> dict[int, list[Point]]:
     """Return by SL a point for each load, in order."""
     found: dict[int, dict[float, list[PerSL]]] = {}
@@ -121,10 +141,10 @@ def _point(measure: Measure, load: float, levels: list[PerSL]) -> Point:
     return Point(load, None if is_none else fmean(values), None if is_none else ci95, tuple(levels))
 
 
-def joined(points: list[Point], *, is_latency: bool) -> Iterator[list[Point]]:
+def joined(points: Iterable[P], *, is_latency: bool) -> Iterator[list[P]]:
     """Yield stretches of neighbouring points that a line may join; of latencies those of steady levels only."""
 
-    def may_join(point: Point) -> bool:
+    def may_join(point: P) -> bool:
         return point.value is not None and (not is_latency or (point.decided and not point.saturated))
 
     for may, stretch in groupby(points, may_join):

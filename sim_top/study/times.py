@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from vlane.rates import LinkClock
 
-__all__ = ["timed_document", "timed_frame"]
+__all__ = ["timed_document"]
 
 _NS = {
     "latency_mean_cycles": "latency_mean_ns",
@@ -62,15 +60,3 @@ def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, A
         if beside:
             made[beside] = None if value is None else clock.ns(value) if is_time else clock.gbps(value)
     return made
-
-
-def timed_frame(frame: pl.DataFrame, clock: LinkClock) -> pl.DataFrame:
-    """Return a table with such columns right behind those that they are of; null stays null."""
-    columns: list[pl.Expr] = []
-    for name in frame.columns:
-        columns.append(pl.col(name))
-        beside, is_time = _timed_name(name)
-        if beside:
-            factor = clock.cycle_ns if is_time else clock.rate_gbps
-            columns.append((pl.col(name).cast(pl.Float64) * factor).alias(beside))
-    return frame.select(columns)

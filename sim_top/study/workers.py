@@ -9,8 +9,9 @@ import pickle
 import socket
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from vlane.sim_top.output.interrupts import interrupts_held_back
@@ -18,10 +19,9 @@ from vlane.sim_top.output.progress import show_progress
 
 from vlane.errors import InputError
 
-__all__ = ["Cluster", "WorkerLostError", "made_by_processes"]
+__all__ = ["Cluster", "Task", "WorkerLostError", "made_by_processes"]
 
 T = TypeVar("T")
-Task = tuple[float, int]
 _ANSWERS_WITHIN_SECONDS = 10
 
 
@@ -29,17 +29,31 @@ class WorkerLostError(RuntimeError):
     """A process ended twice while it made the same run; says which."""
 
 
-def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jobs: int) -> Generator[T]:
+@dataclass(frozen=True, eq=False)
+class Task(Generic[T]):
+    """Something to be made, here or elsewhere.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    make : callable
+        Makes it; can be pickled, as can what it returns.
+    """
+
+    name: str
+    make: Callable[[], T]
+
+
+def made_by_processes(tasks: Sequence[Task[T]], jobs: int) -> Generator[T]:
     """Yield what each task makes, in the order in which they finish.
 
     A process that ends before it answers is replaced, and its task is made again, once.
 
     Parameters
     ----------
-    make : callable
-        Can be pickled, as can what it returns.
-    tasks : sequence of (load, seed)
-        Its arguments, no two alike.
+    tasks : sequence of Task
+        What is to be made.
     jobs : int
         Tasks at a time, each in a process of its own if more than 1.
 
@@ -49,14 +63,14 @@ def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jo
         If a task's second process ended too.
     """
     if jobs == 1 or len(tasks) < 2:
-        yield from (make(*task) for task in tasks)
+        yield from (task.make() for task in tasks)
         return
-    waiting, lost = deque(tasks), set[Task]()
+    waiting, lost = deque(tasks), set[Task[T]]()
     busy: dict[Any, _Worker] = {}
     try:
         while waiting or busy:
             while waiting and len(busy) < jobs:
-                worker = _Worker(make)
+                worker = _Worker()
                 busy[worker.pipe] = worker.begin(waiting.popleft())
             for pipe in connection.wait(list(busy)):
                 worker = busy.pop(pipe)
@@ -65,8 +79,7 @@ def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jo
                 except (EOFError, OSError):
                     worker.end()
                     if worker.task in lost:
-                        load, seed = worker.task
-                        raise WorkerLostError(f"load {load!r}, seed {seed}") from None
+                        raise WorkerLostError(worker.task.name) from None
                     lost.add(worker.task)
                     waiting.appendleft(worker.task)
                     continue
@@ -86,20 +99,20 @@ def made_by_processes(make: Callable[[float, int], T], tasks: Sequence[Task], jo
 class _Worker:
     """A process that makes one task after the other."""
 
-    def __init__(self, make: Callable[[float, int], Any]) -> None:
+    def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
-        self._process = context.Process(target=_work, args=(make, there), daemon=True)
+        self._process = context.Process(target=_work, args=(there,), daemon=True)
         resource_tracker.ensure_running()  # a start of its own would let interrupts through again
         with interrupts_held_back():
             self._process.start()
         there.close()
 
-    def begin(self, task: Task) -> _Worker:
+    def begin(self, task: Task[Any]) -> _Worker:
         """Give the process a task; if it is gone, ``answer`` says so."""
         self.task = task
         with contextlib.suppress(OSError):
-            self.pipe.send(task)
+            self.pipe.send(task.make)
         return self
 
     def answer(self) -> tuple[Any, BaseException | None]:
@@ -114,15 +127,15 @@ class _Worker:
         self.pipe.close()
 
 
-def _work(make: Callable[[float, int], Any], pipe: Any) -> None:
+def _work(pipe: Any) -> None:
     """Make tasks until nobody wants any more."""
     show_progress()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            task = pipe.recv()
+            make = pipe.recv()
             made, failed = None, None
             try:
-                made = make(*task)
+                made = make()
             except Exception as error:  # noqa: BLE001 - it is raised where the run was asked for
                 failed = _portable(error)
             pipe.send((made, failed))
@@ -167,9 +180,9 @@ class Cluster:
         except (OSError, ValueError):
             raise InputError("--scheduler", must, address) from None
 
-    def made(self, make: Callable[[float, int], T], tasks: Sequence[Task]) -> Generator[T]:
+    def made(self, tasks: Sequence[Task[T]]) -> Generator[T]:
         """Yield what each task makes, as ``made_by_processes``."""
-        waiting = [self._client.submit(make, *task, pure=False) for task in tasks]
+        waiting = [self._client.submit(task.make, pure=False) for task in tasks]
         try:
             for future in self._dask.as_completed(waiting):
                 made = future.result()

@@ -19,16 +19,19 @@ from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order,
 from vlane.golden.network.sources import PATH_SL, TrafficClass, new_sources
 from vlane.golden.network.topology import Topology
 from vlane.golden.switches.kinds import central_buffers
+from vlane.sim_top.study.plugged_world import plugged_destinations, plugged_routes, plugged_topology
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.packet_trace import read_packet_trace
 from vlane.parameters import Parameters
+from vlane.plugged import find_scheduler
+from vlane.plugins import found
 from vlane.programs import program_writes
 from vlane.sc import SC15, SC_COUNT
-from vlane.schedulers import IB_ARBITER, SCHEDULERS
+from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.study import Study
+from vlane.study import Study, vls_per_sl
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 
@@ -148,13 +151,16 @@ def _topology(network: Any, base: Path) -> Topology:
         )
     if network.topology == "dumbbell":
         return topologies.dumbbell(network.left, network.right, trunks=network.trunks)
-    return topologies.read_edges(base / network.file)
+    if network.topology == "edges":
+        return topologies.read_edges(base / network.file)
+    return plugged_topology(network)
 
 
 def _named_lanes(study: Study, sls: set[int]) -> int:
     """Return as many lanes as SLs take."""
-    if getattr(study.network, "routing", "") == "dor":
-        return 2 * (max(sls, default=0) + 1)
+    each = vls_per_sl(getattr(study.network, "routing", ""))
+    if each > 1:
+        return each * (max(sls, default=0) + 1)
     if study.switch.record.by_channel:
         channels, lanes = _channel_rows(study)
         vls = [lanes[channels[sl]] for sl in sls if channels[sl] != SC15]
@@ -173,14 +179,20 @@ def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     routing = study.network.routing  # type: ignore[union-attr]
+    each, row = vls_per_sl(routing), study.link.vl_of_sl
+    if each > 1:
+        if row is not None:
+            raise InputError(
+                "link.vl_of_sl", f"left out with routing {routing}, which gives each SL {each} VLs", "given"
+            )
+        if lanes % each:
+            raise InputError("link.data_vls", f"a multiple of {each} with routing {routing}", lanes)
+    vls = tuple(row) if row else tuple(each * sl if each * sl < lanes else VL_DROP for sl in range(SL_COUNT))
+    plugin = found("routing", routing)
+    if plugin is not None:
+        return plugged_routes(plugin, topology, vls, data_vls=lanes)
     if routing == "dor":
-        if study.link.vl_of_sl is not None:
-            raise InputError("link.vl_of_sl", "left out with routing dor, which gives each SL two VLs", "given")
-        if lanes % 2:
-            raise InputError("link.data_vls", "even with routing dor", lanes)
-        return dimension_order(topology, lanes // 2)
-    row = study.link.vl_of_sl
-    vls = tuple(row) if row else tuple(sl if sl < lanes else VL_DROP for sl in range(SL_COUNT))
+        return dimension_order(topology, lanes // each)
     if routing == "updown":
         return up_down(topology, vls, root=getattr(study.network, "root", 0))
     return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
@@ -248,7 +260,7 @@ def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tu
 
 
 def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
-    scheduler = SCHEDULERS[study.scheduler.name]
+    scheduler = find_scheduler(study.scheduler.name)
     if study.scheduler.table is None:
         if scheduler.name == IB_ARBITER and captured:
             return _captured_settings(study, lanes, captured)
@@ -290,7 +302,7 @@ def _captured_settings(study: Study, lanes: int, captured: Captured) -> PortSett
 def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
     """Return the parameters of every port's scheduler: what the study says, else what the table needs."""
     words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
-    return SCHEDULERS[study.scheduler.name].parameters.of_words(words, shape)
+    return find_scheduler(study.scheduler.name).parameters.of_words(words, shape)
 
 
 def _kept(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,7 +315,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     classes = [
         TrafficClass(
             PATH_SL if each.sl == "path" else int(each.sl), load * each.share, *each.sizes,
-            permutation(each.pattern, world.topology) if each.pattern in PERMUTATIONS else each.pattern,
+            _pattern(each.pattern, world.topology),
             each.hot_share, tuple(each.hot_hosts), each.burst, each.regular,
         )
         for each in study.traffic
@@ -323,6 +335,14 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
+
+
+def _pattern(name: str, topology: Topology) -> str | tuple[int, ...]:
+    """Return the destination of every host, or the name of a pattern that draws them."""
+    plugin = found("pattern", name)
+    if plugin is not None:
+        return plugged_destinations(plugin, topology)
+    return permutation(name, topology) if name in PERMUTATIONS else name
 
 
 def _flow_levels(world: World) -> list[int]:

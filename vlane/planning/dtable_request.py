@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from vlane.document import read_document
+from vlane.document import Document, read_document
 from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
 from vlane.errors import InputError, unknown_word
 from vlane.refusal import checked
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["RequestFile", "ServiceLevel", "TableRequest", "read_request"]
+__all__ = ["RequestFile", "ServiceLevel", "TableRequest", "read_request", "request_of"]
 
 _SIZES = (32, 64, 128)
 _FORMS = ("ib", "free")
@@ -185,10 +186,32 @@ def read_request(path: Path) -> TableRequest:
     InputError
         If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
     """
-    document = read_document(path, "plan file", parse_float=Decimal)
+    return _request_of(read_document(path, "plan file", parse_float=Decimal))
+
+
+def request_of(content: Mapping[str, Any]) -> TableRequest:
+    """Return the request of a mapping with the keys of ``[dtable_plan]``; a float counts as it is printed.
+
+    Raises
+    ------
+    InputError
+        As of a file, without one.
+    """
+    return _request_of(Document("", "", {"dtable_plan": _as_written(content)}))
+
+
+def _as_written(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _as_written(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_written(held) for held in value]
+    return Decimal(repr(value)) if type(value) is float else value
+
+
+def _request_of(document: Document) -> TableRequest:
     read = checked(RequestFile, document).dtable_plan
     levels = tuple(ServiceLevel(one.name, one.sl, one.distance, one.mtu_blocks, one.bandwidth) for one in read.sl)
     try:
-        return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, str(path))
+        return TableRequest(read.entries, read.gmtu_blocks, read.form, levels, read.k, read.w, document.source)
     except InputError as error:
         raise document.placed(error) from None

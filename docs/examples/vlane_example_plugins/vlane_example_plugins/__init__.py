@@ -1,0 +1,1 @@
+"""Plug-ins for vlane: each module registers what it holds when it is imported."""

@@ -1,0 +1,128 @@
+"""Schedulers of plug-ins as golden schedulers: a choice among requesters becomes a whole scheduler of one list.
+
+VL15, flow-control packets, maps and round robin of a requester's lanes are those of vlane's own schedulers of one list
+(``lanes.py``); the plug-in says which requester sends, and what it remembers of it (``docs/plugins.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import has
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.schedulers.heads import NO_LANE, Heads, Program
+from vlane.golden.schedulers.lanes import (
+    GATE_RULES,
+    Lanes,
+    gate,
+    new_lanes,
+    offer,
+    offered,
+    program_value,
+    reset_lanes,
+    sent,
+)
+
+from vlane.plugins import Plugin, digest_of
+
+__all__ = ["plugged_module"]
+
+_RULES = (
+    Rule("sent", "PLUG-1", "the requester that was chosen sent"),
+    Rule("idle", "PLUG-2", "no requester was chosen"),
+    *GATE_RULES,
+)
+_SENT, _IDLE, _HELD, _ = range(len(_RULES))
+
+_made: dict[Callable[..., Any], Any] = {}
+
+
+def plugged_module(plugin: Plugin) -> Any:
+    """Return what a module of a golden scheduler has (``by_name.py``), for the scheduler of a plug-in."""
+    if plugin.made not in _made:
+        _made[plugin.made] = _module(plugin)
+    return _made[plugin.made]
+
+
+def _state_type(plugin: Plugin) -> Any:
+    """Return the type of the scheduler's state: one of its own, as compiled code is chosen by it.
+
+    Its name contains the digest of the plug-in's sources, and it stands in this module: compiled code that is kept
+    names it.
+    """
+    name = f"State_{plugin.name}_{digest_of([plugin])}"
+    fields = {"lanes": Lanes, "weights": NDArray[np.int64], "memory": NDArray[np.int64], "sizes": NDArray[np.int64]}
+    made = NamedTuple(name, list(fields.items()))  # type: ignore[misc]  # a type for each plug-in
+    made.__module__ = __name__
+    globals()[name] = made
+    return made
+
+
+def _module(plugin: Plugin) -> Any:
+    state_type, memory_words = _state_type(plugin), plugin.options["memory"]
+    choose = inner(plugin.made.choose)  # type: ignore[attr-defined]
+    note = inner(cast("Callable[..., None]", getattr(plugin.made, "sent", _nothing)))
+
+    def make_state(*, data_vls: int, requesters: int, vl15: bool = False) -> Any:
+        lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
+        weights, memory, sizes = (
+            np.zeros(each, np.int64) for each in (lanes.requesters, memory_words, lanes.requesters)
+        )
+        return state_type(lanes, weights, memory, sizes)
+
+    @kernel
+    def reset(state: Any) -> None:
+        reset_lanes(state.lanes)
+        state.weights[:] = 0
+        state.memory[:] = 0
+        state.sizes[:] = 0
+
+    @inner
+    def program(state: Any, write: Program) -> None:
+        program_value(state.lanes, state.weights, write)
+
+    @kernel
+    def step(
+        state: Any,
+        heads: Heads,
+        ready: bool,  # noqa: FBT001 - a signal of the hardware
+        hold_data: bool,  # noqa: FBT001 - a signal of the hardware
+        write: Program,
+        swap: bool,  # noqa: ARG001, FBT001 - there is one table only
+        rules: NDArray[np.int64],
+    ) -> tuple[int, int, bool]:
+        able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
+        lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, _HELD)
+        if decides:
+            active, waiting = offer(state.lanes, able & data, heads.request & data)
+            for requester in range(state.lanes.requesters):
+                offers = has(active, requester)
+                state.sizes[requester] = heads.blocks[offered(state.lanes, requester)] if offers else 0
+            chosen = -1
+            if active != 0:
+                chosen = choose(active, waiting, state.sizes, state.weights, state.memory)
+            if chosen >= 0 and has(active, chosen):
+                lane = offered(state.lanes, chosen)
+                if ready:
+                    rules[_SENT] += 1
+                    note(chosen, state.sizes, state.weights, state.memory)
+                    sent(state.lanes, chosen)
+            elif ready:
+                rules[_IDLE] += 1
+        if write[0] != 0:
+            program(state, write)
+        return lane, source, lane != NO_LANE
+
+    return SimpleNamespace(
+        State=state_type, make_state=make_state, reset=reset, program=program, step=step, RULES=_RULES,
+        RULE_COUNT=len(_RULES), LOOKS_BEHIND=False, REST_CYCLES=0,
+    )  # fmt: skip
+
+
+def _nothing(chosen: int, sizes: NDArray[np.int64], weights: NDArray[np.int64], memory: NDArray[np.int64]) -> None:
+    """Remember nothing of a packet that was sent."""

@@ -1,0 +1,191 @@
+"""Plug-ins in Python: decorators for topologies, routings, traffic patterns and schedulers (``docs/plugins.md``)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticUserError
+from vlane.golden.network.routing import Routes, sl_rows, up_down
+from vlane.golden.network.topology import Topology
+from vlane.sim_top.study.plugged_scheduler import check_scheduler
+
+from vlane.errors import InputError
+from vlane.plugged import plugged_scheduler
+from vlane.plugins import load_file, register
+from vlane.schedulers import SCHEDULERS
+from vlane.study import NETWORKS, Traffic
+
+__all__ = [
+    "InputError",
+    "Routes",
+    "Topology",
+    "load_plugin",
+    "pattern",
+    "routing",
+    "scheduler",
+    "sl_rows",
+    "topology",
+    "up_down",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_C = TypeVar("_C", bound=type)
+_TOPOLOGIES = [get_args(each.model_fields["topology"].annotation)[0] for each in NETWORKS]
+_ROUTINGS = {
+    word for each in NETWORKS if "routing" in each.model_fields
+    for word in get_args(each.model_fields["routing"].annotation)
+}  # fmt: skip
+_MOST_MEMORY = 1 << 12
+
+
+def topology(name: str, *, routing: str = "updown") -> Callable[[_F], _F]:
+    """Register a topology: a function of the keys of its ``[network]`` section that returns a ``vlane.Topology``.
+
+    Each parameter of the function is a key of the section. Its annotation says what is accepted, with pydantic's
+    ``Annotated[int, Field(ge=2)]`` for bounds; a parameter without a default must be given.
+
+    Parameters
+    ----------
+    name : str
+        The word after ``topology =`` in study files.
+    routing : str
+        The routing of networks that name none; ``updown``, which suits every topology, unless given.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or no word, or the function has parameters that cannot be keys.
+    """
+
+    def decorate(function: _F) -> _F:
+        register("topology", name, function, _TOPOLOGIES, keys=_keys(name, function), routing=routing)
+        return function
+
+    return decorate
+
+
+def routing(name: str, *, vls_per_sl: int = 1) -> Callable[[_F], _F]:
+    """Register a routing: a function from (``vlane.Topology``, VL by SL) to ``vlane.Routes``.
+
+    Every path of the tables is followed before a run: one that does not arrive is refused, and a circle of links that
+    wait for each other too.
+
+    Parameters
+    ----------
+    name : str
+        The word after ``routing =`` in study files.
+    vls_per_sl : int
+        VLs of each SL; with more than one, SL s starts on VL ``s * vls_per_sl`` and the VL tables go by incoming VL.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or no word, or ``vls_per_sl`` is not 1 to 8.
+    """
+    if not isinstance(vls_per_sl, int) or not 1 <= vls_per_sl <= 8:
+        raise InputError(f"vls_per_sl of routing {name}", "1 to 8", vls_per_sl)
+
+    def decorate(function: _F) -> _F:
+        register("routing", name, function, _ROUTINGS, vls_per_sl=vls_per_sl)
+        return function
+
+    return decorate
+
+
+def pattern(name: str) -> Callable[[_F], _F]:
+    """Register a traffic pattern: a function from (host, ``vlane.Topology``) to the host it sends to, -1 for none.
+
+    Parameters
+    ----------
+    name : str
+        The word after ``pattern =`` in study files.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or no word.
+    """
+
+    def decorate(function: _F) -> _F:
+        register("pattern", name, function, get_args(Traffic.model_fields["pattern"].annotation))
+        return function
+
+    return decorate
+
+
+def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str = "") -> Callable[[_C], _C]:
+    """Register an egress scheduler: a class with ``choose`` and, if it remembers anything, ``sent``.
+
+    Both are static methods that numba compiles: plain integers and the arrays that they are given, no new arrays.
+
+    ``choose(active, waiting, sizes, weights, memory)`` returns the requester that sends next, -1 for none. ``active``
+    has a bit for each requester with a packet that may start, ``waiting`` for each whose packets only lack room.
+    ``sizes`` are blocks of 64 bytes by requester, 0 for one that is not active. It is called in every cycle in which
+    data may be sent, and changes nothing.
+
+    ``sent(chosen, sizes, weights, memory)`` is called once for each packet that starts; it may change ``memory``.
+
+    Parameters
+    ----------
+    name : str
+        The word after ``name =`` in ``[scheduler]``.
+    weights : bool
+        Whether a table file gives it weights: ``[NAME] weight = [...]``, 0 to 2**31 - 1 by requester.
+    memory : int
+        Words of int64 that each port remembers, 0 after reset.
+    title : str
+        What people call it.
+
+    Raises
+    ------
+    InputError
+        If the name is taken or no word, or random requests show that it breaks this contract.
+    """
+    if not isinstance(memory, int) or not 0 <= memory <= _MOST_MEMORY:
+        raise InputError(f"memory of scheduler {name}", f"0 to {_MOST_MEMORY} words", memory)
+
+    def decorate(made: _C) -> _C:
+        check_scheduler(name, made, memory=memory)
+        record = plugged_scheduler(name, title=title or name, weights=weights)
+        register("scheduler", name, made, {*SCHEDULERS, "sl2vl"}, memory=memory, record=record)
+        return made
+
+    return decorate
+
+
+def load_plugin(path: str | Path) -> None:
+    """Run a file of plug-ins, as ``--plugin`` does.
+
+    Raises
+    ------
+    InputError
+        If it cannot be run, registers nothing, or registers a name that is taken.
+    """
+    load_file(Path(path))
+
+
+def _keys(name: str, function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the keys of a topology's section: type and default by name."""
+    try:
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+    except (NameError, SyntaxError, TypeError) as error:
+        raise InputError(f"topology {name}", "a function whose annotations can be read", str(error)) from None
+    keys = {}
+    for each in parameters:
+        field = f"parameter {each.name} of topology {name}"
+        if each.kind in {each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY}:
+            raise InputError(field, "one that can be given by its name", str(each.kind.description))
+        if each.name in {"topology", "routing", "root"} or each.name.startswith(("_", "model_")):
+            raise InputError(field, "a name other than topology, routing, root, _... or model_...", each.name)
+        if each.annotation is each.empty:
+            raise InputError(field, "annotated with its type", "without an annotation")
+        try:
+            TypeAdapter(each.annotation)
+        except (PydanticUserError, TypeError) as error:
+            raise InputError(field, "of a type that a study file can hold", str(error).splitlines()[0]) from None
+        keys[each.name] = (each.annotation, ... if each.default is each.empty else each.default)
+    return keys

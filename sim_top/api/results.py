@@ -1,0 +1,155 @@
+"""Results of a study's runs: tables with a column per parameter, read, saved, compared and drawn."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from vlane.sim_top.study.compare import Comparison, compare_levels
+from vlane.sim_top.study.curves import chosen, curves_of
+from vlane.sim_top.study.result_frames import read_table
+from vlane.sim_top.study.run_store import RESULTS
+
+from vlane.errors import InputError
+from vlane.files import usable_folder, write_whole
+
+__all__ = ["Comparison", "Results"]
+
+_FILES = {"levels": RESULTS, "links": "links.parquet", "flows": "flows.parquet", "runs": "runs.parquet"}
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was measured (``docs/results.md`` has the columns).
+
+    Every table begins with a column for each parameter, by its dotted key, then ``load`` and ``seed``.
+
+    Parameters
+    ----------
+    levels : DataFrame
+        A row per run and service level.
+    runs : DataFrame
+        A row per run.
+    links : DataFrame
+        A row per run, sending end and VL; without columns if only ``results.parquet`` was read.
+    flows : DataFrame
+        A row per run, source, destination and SL; without columns unless the study measures them.
+    """
+
+    levels: pl.DataFrame
+    runs: pl.DataFrame
+    links: pl.DataFrame = field(default_factory=pl.DataFrame)
+    flows: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Results:
+        """Return what a folder of ``vlane simulate`` or ``Study.run`` holds, or a ``results.parquet`` alone.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is no table of results.
+        """
+        given = Path(path)
+        if not given.is_dir():
+            levels = read_table(given)
+            return cls(levels, _runs_of(levels))
+        levels = read_table(given / RESULTS)
+        more = {name: read_table(given / file) for name, file in _FILES.items() if (given / file).is_file()}
+        return cls(**{"runs": _runs_of(levels), **more})  # type: ignore[arg-type]  # tables by name
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the columns that tell points of a sweep apart."""
+        return self.levels.columns[: self.levels.columns.index("load")]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the tables as Parquet files into a folder, each whole or not at all, and return it.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written.
+        """
+        place = usable_folder(Path(folder), option="folder")
+        for name, file in _FILES.items():
+            table: pl.DataFrame = getattr(self, name)
+            if table.width:
+                content = io.BytesIO()
+                table.write_parquet(content)
+                write_whole(place / file, content.getvalue(), option="folder")
+        return place
+
+    def where(self, values: Mapping[str, Any]) -> Results:
+        """Return the runs and rows with some values; a column that a table lacks leaves the table as it is.
+
+        Raises
+        ------
+        InputError
+            If no table of levels has the column, or no row is left.
+        """
+        kept = {"levels": chosen(self.levels, values)}
+        for name in ("runs", "links", "flows"):
+            table: pl.DataFrame = getattr(self, name)
+            kept[name] = chosen(table, {key: value for key, value in values.items() if key in table.columns})
+        return Results(**kept)
+
+    def compare(self, other: Results) -> Comparison:
+        """Return the differences from this to others, of the runs that both have (``docs/results.md``).
+
+        Raises
+        ------
+        InputError
+            If they have no run in common.
+        """
+        return compare_levels(self.levels, other.levels)
+
+    def plot(
+        self,
+        *,
+        x: str = "load",
+        y: str = "latency_mean_cycles",
+        by: str | Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        out: str | Path | None = None,
+        table: str = "levels",
+    ) -> Any:
+        """Draw one column against another; return matplotlib's figure, or with ``out`` the path of the file.
+
+        Parameters
+        ----------
+        x, y : str
+            Columns.
+        by : str or sequence of str, optional
+            A curve for each value; without it a curve for each combination of parameters, load and SL that differ.
+        where : mapping of str to object, optional
+            Only rows with these values; a list names several.
+        out : str or Path, optional
+            A file whose name ends in ``.png``, ``.svg`` or ``.html``.
+        table : str
+            ``levels``, ``links``, ``flows`` or ``runs``.
+
+        Raises
+        ------
+        InputError
+            If a column is unknown, holds no numbers, or no row is left.
+        """
+        from vlane.sim_top.study.plot_curves import curve_figure, write_curves  # noqa: PLC0415 - it takes a second
+
+        if table not in _FILES:
+            raise InputError("table", f"one of {', '.join(_FILES)}", table)
+        names = None if by is None else [by] if isinstance(by, str) else list(by)
+        curves = curves_of(getattr(self, table), x=x, y=y, by=names, where=where or {})
+        return curve_figure(curves) if out is None else write_curves(curves, Path(out))
+
+
+def _runs_of(levels: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each run, of what is said of it beside its levels."""
+    key = levels.columns[: levels.columns.index("seed") + 1]
+    own = [name for name in levels.columns if name.startswith("run_")]
+    names = {name: name.removeprefix("run_") for name in own}
+    return levels.select(*key, *own).unique(subset=key, maintain_order=True).rename(names)

@@ -1,0 +1,252 @@
+"""Studies in Python: read, changed, checked and run; a change is validated as a file is."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import vlane.sim_top
+from vlane.sim_top.api.results import Results
+from vlane.sim_top.study.faults import check_faults
+from vlane.sim_top.study.path_checks import check_world
+from vlane.sim_top.study.simulate import StuckError
+from vlane.sim_top.study.study_runs import run_sweep
+from vlane.sim_top.study.sweep import make_sweep
+from vlane.sim_top.study.workers import Cluster, WorkerLostError
+from vlane.sim_top.study.world import make_world
+
+from vlane.errors import InputError, unknown_word
+from vlane.files import write_whole
+from vlane.study import Study as StudyModel
+from vlane.study_file import StudyFile, read_study_file, shown_changes, study_of
+from vlane.toml_text import toml_document
+
+__all__ = ["StuckError", "Study", "WorkerLostError"]
+
+_EXAMPLES = Path(vlane.sim_top.__file__).resolve().parent / "configs"
+_log = logging.getLogger("vlane")
+
+
+class Study:
+    """A network study (``docs/network.md``): a value that cannot be changed, only copied with changes.
+
+    It is made by ``read``, ``example``, ``from_dict`` and ``with_``.
+
+    Examples
+    --------
+    >>> study = Study.example("tree43_ib").with_({"run.loads": [0.3, 0.5], "buffers.blocks": 256})
+    >>> study.model.buffers.blocks, study.changes["buffers.blocks"]
+    (256, 256)
+    >>> study.with_({"buffers.blocks": 0})
+    Traceback (most recent call last):
+    vlane.errors.InputError: buffers.blocks must be at least 1, not 0
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: StudyFile) -> None:
+        self._file = file
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """Return a study file; the files that it names are looked for beside it.
+
+        Raises
+        ------
+        InputError
+            With file, line and key, if it is refused.
+        """
+        return cls(read_study_file(Path(path)))
+
+    @classmethod
+    def example(cls, name: str) -> Study:
+        """Return a study that is shipped; ``vlane configs`` lists them.
+
+        Raises
+        ------
+        InputError
+            If there is none of this name.
+
+        Examples
+        --------
+        >>> Study.example("tree43_ib").model.network.topology
+        'tree'
+        """
+        known = [file.stem for file in sorted(_EXAMPLES.glob("*.toml")) if "[network]" in file.read_text("utf-8")]
+        if name not in known:
+            raise unknown_word("example", known, name)
+        return cls.read(_EXAMPLES / f"{name}.toml")
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], base: str | Path = ".") -> Study:
+        """Return the study of a mapping with the sections of a study file.
+
+        Parameters
+        ----------
+        content : mapping of str to object
+            Sections by name; it is copied.
+        base : str or Path
+            Folder from which files are named.
+
+        Raises
+        ------
+        InputError
+            With the dotted key, if it is refused.
+
+        Examples
+        --------
+        >>> study = Study.from_dict({
+        ...     "network": {"topology": "dumbbell", "left": 2, "right": 2},
+        ...     "traffic": [{"sl": 0}],
+        ...     "run": {"loads": [0.2]},
+        ... })
+        >>> study.model.network.left
+        2
+        """
+        return cls(study_of(content, Path(base)))
+
+    def with_(self, changes: Mapping[str, Any]) -> Study:
+        """Return the study with some keys changed, all at once.
+
+        Parameters
+        ----------
+        changes : mapping of str to object
+            Values by dotted key, elements of lists by their place (``traffic.0.share``); ``None`` takes a key away, so
+            that its default holds.
+
+        Raises
+        ------
+        InputError
+            With the dotted key, if a key is unknown or the changed study is refused.
+
+        Examples
+        --------
+        >>> study = Study.example("tree43_ib")
+        >>> study.with_({"run.seeds": [1, 2, 3]}).model.run.seeds
+        [1, 2, 3]
+        """
+        return Study(self._file.with_(changes))
+
+    @property
+    def model(self) -> StudyModel:
+        """The checked model, every default filled in; it cannot be changed."""
+        return self._file.study
+
+    @property
+    def base(self) -> Path:
+        """Folder from which files are named."""
+        return self._file.base
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What was changed since the study was read, by dotted key."""
+        return copy.deepcopy(dict(self._file.changes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sections as they were given, without defaults."""
+        return copy.deepcopy(self._file.document.content)  # type: ignore[no-any-return]  # a study is a mapping
+
+    def save(self, path: str | Path) -> Path:
+        """Write the study as a TOML file, whole or not at all, and return its path.
+
+        Names of files stay as they are: they are looked for beside the new file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        file = Path(path)
+        write_whole(file, toml_document(self._file.document.content), option="path")
+        return file
+
+    def check(self) -> None:
+        """Make the network and check it as before a run: files, tables, buffers, paths, faults.
+
+        Raises
+        ------
+        InputError
+            If something does not fit together.
+
+        Examples
+        --------
+        >>> Study.example("tree43_ib").check()
+        """
+        with self._file.refusals():
+            world = make_world(self._file.study, self._file.base)
+            check_world(world)
+            check_faults(world)
+
+    def run(
+        self,
+        *,
+        jobs: int = 1,
+        scheduler: str | None = None,
+        sweep: Mapping[str, Sequence[Any]] | None = None,
+        out: str | Path | None = None,
+        resume: bool = False,
+        trace: bool = False,
+    ) -> Results:
+        """Make every run of the study, or of each point of a sweep, and return the results.
+
+        The runs, files and numbers are those of ``vlane simulate`` with the same changes.
+
+        Parameters
+        ----------
+        jobs : int
+            Runs at a time, each in a process of its own if more than 1; a script then needs the usual
+            ``if __name__ == "__main__":`` around the call.
+        scheduler : str, optional
+            Address of a dask scheduler, ``tcp://HOST:PORT``, whose workers run instead.
+        sweep : mapping of str to sequence, optional
+            Values by dotted key; every combination is run.
+        out : str or Path, optional
+            Folder that keeps the runs; without one they are kept in memory only.
+        resume : bool
+            Whether finished runs of the folder are taken as they are.
+        trace : bool
+            Whether each run writes its packets to the folder.
+
+        Raises
+        ------
+        InputError
+            If an argument, the study or a point is refused, before anything runs.
+        StuckError
+            If nothing moves in a network for ``run.stuck_cycles``.
+        WorkerLostError
+            If two processes ended while they made the same run.
+        """
+        if type(jobs) is not int or not 1 <= jobs <= _MOST_JOBS:
+            raise InputError("jobs", f"a whole number, 1 to {_MOST_JOBS}", jobs)
+        if sweep is not None and not isinstance(sweep, Mapping):
+            raise InputError("sweep", "a mapping of keys to lists of values", type(sweep).__name__)
+        if scheduler is not None and jobs > 1:
+            raise InputError("jobs", "left out beside scheduler, whose workers are as many as they are", jobs)
+        if out is None and (trace or resume):
+            raise InputError("out", "a folder, with trace or resume", "missing")
+        points = make_sweep(self._file, sweep)
+        cluster = Cluster(scheduler) if scheduler is not None else None
+        with tempfile.TemporaryDirectory(prefix="vlane-") as scratch:
+            folder = Path(scratch if out is None else out)
+            run_sweep(
+                points, folder, jobs=jobs, resume=resume, trace=trace, told=lambda *_: None, cluster=cluster,
+                remark=_log.info,
+            )  # fmt: skip
+            return Results.read(folder)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Study) and (self.model, self.base) == (other.model, other.base)
+
+    def __hash__(self) -> int:
+        return hash((self.model.model_dump_json(), self.base))
+
+    def __repr__(self) -> str:
+        name = self._file.document.source or f"a {self.model.network.topology}"
+        return f"<Study {name}{' with ' * bool(self._file.changes)}{shown_changes(self._file.changes)}>"
+
+
+_MOST_JOBS = 256

@@ -1,0 +1,79 @@
+"""``vlane plot``: any column of a study's results against any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.verbs import App
+from vlane.sim_top.output.console import emit_json, note, screen
+from vlane.sim_top.study.curves import curves_of
+from vlane.sim_top.study.plot_curves import write_curves
+from vlane.sim_top.study.result_frames import read_table
+from vlane.sim_top.study.run_store import RESULTS
+
+from vlane.errors import InputError, unknown_word
+from vlane.toml_text import split_values
+
+__all__ = ["app", "asked_rows"]
+
+_TABLES = ("results", "links", "flows", "runs")
+
+app = App()
+
+
+@app.command(epilog="Example: vlane plot build/studies/tree43_ib --x load --y accepted --by sl --out accepted.png")
+def plot(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Folder of a study's results, or a Parquet file.")],
+    x: Annotated[str, typer.Option(metavar="COLUMN", help="Column along the x axis.")] = "load",
+    y: Annotated[str, typer.Option(metavar="COLUMN", help="Column that is drawn.")] = "latency_mean_cycles",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A curve for each of its values; if left out, of all that differ."),
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=V[,V]", help="Only rows with one of these values.")
+    ] = None,
+    table: Annotated[str, typer.Option(metavar="TABLE", help="In a folder: results, links, flows, runs.")] = "results",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Picture or page; RESULTS/plot.png.")] = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Draw one column of results against another: means over seeds, 95 % intervals."""
+    if table not in _TABLES:
+        raise unknown_word("--table", _TABLES, table)
+    is_folder = results.is_dir()
+    if not is_folder and table != "results":
+        raise InputError("--table", "left out with a Parquet file", table)
+    file = results / (RESULTS if table == "results" else f"{table}.parquet") if is_folder else results
+    frame = read_table(file)
+    rows = asked_rows(where or [], "--where")
+    curves = curves_of(frame, x=x, y=y, by=by, where=rows, option="--")
+    picture = write_curves(curves, out or file.parent / "plot.png")
+    if curves.averaged:
+        note(f"means over {', '.join(curves.averaged)}: --by tells them apart, --where chooses")
+    if as_json:
+        emit_json({"picture": str(picture), "x": x, "y": y, "averaged": list(curves.averaged),
+                   "curves": [curve.document(curves) for curve in curves.curves]})  # fmt: skip
+        return
+    screen.print(str(picture), markup=False, soft_wrap=True)
+
+
+def asked_rows(words: list[str], option: str) -> dict[str, list[Any]]:
+    """Return the values of columns that words of an option ask for.
+
+    Raises
+    ------
+    InputError
+        Naming the option.
+    """
+    rows: dict[str, list[Any]] = {}
+    for word in words:
+        column, equals, text = word.partition("=")
+        if not equals:
+            raise InputError(option, "COLUMN=VALUE, as sl=0", word)
+        if column in rows:
+            raise InputError(f"{option} {column}", "given once, with all values", "twice")
+        rows[column] = split_values(text, f"{option} {column}")
+    return rows

@@ -1,0 +1,113 @@
+"""Tables of a study's runs: a row per run, or per run and service level, after the columns that tell the runs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from vlane.sim_top.study.run_store import RunKey
+from vlane.sim_top.study.simulate import RunResult
+from vlane.sim_top.study.times import timed_document
+
+from vlane.errors import InputError
+from vlane.rates import LinkClock
+from vlane.toml_text import toml_value
+
+__all__ = ["MadeRun", "level_frame", "parameter_columns", "read_table", "run_frame"]
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """A run of a study.
+
+    Parameters
+    ----------
+    key : RunKey
+        What tells it from the others.
+    result : RunResult
+        The run.
+    clock : LinkClock
+        What its cycles are in time.
+    """
+
+    key: RunKey
+    result: RunResult
+    clock: LinkClock
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What is changed of the study, by dotted key; empty for the study as it is."""
+        return self.key.parameters
+
+
+def parameter_columns(points: list[Mapping[str, Any]]) -> dict[str, pl.Series]:
+    """Return a column for each parameter of a study's points, a row for each: of its own type if all values have one.
+
+    Whole numbers and fractions together are fractions; lists, sections and values of several types are TOML's text.
+
+    Examples
+    --------
+    >>> columns = parameter_columns([{"a": 1, "b": [2]}, {"a": 0.5, "b": "x"}])
+    >>> {name: column.to_list() for name, column in columns.items()}
+    {'a': [1.0, 0.5], 'b': ['[2]', 'x']}
+    """
+    return {key: pl.Series(key, _alike([point[key] for point in points]), strict=True) for key in points[0]}
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    types = {type(value) for value in values if value is not None}
+    if types <= {int, float} and len(types) == 2:
+        return [None if value is None else float(value) for value in values]
+    if len(types) <= 1 and types <= {int, float, bool, str}:
+        return values
+    return [value if value is None or isinstance(value, str) else toml_value(value) for value in values]
+
+
+def run_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Return a row per run: parameters, load, seed, and what is said of the run, with times and Gb/s."""
+    rows = [timed_document(_of_run(run.result), run.clock) for run in runs]
+    return pl.DataFrame([*columns.values(), *pl.DataFrame(rows, infer_schema_length=None)])
+
+
+def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Return a row per run and service level: parameters, load, seed, the level, and the run again as ``run_...``."""
+    rows: list[dict[str, Any]] = []
+    places: list[int] = []
+    for place, run in enumerate(runs):
+        of_run = {f"run_{name}": value for name, value in _of_run(run.result).items() if name not in {"load", "seed"}}
+        which = {"load": run.result.load, "seed": run.result.seed}
+        rows += [timed_document({**which, **asdict(level), **of_run}, run.clock) for level in run.result.per_sl]
+        places += [place] * len(run.result.per_sl)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame([*(column.gather(places) for column in columns.values()), *frame])
+
+
+def _of_run(result: RunResult) -> dict[str, Any]:
+    of_run = asdict(result)
+    del of_run["per_sl"]
+    return {"load": of_run.pop("load"), "seed": of_run.pop("seed"), **of_run}
+
+
+def read_table(file: Path) -> pl.DataFrame:
+    """Return a table of results.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is no Parquet file with the columns ``load`` and ``seed``.
+    """
+    must = "a folder of results, or a Parquet file of them"
+    try:
+        with file.open("rb") as content:
+            table = pl.read_parquet(content)
+    except OSError as error:
+        raise InputError("results", must, error.strerror or "unreadable", source=str(file)) from None
+    except pl.exceptions.PolarsError as error:
+        raise InputError("results", must, str(error).splitlines()[0], source=str(file)) from None
+    missing = [name for name in ("load", "seed") if name not in table.columns]
+    if missing:
+        raise InputError(f"column {missing[0]}", "there, as in all results", "missing", source=str(file))
+    return table
