@@ -126,7 +126,9 @@ class Link(_Section):
     credits: Literal["returns", "fcp", "sideband"] = "returns"
     fcp_blocks: int | None = Field(None, ge=1, le=CREDIT_CAP)
     fcp_period_cycles: int = Field(1024, ge=2, le=MAX_FCP_PERIOD)
-    rate_gbps: float | str = DEFAULT_RATE
+    rate_gbps: float | str = Field(
+        DEFAULT_RATE, description="Data rate of every link, in Gb/s or by name, as EDR 4X: what a cycle is in time."
+    )
 
     @field_validator("rate_gbps", mode="before")
     @classmethod
