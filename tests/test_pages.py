@@ -110,6 +110,30 @@ def test_a_fabric_page_shows_the_paths_of_every_link(name: str, tmp_path: Path) 
     assert ("Fails." in seen.text) == (name == BAD)
 
 
+@pytest.mark.parametrize("cabled", [True, False])
+def test_a_fabric_without_a_switch_or_without_tables_has_a_page(cabled: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """Two adapters back to back; a network whose paths are not known, which has no colours."""
+    folder, number = tmp_path / "capture", 0x100000
+    if cabled:
+        folder.mkdir()
+        (folder / "ibnetdiscover.txt").write_text("".join(
+            f'caguid=0x{here:x}\nCa 1 "H-{here:016x}" # "H{here - number}"\n'
+            f'[1]({here:x}) "H-{there:016x}"[1]({there:x}) # lid {here - number + 1} lmc 0 "H" lid {there} 4xSDR\n\n'
+            for here, there in ((number, number + 1), (number + 1, number))
+        ))  # fmt: skip
+    else:
+        write_capture(folder, captured_tree(2, 2))
+        (folder / "opensm-lfts.dump").unlink()
+
+    called = call("fabric", "check", folder, "--page", tmp_path / "page")
+
+    assert called.status == 0, called.err
+    seen = assert_whole(tmp_path / "page" / "index.html")
+    data = seen.network()
+    assert len(data["links"]) == (2 if cabled else 2 * 8)
+    assert {line["class"] for line in seen.of("path", "k")} == ({"k q9"} if cabled else {"k qn"})
+
+
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     """In one line, and nothing is written."""
     (tmp_path / "file").write_text("")

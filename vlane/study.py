@@ -182,7 +182,7 @@ class Link(Section):
         1024, ge=2, le=MAX_FCP_PERIOD, description="Period after which flow-control packets of all lanes are due."
     )
     rate_gbps: float | str = Field(
-        DEFAULT_RATE, description="Data rate of a link in Gb/s, or the name of one as EDR 4X; it turns cycles into ns."
+        DEFAULT_RATE, description="Data rate of every link, in Gb/s or by name, as EDR 4X: what a cycle is in time."
     )
 
     @field_validator("rate_gbps", mode="before")

@@ -129,28 +129,28 @@ def _pairs(trace: Trace) -> Ints:
 
 def _network(fabric: Fabric, trace: Trace) -> Drawing:
     wiring, pairs = trace.wiring, _pairs(trace)
-    is_switch = wiring.switch >= 0
-    number = np.where(is_switch, wiring.switch, wiring.switches + np.cumsum(~is_switch) - 1)
     names = [node.name or f"{node.guid:#x}" for node in wiring.nodes]
     known = bool(fabric.lfts) or not wiring.switches
     cabled = np.flatnonzero(wiring.far != NOWHERE)
-    links: list[Link] = []
-    hangs: dict[int, int] = {}
-    for port in cabled.tolist():
-        far = int(wiring.far[port])
-        here, there = int(wiring.node[port]), int(wiring.node[far])
-        value = float(pairs[port]) if known else None
-        places = [int(at - wiring.first[node]) if is_switch[node] else 0 for at, node in ((port, here), (far, there))]
-        links.append(Link(int(number[here]), places[0], int(number[there]), places[1], (value,)))
-        if not is_switch[here] and is_switch[there]:
-            hangs.setdefault(here, int(wiring.switch[there]))
-    hosts = [node for node in range(len(names)) if not is_switch[node]]
+    here, there = wiring.node[cabled], wiring.node[wiring.far[cabled]]
+    hangs = {one: other for one, other in zip(here.tolist(), there.tolist(), strict=True) if wiring.switch[other] >= 0}
+    # An adapter that hangs on no switch is drawn as one, wherever its cable leads.
+    is_host = np.array([wiring.switch[node] < 0 and node in hangs for node in range(len(names))], bool)
+    number = np.where(is_host, (~is_host).sum() + np.cumsum(is_host) - 1, np.cumsum(~is_host) - 1).tolist()
+    port_of = np.where(is_host[wiring.node], 0, np.arange(len(wiring.node)) - wiring.first[wiring.node]).tolist()
+    links = [
+        Link(number[one], port_of[port], number[other], port_of[far], (float(pairs[port]) if known else None,))
+        for port, far, one, other in zip(
+            cabled.tolist(), wiring.far[cabled].tolist(), here.tolist(), there.tolist(), strict=True
+        )
+    ]
+    hosts = np.flatnonzero(is_host).tolist()
     most = float(pairs[cabled].max(initial=0)) or 1.0
     scale = Scale("paths", most, ("0", f"{most:,.0f}"), "{} " + _PAIRS, nothing="not known")
     caption = "Every link, one line for each direction; its colour says how many paths it carries"
     return drawn_network(
-        [names[node] for node in range(len(names)) if is_switch[node]], [names[node] for node in hosts],
-        [hangs.get(node, 0) for node in hosts], links, scale, caption=caption,
+        [names[node] for node in np.flatnonzero(~is_host)], [names[node] for node in hosts],
+        [number[hangs[node]] for node in hosts], links, scale, caption=caption,
     )  # fmt: skip
 
 

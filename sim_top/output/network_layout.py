@@ -134,6 +134,8 @@ def spring_layout(
     at = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     if 2 < switches <= _MOST_SPRUNG:
         at = _sprung(at, {(min(cable), max(cable)) for cable in cables if cable[0] != cable[1]})
+    elif switches == 1:
+        at = np.zeros((1, 2))
     elif switches == 2:
         at = np.array([[-1.0, 0.0], [1.0, 0.0]])
     low, high = at.min(axis=0), at.max(axis=0)

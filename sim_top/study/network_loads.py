@@ -42,12 +42,13 @@ def loads_of_links(tables: Sequence[tuple[float, pl.DataFrame]]) -> pl.DataFrame
 def load_drawing(topology: Topology, loads: pl.DataFrame, clock: LinkClock, *, is_replay: bool) -> Drawing:
     """Return the network with each link's load as colour; readers choose among the loads, the highest comes first."""
     found = sorted(loads["load"].unique().to_list())
-    wide = loads.pivot("load", index=["from", "to"], values="utilisation", sort_columns=False)
-    columns = [next(name for name in wide.columns[2:] if float(name) == load) for load in found]
+    number = {load: place for place, load in enumerate(found)}
+    values: dict[tuple[str, str], list[float | None]] = {}
+    for load, source, target, used in loads.select("load", "from", "to", "utilisation").iter_rows():
+        values.setdefault((source, target), [None] * len(found))[number[load]] = used
     links = []
-    for source, target, *values in wide.select("from", "to", *columns).iter_rows():
-        one, other = _node(topology, source), _node(topology, target)
-        links.append(Link(*one, *other, tuple(values)))
+    for (source, target), used in values.items():
+        links.append(Link(*_node(topology, source), *_node(topology, target), tuple(used)))
     scale = Scale(
         "link load (flits per cycle)",
         1.0,

@@ -74,11 +74,11 @@ def write_study_page(
         )
     sections.append(Section("Service levels", [_levels(runs, clock, is_replay=is_replay)]))
     sections.append(Section("Runs", [_runs(runs, clock, is_replay=is_replay)]))
-    page = Page(title, sections, [_verdict(runs)], _facts(world, runs, clock, is_replay=is_replay))
+    page = Page(title, sections, [_verdict(runs, is_replay=is_replay)], _facts(world, runs, clock, is_replay=is_replay))
     return write(page, file, option="--out")
 
 
-def _verdict(runs: Sequence[RunResult]) -> Verdict:
+def _verdict(runs: Sequence[RunResult], *, is_replay: bool) -> Verdict:
     levels = [(run, level) for run in runs for level in run.per_sl]
     full = [(run.load, level.sl) for run, level in levels if level.saturated]
     unsure = sum(not level.decided for _, level in levels)
@@ -88,7 +88,8 @@ def _verdict(runs: Sequence[RunResult]) -> Verdict:
     if full:
         load = min(full)[0]
         sls = ", ".join(str(sl) for sl in sorted({sl for at, sl in full if at == load}))
-        return Verdict("warn", f"Saturated from load {load:g} on, first SL {sls}.", detail)
+        said = f"Saturated: SL {sls}." if is_replay else f"Saturated from load {load:g} on, first SL {sls}."
+        return Verdict("warn", said, detail)
     return Verdict("warn" if unsure else "good", "No service level is saturated.", detail)
 
 
