@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from vlane.tb.native import verilator
 from vlane.tb.native.model import CompiledModel, Port, Words, compile_library, wrapper_text
@@ -229,6 +230,9 @@ class ForeignModel(CompiledModel):
     def __init__(self, library: Path, ports: tuple[Port, ...]) -> None:
         super().__init__(library, ports)
         self._code.vlane_why.restype = ctypes.c_char_p
+
+    def __enter__(self) -> Self:
+        return self
 
     def begin(self, seed: int) -> None:
         """Restart from power-on, with random registers of this seed."""
