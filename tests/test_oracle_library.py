@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ from vlane.sim_top.export.oracle_text import package
 from vlane.tb.native import verilator
 
 import vlane
-from tests.conftest import assert_refused, call
+from tests.conftest import ROOT, assert_refused, call
 from tests.test_oracle import INSTANCES, SMALL
 
 _CHUNK = 4096
@@ -195,6 +197,40 @@ def test_a_c_program_needs_no_python(tmp_path: Path) -> None:
     assert defined == {f"rr_oracle_{name}" for name in names}
 
 
+def example(heading: str, number: int) -> str:
+    """Return an indented block of a section of the page, counted from 0."""
+    section = (ROOT / "docs" / "oracle.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
+    return "".join(line.removeprefix("    ") for line in blocks[number].lstrip("\n").splitlines(keepends=True))
+
+
+def test_the_page_s_python_example_does_what_it_says() -> None:
+    *lines, last = example("Python", 0).strip().splitlines()
+    expression, _, said = last.partition("# ")
+
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)  # noqa: S102 - the page is ours
+
+    assert str(eval(expression, names)) == said  # noqa: S307 - as above
+
+
+def test_the_page_s_c_and_systemverilog_examples_do_what_they_say(tmp_path: Path) -> None:
+    made = shlex.split(example("C", 0))
+    assert call(*made[1 : made.index("--out")], "--out", tmp_path, *made[made.index("--out") + 2 :]).status == 0
+    (tmp_path / "bench.c").write_text(example("C", 1))
+    (tmp_path / "bench.sv").write_text(example("SystemVerilog", 0))
+    build, said = example("C", 2).strip().splitlines()
+
+    ran = subprocess.run(["sh", "-c", build], cwd=tmp_path, capture_output=True, text=True, check=True)
+    lint = subprocess.run(
+        [str(verilator.executable()), "--lint-only", "vlarb_oracle.sv", "bench.sv", "--top", "bench"],
+        cwd=tmp_path, env=verilator.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ran.stdout == f"{said}\n"
+    assert (lint.returncode, lint.stderr) == (0, "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["rr", pytest.param("vlarb", marks=pytest.mark.long)])
 def test_it_runs_beside_the_verilog_in_a_simulator(block: str, tmp_path: Path) -> None:
@@ -263,6 +299,8 @@ def test_refusals_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert_refused(call("export", "oracle", "rr", *to, "--name", name), "--name must be")
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     assert_refused(call("export", "oracle", "rr", *to), "CC must be a program that is installed", "no-such-compiler")
+    monkeypatch.setenv("CC", "cc 'half")
+    assert_refused(call("export", "oracle", "rr", *to), "CC must be a command as a shell takes it")
     monkeypatch.setenv("CC", str(shutil.which("false")))
     assert_refused(call("export", "oracle", "rr", *to), "CC must be a tool that takes what vlane gives it")
     assert not (tmp_path / "none").exists()
@@ -275,5 +313,11 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     assert_refused(call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3"), "--force must be given")
     assert (tmp_path / "librr_oracle.so").read_bytes() == before
 
-    exported(tmp_path, "rr", {"data_vls": 3}, "--force", "--json")
+    done = call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3", "--force", "--json")
+    said = json.loads(done.out)
+    assert [Path(file).name for file in said["files"]][1] == "librr_oracle.so"
+    assert said["ports"][3] == {
+        "name": "heads__blocks", "direction": "input", "bits": 28, "elements": 4,
+        "meaning": "Its size, 1 to 66 blocks of 64 bytes.",
+    }  # fmt: skip
     assert (tmp_path / "librr_oracle.so").read_bytes() != before

@@ -27,7 +27,8 @@ from vlane.writes import ScheduleSelect
 ROOT = Path(__file__).parent.parent
 FAMILIES = {
     "golden/schedulers": "{}.py", "hdl/schedulers": "{}.py", "tb/schedulers": "stimulus_{}.py",
-    "tb/proofs": "prove_{}.py", "tb/cocotb_benches": "tb_{}.py", "docs": "{}.md", "tests": "test_{}.py",
+    "tb/proofs": "prove_{}.py",
+    "golden/oracle": "oracle_{}.py", "tb/cocotb_benches": "tb_{}.py", "docs": "{}.md", "tests": "test_{}.py",
 }  # fmt: skip
 """Where each scheduler has a file of its name."""
 

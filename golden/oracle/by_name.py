@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,11 +10,14 @@ from vlane.golden.oracle.buffer import buffer_oracle
 from vlane.golden.oracle.credits import credit_ib_oracle, credit_opa_oracle
 from vlane.golden.oracle.egress import scheduler_oracle
 from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.switch_oracles import switch_oracle
 from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
 
 from vlane.credit_ib import CreditIBParameters
+from vlane.ib_switch import IBSwitchParameters
 from vlane.lft import LFTParameters
 from vlane.opa_credit import CreditOPAParameters
+from vlane.opa_switch import OPASwitchParameters
 from vlane.parameters import Parameters
 from vlane.sc import SCParameters
 from vlane.schedulers import SCHEDULERS
@@ -23,7 +26,7 @@ from vlane.vlbuffer import VLBufferParameters
 
 __all__ = ["ORACLES"]
 
-ORACLES: dict[str, tuple[type[Parameters], Callable[[Mapping[str, Any]], Oracle]]] = {
+ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     **{name: (each.parameters, partial(scheduler_oracle, name)) for name, each in SCHEDULERS.items()},
     "sl2vl": (SL2VLParameters, sl2vl_oracle),
     "sc": (SCParameters, sc_oracle),
@@ -31,5 +34,7 @@ ORACLES: dict[str, tuple[type[Parameters], Callable[[Mapping[str, Any]], Oracle]
     "credit_opa": (CreditOPAParameters, credit_opa_oracle),
     "vlbuffer": (VLBufferParameters, buffer_oracle),
     "lft": (LFTParameters, lft_oracle),
+    "opa_switch": (OPASwitchParameters, switch_oracle),
+    "ib_switch": (IBSwitchParameters, switch_oracle),
 }
 """Parameters, and what makes an oracle of them, by name of the block."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.own_ports import OwnPorts
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
 from vlane.golden.schedulers.bank import looks_behind, step
@@ -20,7 +21,7 @@ from vlane.egress import ListCode
 from vlane.schedulers import SCHEDULERS
 from vlane.units import MAX_PACKET_BLOCKS
 
-__all__ = ["EgressMachine", "cycle", "scheduler_oracle"]
+__all__ = ["EgressMachine", "cycle", "own_ports_of", "scheduler_oracle"]
 
 (_RST, _REQUEST, _FITS, _READY, _HOLD, _ENABLE, _SELECT, _INDEX, _NAME, _WEIGHT, _SWAP, _BEHIND) = range(12)
 (_GRANT, _VL, _LIST, _BLOCKS) = range(4)
@@ -151,6 +152,12 @@ def _vl_of(machine: EgressMachine, lane: int) -> int:
     return lane
 
 
+def own_ports_of(name: str, parameters: Mapping[str, Any]) -> OwnPorts:
+    """Return the ports of a scheduler beside those that all have."""
+    found: OwnPorts = _OWN[name].own_ports(parameters)
+    return found
+
+
 def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
     """Return the oracle of an egress scheduler.
 
@@ -162,7 +169,7 @@ def scheduler_oracle(name: str, parameters: Mapping[str, Any]) -> Oracle:
         Of the component, checked.
     """
     module = module_of(name, parameters.get("form", ""))
-    data_vls, own = parameters["data_vls"], _OWN[name].own_ports(parameters)
+    data_vls, own = parameters["data_vls"], own_ports_of(name, parameters)
     lanes = data_vls + parameters["vl15"]
     program = (Port("program__enable", 1, 1, "Write in this cycle."), *own.program) if own.program else ()
     swap = Port("swap", 1, 1, "Requests that the tables are exchanged in the first ready cycle, this one included.")

@@ -12,10 +12,10 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding as llvm
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array  # type: ignore[import-untyped]
+from numba.np.arrayobj import make_array, populate_array
 from numpy.typing import NDArray
 from vlane.golden.engine.record_type import RecordsType
 from vlane.golden.engine.records import Records
@@ -67,7 +67,7 @@ def compile_native(oracle: Oracle, name: str) -> NativeOracle:
         cycle(state(state_address), given(given_address), shown(shown_address))
 
     made = numba.njit(types.void(types.int64, types.int64, types.int64), **_OPTIONS)(run)
-    compiled = next(iter(made.overloads.values()))
+    compiled: Any = next(iter(made.overloads.values()))
     code = _object_of(str(compiled.library.get_llvm_str()), compiled.fndesc.llvm_func_name, name)
     return NativeOracle(code, block.view(np.uint64))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cached_property
 from operator import index as whole_number
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -63,12 +64,18 @@ class Oracle:
         self.outputs: Mapping[str, Port] = MappingProxyType({port.name: port for port in made.outputs})
         self._machine, self._block = laid_out(made.machine)
         self._at_first = self._block.copy()
-        self._cycle, self._names = made.cycle, tuple(rule.name for rule in made.rules)
+        self._names = tuple(rule.name for rule in made.rules)
         self._given = np.zeros(word_count(made.inputs), np.uint64)
         self._shown = np.zeros(word_count(made.outputs), np.uint64)
+        self._made = made
         self._decision = _decision_of(block, made.outputs)
         parts = [port.name.split("__") for port in made.inputs]
         self._groups = {"__".join(part[:count]) for part in parts for count in range(1, len(part))}
+
+    @cached_property
+    def _cycle(self) -> Callable[..., None]:
+        """The kernel, compiled when it is first needed."""
+        return self._made.runner(self._machine, self._given, self._shown)
 
     def __repr__(self) -> str:
         return f"oracle({', '.join([repr(self.block), *(f'{k}={v!r}' for k, v in self.parameters.items())])})"
@@ -105,10 +112,9 @@ class Oracle:
         """Put an input into the words."""
         port = self.inputs.get(name)
         if port is not None:
-            left, word = _packed(port, value), port.word
-            while left:
-                words[word] = left & _WORD
-                left, word = left >> _WORD_BITS, word + 1
+            packed = _packed(port, value)
+            for word in range(port.words):
+                words[port.word + word] = packed >> _WORD_BITS * word & _WORD
             return
         if name not in self._groups:
             raise unknown_word("input", self.inputs, name)
@@ -164,7 +170,7 @@ def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in parameters:
         if name not in shape.defaults():
             raise unknown_word("parameter", shape.defaults(), name)
-    usual = shape.with_form.get(parameters.get("form", ""), {})
+    usual = shape.with_form.get(str(parameters.get("form", "")), {})
     try:
         made: Mapping[str, Any] = shape(**{**usual, **parameters})
     except TypeError as error:
@@ -205,8 +211,10 @@ def _coded(port: Port, value: int) -> int | IntEnum:
 
 def _packed(port: Port, value: Any) -> int:
     """Return a port's value as one number."""
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        elements = list(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and not hasattr(value, "__index__"):
+        elements = value
         if len(elements) > port.count:
             raise InputError(port.name, f"at most {port.count} elements", f"{len(elements)} elements")
         return sum(
@@ -218,7 +226,7 @@ def _packed(port: Port, value: Any) -> int:
 def _whole(name: str, value: Any, bits: int) -> int:
     """Return a whole number that has so many bits."""
     try:
-        number = whole_number(value)
+        number = whole_number(bool(value) if isinstance(value, np.bool_) else value)
     except TypeError:
         raise InputError(name, "a whole number", value) from None
     if not 0 <= number < 1 << bits:

@@ -1,0 +1,358 @@
+"""Switches as oracles: golden's packets, which it knows by their heads, and the flits that carry their data beside.
+
+Golden knows a packet's size from its head and counts on its flits in consecutive cycles, as the contract demands. A
+gap that the hardware would wait for is not modelled; it is counted as the rule ``broken``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.ports import at_port
+from vlane.golden.engine.restored import restore
+from vlane.golden.links.returns import flits_moved
+from vlane.golden.links.room import fits, give_back, take
+from vlane.golden.oracle.switch_kinds import (
+    channel_of,
+    count_told,
+    hear,
+    is_swapping,
+    program,
+    request_swap,
+    reset_scheduler,
+    restore_switches,
+    say,
+    show_told,
+    stamp_of,
+    stamped,
+    take_heard,
+    write_map,
+)
+from vlane.golden.oracle.switch_machine import (
+    BROKEN,
+    CLOCK,
+    DROPPED,
+    FREE_SLOT,
+    GRANTED,
+    REFUSED,
+    RING,
+    SLOTS_LEFT,
+    STARTED,
+    TOP,
+    SwitchMachine,
+)
+from vlane.golden.oracle.words import WORD_BITS, clear, flag, get, put, read, write
+from vlane.golden.switches import inputs as golden_inputs
+from vlane.golden.switches.kinds import allocate, receive, store
+from vlane.golden.switches.output_ports import queue_packet, start_packet
+from vlane.golden.switches.packets import (
+    EVENTS,
+    NOBODY,
+    TO_CENTRE,
+    TO_INPUT,
+    TO_OUTPUT,
+    free,
+    schedule,
+    spare,
+    take_due,
+)
+
+from vlane.drop_cause import DropCause
+from vlane.lft import PERMISSIVE, UNASSIGNED
+
+__all__ = ["switch_cycle"]
+
+(_, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
+(_VALID, _VL, _FIRST, _LAST, _DATA) = range(5)
+_FIELDS = 5
+(_LFT_ENABLE, _LFT_TOP, _LFT_LID, _LFT_PORT, _MAP) = range(5)
+(_SELECT, _INDEX, _NAME, _WEIGHT) = range(1, 5)
+(_LANE_TOLD, _BLOCKS_TOLD) = range(2)
+
+
+@kernel
+def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, out_ports = machine.state, machine.out_ports
+    ports, cycle = len(state.arriving), state.regs[CLOCK]
+    slot = cycle % RING
+    clear(shown)
+    _apply_write(machine, cycle - 2)
+    _told_back(machine, slot)
+    _events(machine, cycle)
+    _allocate(machine, cycle)
+    for port in range(ports):
+        hear(out_ports.remote, given, machine.heard_places, machine.heard[port], port)
+        _send(machine, given, port, cycle)
+    for port in range(ports):
+        _arrive(machine, given, port, cycle)
+        take_heard(out_ports.remote, machine.heard[port], port)
+        _show_port(machine, shown, port, slot)
+    _note_write(machine, given, cycle)
+    state.regs[CLOCK] = cycle + 1
+    if flag(given, machine.ready, ports):
+        _reset(machine, cycle)
+
+
+@inner
+def _note_write(machine: SwitchMachine, given: NDArray[np.uint64], cycle: int) -> None:
+    """Note what the program ports of the tables are given; heads that arrive from this cycle on see it."""
+    written = machine.written[cycle & 3]
+    for field in range(len(machine.lft_places)):
+        written[field] = read(given, machine.lft_places, field)
+    for field in range(len(machine.map_places)):
+        written[_MAP + field] = read(given, machine.map_places, field)
+
+
+@inner
+def _apply_write(machine: SwitchMachine, cycle: int) -> None:
+    """Let golden's tables hold what was written in a cycle."""
+    written, state = machine.written[cycle & 3], machine.state
+    if written[_LFT_ENABLE] != 0:
+        lid = written[_LFT_LID]
+        if written[_LFT_TOP] != 0:
+            state.regs[TOP] = lid
+            for each in range(len(machine.lft)):
+                _route_lid(machine, each)
+        elif lid < len(machine.lft):
+            machine.lft[lid] = written[_LFT_PORT]
+            _route_lid(machine, lid)
+    if written[_MAP] != 0:
+        write_map(machine.switches, len(state.arriving), written[_MAP:])
+    written[_LFT_ENABLE], written[_MAP] = 0, 0
+
+
+@inner
+def _route_lid(machine: SwitchMachine, lid: int) -> None:
+    """Note golden's output, from 0, for a LID of the table as it is programmed, ports from 1, up to its top."""
+    port, top = machine.lft[lid], machine.state.regs[TOP]
+    is_routed = 0 < lid <= top and 0 < port <= len(machine.state.arriving)
+    machine.switches.inputs.lft[0, lid] = port - 1 if is_routed else UNASSIGNED
+
+
+@inner
+def _told_back(machine: SwitchMachine, slot: int) -> None:
+    """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
+    state = machine.state
+    for port in range(len(state.arriving)):
+        told = state.back[port, slot]
+        if told[_BLOCKS_TOLD] != 0:
+            give_back(state.own, port, told[_LANE_TOLD], told[_BLOCKS_TOLD])
+            count_told(machine.out_ports.remote, port, told[_LANE_TOLD], told[_BLOCKS_TOLD])
+
+
+@inner
+def _events(machine: SwitchMachine, cycle: int) -> None:
+    """Let golden's packets come to their inputs and outputs."""
+    packets = machine.state.packets
+    for event in range(EVENTS):
+        packet = take_due(packets, cycle, event)
+        while packet != NOBODY:
+            following = packets.chain[packet].next
+            _happens(machine, packet, event, cycle)
+            packet = following
+
+
+@inner
+def _happens(machine: SwitchMachine, packet: int, event: int, cycle: int) -> None:
+    packets = machine.state.packets
+    place = int(packets.chain[packet].place)
+    if event == TO_INPUT:
+        receive(machine.switches, packets, place, packet, cycle)
+        if packets.pool[packet].output == golden_inputs.DROPPED:
+            machine.state.dropped[place, cycle % RING] = _cause(machine, packet)
+            machine.rules[DROPPED] += 1
+    elif event == TO_OUTPUT:
+        queue_packet(machine.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
+    elif event == TO_CENTRE:
+        store(machine.switches, packets, place, packet)
+    else:
+        _forget(machine, packet)
+
+
+@inner
+def _cause(machine: SwitchMachine, packet: int) -> int:
+    """Return the drop cause of golden's packet, as the hardware reports it: golden does not know port 0."""
+    field, top = machine.state.packets.pool[packet], machine.state.regs[TOP]
+    if field.lane == _NO_VL:
+        return _NO_VL
+    listed = 0 < field.dlid <= top and field.dlid < len(machine.lft)
+    return _PORT_0 if field.dlid == PERMISSIVE or (listed and machine.lft[field.dlid] == 0) else _UNKNOWN_LID
+
+
+@inner
+def _forget(machine: SwitchMachine, packet: int) -> None:
+    """Free a packet that was dropped, and its slots; what is still to come of it is not kept."""
+    state = machine.state
+    for port in range(len(state.arriving)):
+        arriving = state.arriving[port]
+        if arriving.packet == packet:
+            arriving.slot, arriving.packet = NOBODY, NOBODY
+    slot = state.first_slot[packet]
+    for _ in range(state.packets.pool[packet].flits):
+        following = state.next_slot[slot]
+        _free_slot(machine, slot)
+        slot = following
+    free(state.packets, packet)
+
+
+@inner
+def _free_slot(machine: SwitchMachine, slot: int) -> None:
+    regs = machine.state.regs
+    machine.state.next_slot[slot] = regs[FREE_SLOT]
+    regs[FREE_SLOT] = slot
+    regs[SLOTS_LEFT] += 1
+
+
+@inner
+def _allocate(machine: SwitchMachine, cycle: int) -> None:
+    """Run golden's allocation; note when its inputs tell of the blocks that leave."""
+    packets, back = machine.state.packets, machine.state.back
+    count = allocate(machine.switches, machine.out_ports, packets, cycle, machine.grants)
+    machine.rules[GRANTED] += count
+    for index in range(count):
+        grant = machine.grants[index]
+        if grant.port == NOBODY:
+            continue
+        field = packets.pool[grant.packet]
+        since, before = cycle, 0
+        while before < field.flits:
+            since += 1
+            moved = min(flits_moved(machine.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
+            told = back[grant.port, (since + 1) % RING]
+            told[_LANE_TOLD], told[_BLOCKS_TOLD] = grant.lane, moved - before
+            before = moved
+
+
+@inner
+def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+    """Run an output's scheduler and its program port; note what the link shows from the next cycle on."""
+    out_ports, state, places = machine.out_ports, machine.state, machine.schedule_places
+    packets, ports = state.packets, len(state.arriving)
+    scheduler, sending = at_port(out_ports.bank, port), out_ports.sending[port]
+    resets = flag(given, machine.ready, ports)
+    writes = flag(given, places, 0) and flag(given, places, _FIELDS + port) and not resets
+    if flag(given, places, _FIELDS + ports + port):
+        request_swap(scheduler)
+        sending.fruitless = 0  # the next ready cycle changes the state
+    swapping = is_swapping(scheduler)
+    ready = sending.free_from <= cycle and flag(given, machine.ready, port)
+    says = ready and say(out_ports.remote, machine, port, cycle)
+    packet = start_packet(out_ports, packets, port, cycle, ready and not says)
+    if writes and not (swapping and not is_swapping(scheduler)):
+        program(scheduler, (
+            1, read(given, places, _SELECT), read(given, places, _INDEX), read(given, places, _NAME),
+            read(given, places, _WEIGHT),
+        ))  # fmt: skip
+        sending.fruitless = 0
+    if packet == NOBODY:
+        return
+    machine.rules[STARTED] += 1
+    field, slot = packets.pool[packet], state.first_slot[packet]
+    for place in range(field.flits):
+        shown = state.tx[port, (cycle + 1 + place) % RING]
+        shown.lane, shown.first, shown.last = sending.lane + 1, place == 0, place == field.flits - 1
+        shown.slot, shown.stamp = slot, stamp_of(machine.switches, field, sending.lane)
+        slot = state.next_slot[slot]
+    free(packets, packet)
+
+
+@inner
+def _arrive(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+    """Take a flit that arrives, and begin its packet if it is the first; count what the contract forbids."""
+    rx, first = machine.rx, _FIELDS * port
+    arriving, rules = machine.state.arriving[port], machine.rules
+    if not flag(given, rx, first + _VALID):
+        rules[BROKEN] += arriving.left != 0
+        return
+    if flag(given, rx, first + _FIRST):
+        rules[BROKEN] += arriving.left != 0
+        _begin(machine, given, port, cycle)
+    elif arriving.left == 0:
+        rules[BROKEN] += 1
+        return
+    slot = arriving.slot
+    if slot != NOBODY:
+        for word in range(machine.flits.shape[1]):
+            machine.flits[slot, word] = get(given, rx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS)
+        arriving.slot = machine.state.next_slot[slot] if arriving.left > 1 else NOBODY
+    arriving.left -= 1
+    rules[BROKEN] += (arriving.left == 0) != flag(given, rx, first + _LAST)
+
+
+@inner
+def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: int) -> None:
+    """Let a packet begin; golden gets it if its room is there."""
+    state, out_ports, first = machine.state, machine.out_ports, _FIELDS * port
+    header = get(given, machine.rx[first + _DATA, 0] + machine.data_bits - WORD_BITS, WORD_BITS)
+    lane = read(given, machine.rx, first + _VL)
+    blocks = (int(header >> np.uint64(16) & np.uint64(0x7FF)) + 16) >> 4
+    arriving = state.arriving[port]
+    arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
+    is_there = lane < len(state.own.bounds) and blocks <= out_ports.largest[0]
+    spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # room in buffers says so before
+    if not (is_there and spared and fits(state.own, port, lane, blocks)):
+        state.dropped[port, (cycle + 2) % RING] = _NO_ROOM
+        machine.rules[REFUSED] += 1
+        return
+    take(state.own, port, lane, blocks)
+    packet = spare(state.packets)
+    field = state.packets.pool[packet]
+    field.blocks, field.flits, field.lane, field.hops = blocks, blocks, lane, 0
+    field.dlid, field.sl = (
+        int(header >> np.uint64(32) & np.uint64(0xFFFF)),
+        int(header >> np.uint64(52) & np.uint64(15)),
+    )
+    field.channel = channel_of(machine.switches, header)
+    slot = state.regs[FREE_SLOT]
+    state.first_slot[packet], arriving.slot, arriving.packet = slot, slot, packet
+    for _ in range(blocks):
+        slot = state.next_slot[slot]
+    state.regs[FREE_SLOT] = slot
+    state.regs[SLOTS_LEFT] -= blocks
+    schedule(state.packets, packet, cycle + golden_inputs.ROUTED, TO_INPUT, port)
+
+
+@inner
+def _show_port(machine: SwitchMachine, shown: NDArray[np.uint64], port: int, slot: int) -> None:
+    """Show a port's flit, what it tells of room, and why a packet drops."""
+    state, tx, first = machine.state, machine.tx, _FIELDS * port
+    flit = state.tx[port, slot]
+    if flit.lane != 0:
+        write(shown, tx, first + _VALID, 1)
+        write(shown, tx, first + _VL, flit.lane - 1)
+        write(shown, tx, first + _FIRST, flit.first)
+        write(shown, tx, first + _LAST, flit.last)
+        words = machine.flits.shape[1]
+        for word in range(words):
+            value: Any = machine.flits[flit.slot, word]
+            if flit.first != 0 and word == words - 1:
+                value = stamped(machine.switches, value, flit.stamp)
+            put(shown, tx[first + _DATA, 0] + WORD_BITS * word, WORD_BITS, value)
+        _free_slot(machine, flit.slot)
+        flit.lane = 0
+    show_told(machine.out_ports.remote, machine, port, slot, shown)
+    write(shown, machine.dropped_places, port, state.dropped[port, slot])
+    state.dropped[port, slot] = 0
+
+
+@inner
+def _reset(machine: SwitchMachine, cycle: int) -> None:
+    """Return to the state after reset; memories stay, and what was being written reaches them."""
+    for ago in (1, 0):
+        _apply_write(machine, cycle - ago)
+    out_ports, fresh = machine.out_ports, machine.fresh_ports
+    for port in range(len(machine.state.arriving)):
+        reset_scheduler(at_port(out_ports.bank, port))
+    restore(out_ports.queues, fresh.queues)
+    restore(out_ports.blocks, fresh.blocks)
+    restore(out_ports.behind_blocks, fresh.behind_blocks)
+    restore(out_ports.buffer, fresh.buffer)
+    restore(out_ports.remote, fresh.remote)
+    restore(out_ports.returns, fresh.returns)
+    restore(out_ports.sending, fresh.sending)
+    restore(machine.state, machine.fresh)
+    restore_switches(machine.switches, machine.fresh_switches)

@@ -1,0 +1,290 @@
+"""What an oracle of a switch takes from its kind, its credits and its scheduler; the type of the state says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.restored import restore
+from vlane.golden.links.fcp_limits import FCPLimits, count_freed
+from vlane.golden.links.room import Rooms, give_back
+from vlane.golden.oracle.switch_machine import RING, SwitchMachine
+from vlane.golden.oracle.words import read, write
+from vlane.golden.schedulers.by_name import MODULES
+from vlane.golden.schedulers.heads import Program
+from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.opa_switch import OPASwitches
+from vlane.golden.switches.output_ports import say_limits
+from vlane.golden.switches.packets import Packet
+
+from vlane.fcp import COUNTER_MODULUS
+from vlane.lft import UNASSIGNED
+from vlane.sc import SC15, SCTable
+from vlane.sl2vl import SL_COUNT
+
+__all__ = [
+    "channel_of",
+    "count_told",
+    "hear",
+    "is_swapping",
+    "program",
+    "request_swap",
+    "reset_scheduler",
+    "restore_switches",
+    "say",
+    "show_told",
+    "stamp_of",
+    "stamped",
+    "take_heard",
+    "write_map",
+]
+
+_LANE, _CHANNEL_TOP, _LANE_BITS = np.uint64(60), np.uint64(51), np.uint64(15)
+_SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
+_LANE_TOLD, _BLOCKS_TOLD = range(2)
+
+
+@inner
+def _vl_stamp(switches: IBSwitches, field: Packet, lane: int) -> int:
+    return lane
+
+
+@inner
+def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
+    return int(field.channel)
+
+
+@by_type({IBSwitches: _vl_stamp, OPASwitches: _channel_stamp})
+def stamp_of(switches: Any, field: Packet, lane: int) -> int:
+    """Return the stamp with which a packet leaves on a lane: the VL or the channel."""
+
+
+@inner
+def _with_vl(switches: IBSwitches, header: Any, stamp: int) -> Any:
+    return header & ~(_LANE_BITS << _LANE) | np.uint64(stamp) << _LANE
+
+
+@inner
+def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
+    kept = header & ~(_LANE_BITS << _LANE | np.uint64(1) << _CHANNEL_TOP)
+    return kept | np.uint64(stamp & 15) << _LANE | np.uint64(stamp >> 4) << _CHANNEL_TOP
+
+
+@by_type({IBSwitches: _with_vl, OPASwitches: _with_channel})
+def stamped(switches: Any, header: Any, stamp: int) -> Any:
+    """Return a header, an unsigned number, with its stamp."""
+
+
+@inner
+def _no_channel(switches: IBSwitches, header: Any) -> int:
+    return 0
+
+
+@inner
+def _channel(switches: OPASwitches, header: Any) -> int:
+    low, top = header >> _LANE, header >> _CHANNEL_TOP & np.uint64(1)
+    return int(low | top << np.uint64(4))
+
+
+@by_type({IBSwitches: _no_channel, OPASwitches: _channel})
+def channel_of(switches: Any, header: Any) -> int:
+    """Return the channel that a header carries, 0 if headers carry none."""
+
+
+@inner
+def _write_sl2vl(switches: IBSwitches, ports: int, fields: NDArray[np.int64]) -> None:
+    every, to_input, to_output, row = fields[1], fields[2], fields[3], fields[4]
+    if to_output >= ports:
+        return
+    for port in range(ports):
+        if every != 0 or port == to_input:
+            for sl in range(SL_COUNT):
+                switches.tables.vl[0, port, to_output, sl] = (row >> 4 * sl) & 15
+
+
+@inner
+def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> None:
+    table, ingress, egress, index, value = fields[1], fields[2], fields[3], fields[4], fields[5]
+    if egress >= ports:
+        return
+    if table == _SC2SC and ingress < ports:
+        switches.sc2sc[0, ingress, egress, index] = value
+    elif table == _SC2VL_T:
+        switches.sc2vl[0, egress, index] = UNASSIGNED if value == SC15 else value - (value > SC15)
+
+
+@by_type({IBSwitches: _write_sl2vl, OPASwitches: _write_sc})
+def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
+    """Write the map from levels or channels to lanes; ``fields`` is its program port, enable first."""
+
+
+@inner
+def _restore_ib(switches: IBSwitches, fresh: IBSwitches) -> None:
+    restore(switches.inputs, fresh.inputs)
+    restore(switches.output, fresh.output)
+
+
+@inner
+def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
+    restore(switches.inputs, fresh.inputs)
+    restore(switches.centre, fresh.centre)
+    restore(switches.write_port, fresh.write_port)
+    restore(switches.written, fresh.written)
+    restore(switches.last_candidate, fresh.last_candidate)
+
+
+@by_type({IBSwitches: _restore_ib, OPASwitches: _restore_opa})
+def restore_switches(switches: Any, fresh: Any) -> None:
+    """Return input sides and allocation to the state after reset; the map to lanes is memory and stays."""
+
+
+@inner
+def _nothing_counted(remote: Rooms, port: int, lane: int, blocks: int) -> None:
+    """Do nothing: what is returned is told at once."""
+
+
+@by_type({Rooms: _nothing_counted, FCPLimits: count_freed})
+def count_told(remote: Any, port: int, lane: int, blocks: int) -> None:
+    """Count blocks that left an input's buffer in the cycle before."""
+
+
+@inner
+def _say_nothing(remote: Rooms, machine: SwitchMachine, port: int, cycle: int) -> bool:
+    return False
+
+
+@inner
+def _say_limit(remote: FCPLimits, machine: SwitchMachine, port: int, cycle: int) -> bool:
+    outside = len(machine.switches.inputs.port) + port
+    if not say_limits(machine.out_ports, port, outside, cycle, 1):
+        return False
+    lane = int(remote.end[port].last)
+    said = machine.state.said[port, (cycle + 1) % RING]
+    said[0], said[1] = lane + 1, remote.said[port, lane]
+    return True
+
+
+@by_type({Rooms: _say_nothing, FCPLimits: _say_limit})
+def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
+    """Let a port that is free send a flow-control packet that is due; tell whether it did."""
+
+
+@inner
+def _hear_returns(remote: Rooms, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int) -> None:
+    blocks, lane = read(given, places, 2 * port), read(given, places, 2 * port + 1)
+    heard[0], heard[1] = lane, 0
+    if lane < len(remote.bounds):
+        heard[1] = min(blocks, int(remote.taken[port, lane].blocks))
+
+
+@inner
+def _hear_limits(
+    remote: FCPLimits, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int
+) -> None:
+    valid, lane = read(given, places, 3 * port), read(given, places, 3 * port + 1)
+    heard[0], heard[1] = -1, read(given, places, 3 * port + 2)
+    if valid != 0 and lane < len(remote.whole):
+        heard[0] = lane
+
+
+@by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
+def hear(remote: Any, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int) -> None:
+    """Note what a port hears in a cycle: of returns no more than is taken as the cycle starts."""
+
+
+@inner
+def _take_returns(remote: Rooms, heard: Any, port: int) -> None:
+    if heard[1] != 0:
+        give_back(remote, port, heard[0], heard[1])
+
+
+@inner
+def _take_limit(remote: FCPLimits, heard: Any, port: int) -> None:
+    if heard[0] >= 0:
+        remote.limit[port, heard[0]] = heard[1]
+
+
+@by_type({Rooms: _take_returns, FCPLimits: _take_limit})
+def take_heard(remote: Any, heard: Any, port: int) -> None:
+    """Let it count from the next cycle on."""
+
+
+@inner
+def _show_returned(remote: Rooms, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+    told = machine.state.back[port, slot]
+    if told[_BLOCKS_TOLD] != 0:
+        write(shown, machine.told_places, 2 * port, told[_BLOCKS_TOLD])
+        write(shown, machine.told_places, 2 * port + 1, told[_LANE_TOLD])
+        told[_BLOCKS_TOLD] = 0
+
+
+@inner
+def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+    machine.state.back[port, slot, _BLOCKS_TOLD] = 0
+    said = machine.state.said[port, slot]
+    if said[0] != 0:
+        write(shown, machine.told_places, 3 * port, 1)
+        write(shown, machine.told_places, 3 * port + 1, said[0] - 1)
+        write(shown, machine.told_places, 3 * port + 2, said[1] % COUNTER_MODULUS)
+        said[0] = 0
+
+
+@by_type({Rooms: _show_returned, FCPLimits: _show_said})
+def show_told(remote: Any, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
+    """Show what a port tells of room in a cycle."""
+
+
+@by_type({module.State: module.reset for module in MODULES})
+def reset_scheduler(state: Any) -> None:
+    """Return a scheduler to the state after reset."""
+
+
+@by_type({module.State: module.program for module in MODULES})
+def program(state: Any, write: Program) -> None:
+    """Write what a scheduler's program port writes."""
+
+
+def _requests(module: Any) -> Any:
+    if not hasattr(module, "SWAP_PENDING"):
+        return _no_swap
+    place = module.SWAP_PENDING
+
+    @inner
+    def requests(state: Any) -> None:
+        state.regs[place] = 1
+
+    return requests
+
+
+@inner
+def _no_swap(state: Any) -> None:
+    """Do nothing: there is one table."""
+
+
+@by_type({module.State: _requests(module) for module in MODULES})
+def request_swap(state: Any) -> None:
+    """Let the tables be exchanged in the scheduler's next ready cycle, which may be this one."""
+
+
+def _swaps(module: Any) -> Any:
+    if not hasattr(module, "SWAP_PENDING"):
+        return _never_swaps
+    place = module.SWAP_PENDING
+
+    @inner
+    def swaps(state: Any) -> bool:
+        return bool(state.regs[place] != 0)
+
+    return swaps
+
+
+@inner
+def _never_swaps(state: Any) -> bool:
+    return False
+
+
+@by_type({module.State: _swaps(module) for module in MODULES})
+def is_swapping(state: Any) -> bool:
+    """Tell whether an exchange was requested that has not happened."""

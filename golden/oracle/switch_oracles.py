@@ -1,0 +1,249 @@
+"""Oracles of the InfiniBand and of the Omni-Path switch: golden's state after power-on, and their ports."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.records import new_records
+from vlane.golden.links.fcp_limits import new_limits
+from vlane.golden.links.remote_credit import RemoteCredit
+from vlane.golden.links.returns import new_returns
+from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.oracle.egress import own_ports_of
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.switch import switch_cycle
+from vlane.golden.oracle.switch_machine import RING, RULES, SLOTS_LEFT, Arriving, Shown, SwitchMachine, SwitchState
+from vlane.golden.oracle.words import WORD_BITS
+from vlane.golden.schedulers.bank import new_bank
+from vlane.golden.schedulers.by_name import module_of
+from vlane.golden.switches.ib_switch import new_ib_switches
+from vlane.golden.switches.inputs import Grant, port_bits_for
+from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.opa_switch import new_opa_switches
+from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
+from vlane.golden.switches.packets import new_packets
+from vlane.golden.switches.vl_tables import VLTables
+
+from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
+from vlane.drop_cause import DropCause
+from vlane.fcp import COUNTER_BITS
+from vlane.lft import UNASSIGNED
+from vlane.mports import mports_of
+from vlane.sc import SC15, SC_COUNT, SCTable
+from vlane.schedulers import SCHEDULERS
+from vlane.sl2vl import SL_COUNT
+from vlane.switch_parameters import SwitchParameters
+
+__all__ = ["switch_oracle"]
+
+_FIELDS = ("valid", "vl", "first", "last", "data")
+_LFT = ("lft__enable", "lft__top", "lft__lid", "lft__port")
+_SC_BITS, _PORT_BITS, _WRITTEN = 5, 6, 10
+
+
+def switch_oracle(parameters: SwitchParameters) -> Oracle:
+    """Return the oracle of a switch, of the kind that its parameters are for."""
+    ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
+    inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
+    heard = ("hears", "says") if by_fcps else ("heard", "returned")
+    told = ("valid", "vl", "limit") if by_fcps else ("blocks", "vl")
+    program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
+    switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
+    machine = SwitchMachine(
+        switches=switches,
+        fresh_switches=switches,
+        out_ports=out_ports,
+        fresh_ports=out_ports,
+        state=state,
+        fresh=state,
+        lft=np.full(parameters.lids, UNASSIGNED, np.uint8),
+        written=np.zeros((4, _WRITTEN), np.int64),
+        flits=np.zeros((len(state.next_slot), parameters.data_bits // WORD_BITS), np.uint64),
+        heard=np.zeros((ports, 2), np.int64),
+        grants=new_records(Grant, 2 * ports + 2),
+        schedule_places=np.concatenate(
+            [places(inputs, program), *(_bits(inputs, name, ports) for name in ("schedule_ports", "swap"))]
+        ),
+        lft_places=places(inputs, _LFT),
+        map_places=places(inputs, [port.name for port in inputs if port.name.startswith(("sl2vl__", "sc__"))]),
+        rx=places(inputs, [f"rx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
+        heard_places=places(inputs, [f"{heard[0]}__{port}__{name}" for port in range(ports) for name in told]),
+        ready=np.concatenate([_bits(inputs, "ready", ports), places(inputs, ["rst"])]),
+        tx=places(outputs, [f"tx__{port}__{name}" for port in range(ports) for name in _FIELDS]),
+        told_places=places(outputs, [f"{heard[1]}__{port}__{name}" for port in range(ports) for name in told]),
+        dropped_places=places(outputs, ["dropped"]),
+        data_bits=parameters.data_bits,
+        rules=np.zeros(len(RULES), np.int64),
+    )
+    return Oracle(machine, switch_cycle, inputs, outputs, RULES)
+
+
+def _program_names(parameters: SwitchParameters) -> list[str]:
+    """Return the fields of the schedulers' program port, in the order of a write; four empty names if it has none."""
+    program = own_ports_of(parameters.scheduler, parameters.of_scheduler()).program
+    return [port.name.removeprefix("program__") for port in program] or [""] * 4
+
+
+def _bits(ports: tuple[Port, ...], name: str, count: int) -> NDArray[np.int64]:
+    """Return the places of the bits of a port, of no bits if it is not there."""
+    first, width = places(ports, [name])[0]
+    return np.array([(first + bit if width else 0, int(width > 0)) for bit in range(count)], np.int64)
+
+
+def _inputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
+    ports, kind = range(parameters.ports), parameters.kind
+    found = [RESET, *_flits(parameters, "rx", "arrives")]
+    for port in ports:
+        found += (
+            _limits(f"hears__{port}", "arrives") if fcp else _returns(parameters, f"heard__{port}", "the next node's")
+        )
+    found += [
+        Port("ready", 1, len(ports), "A bit per output: a packet may start on its link in this cycle."),
+        Port("lft__enable", 1, 1, "Write the forwarding table in this cycle."),
+        Port("lft__top", 1, 1, "Write its top, taken from lid, instead of an entry."),
+        Port("lft__lid", 16, 1, "LID of the entry, or the new top; an absent entry is not written."),
+        Port("lft__port", 8, 1, "Output port of the LID, from 1 on; 0 and 255 drop."),
+        *(_sc_ports() if kind.by_channel else _sl2vl_ports()),
+    ]
+    program = own_ports_of(parameters.scheduler, parameters.of_scheduler()).program
+    if program:
+        found += [
+            Port("schedule__enable", 1, 1, "Write the schedulers' tables in this cycle."),
+            *(Port(p.name.replace("program__", "schedule__"), p.bits, 1, p.about, p.codes) for p in program),
+            Port("schedule_ports", 1, len(ports), "A bit per output: its scheduler takes the write."),
+        ]
+    if SCHEDULERS[parameters.scheduler].swaps:
+        found.append(Port("swap", 1, len(ports), "A bit per output: its scheduler's tables are to be exchanged."))
+    return found
+
+
+def _outputs(parameters: SwitchParameters, *, fcp: bool) -> list[Port]:
+    found = list(_flits(parameters, "tx", "leaves"))
+    for port in range(parameters.ports):
+        found += (
+            _limits(f"says__{port}", "leaves") if fcp else _returns(parameters, f"returned__{port}", "this input's")
+        )
+    return [*found, Port("dropped", 3, parameters.ports, "Why the packet drops that came two cycles ago.", DropCause)]
+
+
+def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
+    return [
+        port
+        for number in range(parameters.ports)
+        for port in (
+            Port(f"{name}__{number}__valid", 1, 1, f"A flit {does}."),
+            Port(f"{name}__{number}__vl", parameters.kind.vl_bits, 1, "Its lane."),
+            Port(f"{name}__{number}__first", 1, 1, "It is a packet's first flit."),
+            Port(f"{name}__{number}__last", 1, 1, "It is a packet's last flit."),
+            Port(
+                f"{name}__{number}__data",
+                parameters.data_bits,
+                1,
+                "First byte on top; a packet begins with its header.",
+            ),
+        )
+    ]
+
+
+def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
+    return [
+        Port(f"{name}__blocks", parameters.kind.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
+        Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Their lane."),
+    ]
+
+
+def _limits(name: str, does: str) -> list[Port]:
+    return [
+        Port(f"{name}__valid", 1, 1, f"A flow-control packet {does}."),
+        Port(f"{name}__vl", 4, 1, "The lane it tells of."),
+        Port(f"{name}__limit", COUNTER_BITS, 1, "Blocks that may be sent since the start, modulo 4096."),
+    ]
+
+
+def _sl2vl_ports() -> list[Port]:
+    return [
+        Port("sl2vl__enable", 1, 1, "Write SL2VL in this cycle."),
+        Port("sl2vl__every_input", 1, 1, "The row is written for every input."),
+        Port("sl2vl__input", _PORT_BITS, 1, "Without every_input: the input whose row is written."),
+        Port("sl2vl__output", _PORT_BITS, 1, "Output whose row is written; an absent one writes nothing."),
+        Port("sl2vl__row", 64, 1, "Lanes of the 16 SLs, 4 bits each, SL 0 lowest; 15 drops."),
+    ]
+
+
+def _sc_ports() -> list[Port]:
+    return [
+        Port("sc__enable", 1, 1, "Write a map in this cycle."),
+        Port("sc__table", 3, 1, "Map that is written; only SC2SC and SC2VL_T matter in a switch.", SCTable),
+        Port("sc__ingress", _PORT_BITS, 1, "Port of SC2SC; an absent one writes nothing."),
+        Port("sc__egress", _PORT_BITS, 1, "Port of SC2SC and SC2VL_T; an absent one writes nothing."),
+        Port("sc__index", _SC_BITS, 1, "Channel whose entry is written."),
+        Port("sc__value", _SC_BITS, 1, "Channel or lane that it is mapped to."),
+    ]
+
+
+def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, OutputPorts, SwitchState]:
+    """Return golden after power-on: no route, maps as the memories begin, schedulers without tables."""
+    ports, lanes = given.ports, given.data_vls
+    ends = 1 << port_bits_for(ports)
+    of_scheduler = given.of_scheduler()
+    module = module_of(given.scheduler, of_scheduler.get("form", ""))
+    out_ports = new_output_ports(
+        buffer=_rooms(given, ends), remote=_remote(given, ends, by_fcps=by_fcps),
+        returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=given.kind.inner_flits),
+        bank=new_bank(module.make_state(**of_scheduler), ends), largest=(given.largest,) * lanes,
+    )  # fmt: skip
+    inside = mports_of(ports) * int(given["central_blocks"]) if given.kind.has_centre else 0
+    pool = ports * (2 * given.blocks + 4) + inside
+    slots = pool + ports * (given.largest + 4)
+    regs = np.zeros(4, np.int64)
+    regs[SLOTS_LEFT] = slots
+    state = SwitchState(
+        packets=new_packets(pool),
+        own=_rooms(given, ports),
+        arriving=new_records(Arriving, ports),
+        tx=new_records(Shown, ports, RING),
+        back=np.zeros((ports, RING, 2), np.int64),
+        said=np.zeros((ports, RING, 2), np.int64),
+        dropped=np.zeros((ports, RING), np.int64),
+        first_slot=np.zeros(pool, np.int64),
+        next_slot=np.array([*range(1, slots), -1], np.int64),
+        regs=regs,
+    )
+    state.arriving["slot"] = state.arriving["packet"] = -1
+    return _switches(given), out_ports, state
+
+
+def _switches(given: SwitchParameters) -> Switches:
+    ports, lanes = given.ports, given.data_vls
+    lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
+    if not given.kind.by_channel:
+        vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
+        return new_ib_switches(lanes=lanes, lft=lft, tables=VLTables(vl, by_lane=False))
+    channels = np.arange(SC_COUNT, dtype=np.uint8)
+    lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
+    central = new_rooms(
+        buffers=mports_of(ports), blocks=given["central_blocks"], minimum=(given["central_minimum"],) * lanes,
+        maximum=(given["central_maximum"],) * lanes,
+    )  # fmt: skip
+    return new_opa_switches(
+        central=central, lft=lft, sc2sc=np.broadcast_to(channels, (1, ports, ports, SC_COUNT)).copy(),
+        sc2vl=np.broadcast_to(lane_of, (1, ports, SC_COUNT)).copy(),
+    )  # fmt: skip
+
+
+def _rooms(given: SwitchParameters, buffers: int) -> Rooms:
+    return new_rooms(
+        buffers=buffers, blocks=given.blocks, minimum=(given.minimum,) * given.data_vls,
+        maximum=(given.maximum,) * given.data_vls,
+    )  # fmt: skip
+
+
+def _remote(given: SwitchParameters, ends: int, *, by_fcps: bool) -> RemoteCredit:
+    """Return what outputs know of the far ends; of flow-control packets twice as many ends hear."""
+    if not by_fcps:
+        return _rooms(given, ends)
+    return new_limits(
+        ends=2 * ends, whole=(given.minimum,) * given.data_vls, fcp_blocks=given["fcp_blocks"] or None,
+        period=given["fcp_period"], beside=False, flight=1,
+    )  # fmt: skip
