@@ -154,13 +154,14 @@ def test_decisions_have_readable_values() -> None:
 
 
 def test_inputs_may_be_nested_or_as_the_verilog_has_them() -> None:
+    """Whole numbers may be numpy's, as a bench draws them."""
     one, other = vlane.oracle("drr", data_vls=2, vl15=False), vlane.oracle("drr", data_vls=2, vl15=False)
     for made in (one, other):
         made.program([(0, 0, 0, 9), (0, 1, 0, 9)])
 
-    assert one.step(heads={"request": 3, "fits": 3, "blocks": [5, 7]}, ready=1) == other.step(
-        heads__request=3, heads__fits=3, heads__blocks=5 | 7 << 7, ready=np.uint8(1)
-    )
+    assert one.step(
+        heads={"request": np.uint8(3), "fits": 3, "blocks": np.array([5, 7])}, ready=np.bool_(True)
+    ) == other.step(heads__request=3, heads__fits=3, heads__blocks=5 | 7 << 7, ready=np.uint8(1))
 
 
 def test_reset_is_power_on_and_rst_is_the_hardware_s() -> None:
@@ -214,6 +215,10 @@ def test_a_row_of_sl2vl_is_programmed_for_every_input_and_output() -> None:
         (lambda: vlane.oracle("rr").step(ready=-1), "ready must be 0 to 1, not -1"),
         (lambda: vlane.oracle("rr").step(ready=float("nan")), "ready must be a whole number, not nan"),
         (lambda: vlane.oracle("rr").step(ready="1"), "ready must be a whole number, not 1"),
+        (lambda: vlane.oracle("rr").step(ready=10**5000), "ready must be 0 to 1, not a number far too long"),
+        (lambda: vlane.oracle("rr").step(ready=None), "ready must be a whole number"),
+        (lambda: vlane.oracle("rr").step(ready={"a": 1}), "ready must be a whole number"),
+        (lambda: vlane.oracle("vlarb", form=["exact"]), "form must be a str"),
         (lambda: vlane.oracle("rr").step(heads__blocks=[0] * 10), "at most 9 elements, not 10 elements"),
         (lambda: vlane.oracle("rr").step(heads__blocks=[0, 128]), r"heads__blocks\[1\] must be 0 to 127, not 128"),
         (lambda: vlane.oracle("rr").program([(0, 0, 0, 0)]), "left out with rr without a map"),

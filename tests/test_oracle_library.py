@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import re
 import shlex
 import shutil
@@ -298,6 +299,8 @@ def test_refusals_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert_refused(call("export", "oracle", "rr", *to, "--name", name), "--name must be")
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     assert_refused(call("export", "oracle", "rr", *to), "CC must be a program that is installed", "no-such-compiler")
+    monkeypatch.setenv("CC", "cc 'half")
+    assert_refused(call("export", "oracle", "rr", *to), "CC must be a command as a shell takes it")
     monkeypatch.setenv("CC", str(shutil.which("false")))
     assert_refused(call("export", "oracle", "rr", *to), "CC must be a tool that takes what vlane gives it")
     assert not (tmp_path / "none").exists()
@@ -310,5 +313,11 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     assert_refused(call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3"), "--force must be given")
     assert (tmp_path / "librr_oracle.so").read_bytes() == before
 
-    exported(tmp_path, "rr", {"data_vls": 3}, "--force", "--json")
+    done = call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3", "--force", "--json")
+    said = json.loads(done.out)
+    assert [Path(file).name for file in said["files"]][1] == "librr_oracle.so"
+    assert said["ports"][3] == {
+        "name": "heads__blocks", "direction": "input", "bits": 28, "elements": 4,
+        "meaning": "Its size, 1 to 66 blocks of 64 bytes.",
+    }  # fmt: skip
     assert (tmp_path / "librr_oracle.so").read_bytes() != before

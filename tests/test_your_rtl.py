@@ -109,6 +109,24 @@ def test_a_top_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path
         Design((tmp_path / "a.sv",), "rr_abr")
 
 
+@pytest.mark.parametrize("file", ["/dev/zero", "/", "empty.sv", "absent.sv", "a\0b.sv"])
+def test_what_is_no_verilog_file_is_refused_at_once(file: str, tmp_path: Path) -> None:
+    """A device without an end must not keep the tool reading."""
+    (tmp_path / "empty.sv").touch()
+
+    with pytest.raises(InputError, match="--dut must be"):
+        Design((tmp_path / file,), "rr_arb")
+
+
+def test_a_port_that_is_too_narrow_is_refused_when_the_traffic_needs_it(tmp_path: Path) -> None:
+    """``resize`` is a promise: weights of 4 bits are not what the block was asked to hold."""
+    given = WRR_MAP.replace('"cfg_weight"', '{ port = "cfg_weight", resize = true }')
+
+    message = refusal(tmp_path, "wrr", WRR, f"{given}\n[parameters]\nWEIGHT_BITS = 4\n")
+
+    assert re.search(r"map.toml:25: inputs.program__weight must be as wide as the traffic needs, not 0x\w+ in", message)
+
+
 def wired(given: DutMap, ports: list[Port], block: str = "wrr", **parameters: object) -> Wiring:
     found = find_block(block)
     return Wiring(found, found.shape(**{"data_vls": 4, "vl15": False, **parameters}), given, "design", tuple(ports))
@@ -411,6 +429,22 @@ def test_a_design_that_ends_its_own_run_does_not_end_ours(tmp_path: Path) -> Non
 
     assert not done.agrees
     assert done.ended == "$finish at design.sv:30"
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("word", ["vlarb", "dtable"])
+def test_a_line_rate_form_can_be_a_foreign_design(word: str, tmp_path: Path) -> None:
+    """Its answers have timing of their own, which the default timing leaves alone."""
+    found = find_block(word)
+    parameters = found.parameters(["form=line_rate", "data_vls=4"])
+    (tmp_path / "design.v").write_text(to_verilog(found.make(parameters), word))
+    options = ["--cycles", "30000", "--json", "--param", "form=line_rate", "--param", "data_vls=4"]
+
+    done = CliRunner().invoke(app, ["cosim", word, "--dut", str(tmp_path / "design.v"), "--top", word, *options])
+
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["answers_compared"] == 30_000
 
 
 @pytest.mark.slow

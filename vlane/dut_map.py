@@ -48,14 +48,14 @@ class Reset(_Section):
     port: _Name
     active: Literal["high", "low"] = "high"
     kind: Literal["synchronous", "asynchronous"] = "synchronous"
-    cycles: int = Field(1, ge=1, le=1000)
+    cycles: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
 class Timing(_Section):
     """When the design looks at its inputs, and when it answers."""
 
-    latency: int = Field(0, ge=0, le=MAX_LATENCY)
-    every: int = Field(1, ge=1, le=2 * MAX_LATENCY)
+    latency: Annotated[int, Field(ge=0, le=MAX_LATENCY)] = 0
+    every: Annotated[int, Field(ge=1, le=2 * MAX_LATENCY)] = 1
     ready: Literal["either", "request", "grant"] = "either"
     between: Literal["hold", "idle"] = "hold"
 

@@ -112,10 +112,9 @@ class Oracle:
         """Put an input into the words."""
         port = self.inputs.get(name)
         if port is not None:
-            left, word = _packed(port, value), port.word
-            while left:
-                words[word] = left & _WORD
-                left, word = left >> _WORD_BITS, word + 1
+            packed = _packed(port, value)
+            for word in range(port.words):
+                words[port.word + word] = packed >> _WORD_BITS * word & _WORD
             return
         if name not in self._groups:
             raise unknown_word("input", self.inputs, name)
@@ -171,7 +170,7 @@ def _checked(shape: Any, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in parameters:
         if name not in shape.defaults():
             raise unknown_word("parameter", shape.defaults(), name)
-    usual = shape.with_form.get(parameters.get("form", ""), {})
+    usual = shape.with_form.get(str(parameters.get("form", "")), {})
     try:
         made: Mapping[str, Any] = shape(**{**usual, **parameters})
     except TypeError as error:
@@ -212,8 +211,10 @@ def _coded(port: Port, value: int) -> int | IntEnum:
 
 def _packed(port: Port, value: Any) -> int:
     """Return a port's value as one number."""
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        elements = list(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and not hasattr(value, "__index__"):
+        elements = value
         if len(elements) > port.count:
             raise InputError(port.name, f"at most {port.count} elements", f"{len(elements)} elements")
         return sum(
@@ -225,7 +226,7 @@ def _packed(port: Port, value: Any) -> int:
 def _whole(name: str, value: Any, bits: int) -> int:
     """Return a whole number that has so many bits."""
     try:
-        number = whole_number(value)
+        number = whole_number(bool(value) if isinstance(value, np.bool_) else value)
     except TypeError:
         raise InputError(name, "a whole number", value) from None
     if not 0 <= number < 1 << bits:

@@ -12,6 +12,7 @@ from vlane.sim_top.dut.lockstep import Difference, ForeignResult, ForeignRun
 from vlane.sim_top.dut.open_run import open_run
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
+from vlane.dut_map import Whole
 from vlane.errors import InputError
 from vlane.files import usable_folder
 
@@ -109,7 +110,8 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
     if wiring.left_out:
         say(f"not compared, as {top} lacks them: {', '.join(wiring.left_out)}")
     if wiring.absent:
-        say(f"held, as {top} lacks them: {', '.join(f'{name} at {value:#x}' for name, value in wiring.absent.items())}")
+        held = ", ".join(f"{name} at {_held(whole)}" for name, whole in run.given.absent.items())
+        say(f"held, as {top} lacks them: {held}")
     if result.difference is not None:
         _print_difference(result.difference, run)
     elif result.ended:
@@ -121,9 +123,9 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
 def _print_difference(found: Difference, run: ForeignRun) -> None:
     say(f"MISMATCH with seed {run.seed} in {found}", style="red")
     for wrong in found.outputs:
-        for port, values in wrong.dut_ports.items():
+        for port, value in wrong.dut_ports.items():
             bits = run.wiring.dut_outputs.ports[port].bits
-            say(f"  {port} must be {_shown(values['expected'], bits)}, not {_shown(values['got'], bits)}")
+            say(f"  {port} must be {_shown(value['expected'], bits)}, not {_shown(value['got'], bits)}")
     rows = []
     for name, wire in run.given.inputs.items():
         for port in wire.names:
@@ -148,3 +150,7 @@ def _print_difference(found: Difference, run: ForeignRun) -> None:
 def _shown(value: int, bits: int) -> str:
     """Return a value of a port: in binary if it is short."""
     return str(value) if bits == 1 else f"{value:0{bits}b}" if bits <= 8 else f"{value:#x}"
+
+
+def _held(whole: Whole) -> str:
+    return str(whole.value) if whole.each is None else f"{whole.each} each"

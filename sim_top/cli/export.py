@@ -84,9 +84,9 @@ def _export_oracle(
         if given:
             raise InputError(option, f"left out with {_ORACLE}", "given")
     found = find_block(block)
-    files = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
+    files, ports = export_oracle(found, found.parameters(param or []), out, name=name, force=force)
     if as_json:
-        emit_json({"files": [str(file) for file in files]})
+        emit_json({"files": [str(file) for file in files], "ports": ports})
         return
     for file in files:
         screen.print(str(file), markup=False)

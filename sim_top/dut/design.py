@@ -6,11 +6,13 @@ import contextlib
 import ctypes
 import os
 import re
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from vlane.tb.native import verilator
 from vlane.tb.native.model import CompiledModel, Port, Words, compile_library, wrapper_text
@@ -37,6 +39,7 @@ _FLAGS = (
 _BUILD = ("--exe", "--build", "-O3", *verilator.SPLIT, "-j", "2")
 _DEFINES = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 _SECONDS = 300
+_MOST_BYTES = 1 << 26
 _PORT = re.compile(r"^ *VL_(IN|OUT|INOUT)(?:8|16|64|W)?\((&\w+),(\d+),(\d+)(?:,\d+)?\);", re.MULTILINE)
 _OTHER = re.compile(r"^ *(?!VL_)\S.* &(\w+);|^ *VL_\w+\((?!&\w+,)([^,]*)", re.MULTILINE)
 _ERROR = re.compile(r"%Error(?:-\w+)?: (?:(?P<file>[^\n]*?):(?P<line>\d+):(?:\d+:)? )?(?P<text>[^\n]*)")
@@ -230,6 +233,9 @@ class ForeignModel(CompiledModel):
         super().__init__(library, ports)
         self._code.vlane_why.restype = ctypes.c_char_p
 
+    def __enter__(self) -> Self:
+        return self
+
     def begin(self, seed: int) -> None:
         """Restart from power-on, with random registers of this seed."""
         ctypes.c_uint32.in_dll(self._code, "vlane_seed").value = seed % _LARGEST + 1
@@ -269,15 +275,19 @@ def stdout_elsewhere() -> Iterator[None]:
 
 
 def _check_file(file: Path) -> None:
+    """Refuse what is no file, or none that can be Verilog: the tool reads it more than once."""
     try:
-        with file.open("rb") as opened:
-            empty = not opened.read(1)
+        about = file.stat()
+        if stat.S_ISREG(about.st_mode):
+            file.open("rb").close()
     except OSError as error:
         raise InputError("--dut", "a file that can be read", error.strerror or "unreadable", source=str(file)) from None
     except ValueError:
         raise InputError("--dut", "a name that a file can have", str(file)) from None
-    if empty:
-        raise InputError("--dut", "Verilog", "an empty file", source=str(file))
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError("--dut", "a regular file", "a folder, pipe or device", source=str(file))
+    if not 0 < about.st_size <= _MOST_BYTES:
+        raise InputError("--dut", f"of 1 to {_MOST_BYTES} bytes", about.st_size, source=str(file))
 
 
 def _modules(text: str) -> list[str]:

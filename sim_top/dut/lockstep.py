@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_elsewhere
-from vlane.sim_top.dut.schedule import Batch, batches
+from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
 from vlane.sim_top.dut.wiring import Wiring
 from vlane.tb.native.model import Words
+from vlane.tb.native.stimulus import Stimulus
 
 from vlane.dut_map import DutMap
 from vlane.files import write_whole
@@ -234,10 +235,22 @@ class ForeignRun:
             except DesignError as error:
                 ended = str(error)
             seconds = time.perf_counter() - start
+        if difference is not None:
+            stimulus = self._until(difference.golden_cycle)
         names = [rule.name for rule in stimulus.rules if rule.name in stimulus.applicable]
         return ForeignResult(
             counted, done, checked, stimulus.decisions, seconds, stimulus.rule_counts(), names, difference, ended
         )
+
+    def _until(self, cycle: int) -> Stimulus:
+        """Return the stimulus as it is after a cycle of golden: what it counted is up to there."""
+        traffic = self._traffic()
+        left = traffic.unseen + cycle + 1
+        rows = np.zeros((ROWS, self.wiring.inputs.words), np.uint64)
+        outputs = np.zeros((ROWS, self.wiring.outputs.words), np.uint64)
+        while left:
+            left -= traffic.stimulus.fill(rows[:left], outputs[:left])
+        return traffic.stimulus
 
     def _difference(self, history: list[tuple[int, Batch, Words]], at: int) -> Difference:
         """Return what differs in cycle ``at`` of the last batch."""

@@ -11,9 +11,10 @@ from vlane.sim_top.dut.stimulus import Traffic
 from vlane.sim_top.dut.wiring import RESET, Wiring
 from vlane.tb.native.model import Words
 
-__all__ = ["Batch", "batches"]
+__all__ = ["ROWS", "Batch", "batches"]
 
-_ROWS = 4096
+ROWS = 4096
+"""Of golden, at a time."""
 _SETTLE = 4
 """Cycles of reset after power-on, at least."""
 _NO_ROW = -1
@@ -100,8 +101,8 @@ def batches(wiring: Wiring, traffic: Traffic) -> Iterator[Batch]:
     wiring.inputs.layout[RESET].put(begins, 1)
     wiring.check_rows(traffic.before, 0)
     yield from _without_answers(wiring, delay, np.concatenate([begins, traffic.before]))
-    rows = np.zeros((_ROWS, wiring.inputs.words), np.uint64)
-    outputs = np.zeros((_ROWS, wiring.outputs.words), np.uint64)
+    rows = np.zeros((ROWS, wiring.inputs.words), np.uint64)
+    outputs = np.zeros((ROWS, wiring.outputs.words), np.uint64)
     done, last = 0, rows[:0]
     while count := traffic.stimulus.fill(rows, outputs):
         skipped = min(count, max(0, traffic.unseen - done))

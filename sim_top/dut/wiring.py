@@ -106,8 +106,7 @@ class Wiring:
         self.cared = np.zeros(64 * self.dut_outputs.words, np.uint8)
         self.conditions: list[tuple[NDArray[np.int64], NDArray[np.int64], int]] = []
         self.too_narrow: list[tuple[str, NDArray[np.int64]]] = []
-        self.lane: LaneWires | None = None
-        self._wire_outputs()
+        self.lane = self._wire_outputs()
         told = set(given.outputs)
         if self.lane is not None and self.lane.onehot and given.outputs["vl"].when is None:
             told.add("grant")
@@ -250,10 +249,13 @@ class Wiring:
             raise self.map.refusal(("absent", name), f"below {1 << bits}, for {_bits(bits)}", given)
         return sum(given << bits * element for element in range(count))
 
-    def _wire_outputs(self) -> None:
+    def _wire_outputs(self) -> LaneWires | None:
+        """Connect the outputs; return the one that names the lane."""
+        lane = None
         for name, wire in self.map.outputs.items():
             if wire.encoding != "number":
-                places = self._wire_lane(wire)
+                lane = self._wire_lane(wire)
+                places = lane.places
                 elements = [0] * len(places)
             else:
                 pairs, without = self._places("outputs", self.outputs.ports[name], wire, self.dut_outputs)
@@ -268,6 +270,7 @@ class Wiring:
             for key, wanted in (("when", 1), ("unless", 0)):
                 if (told := getattr(wire, key)) is not None:
                     self.conditions.append((places, self._condition((name, key), told, elements), wanted))
+        return lane
 
     def _condition(self, at: tuple[str, str], told: str, elements: list[int]) -> NDArray[np.int64]:
         """Return the place of the bit that each place of an output depends on."""
@@ -277,8 +280,8 @@ class Wiring:
             raise self.map.refusal(("outputs", *at), must, f"{told} of {_bits(port.bits)}")
         return np.array([port.first + (element if port.bits > 1 else 0) for element in elements], np.int64)
 
-    def _wire_lane(self, wire: OutputWire) -> NDArray[np.int64]:
-        """Connect an output that names the granted lane."""
+    def _wire_lane(self, wire: OutputWire) -> LaneWires:
+        """Return an output that names the granted lane."""
         count, onehot = len(self.lanes), wire.encoding == "onehot"
         path = ("outputs", "vl", "port" if wire.ports is None else "ports")
         if wire.ports is not None and not onehot:
@@ -298,9 +301,7 @@ class Wiring:
             places += range(first, first + width)
         if wire.order == "high_first":
             places = places[::-1]
-        made = np.array(places, np.int64)
-        self.lane = LaneWires(made, onehot)
-        return made
+        return LaneWires(np.array(places, np.int64), onehot)
 
     # Rows
 
@@ -316,21 +317,17 @@ class Wiring:
             port = self.inputs.ports[name]
             wanted = np.array([value >> bit & 1 for bit in range(port.bits)], np.uint8)
             given = bits_of_rows(rows)[:, port.first : port.first + port.bits]
-            self._refuse_first(
-                ("absent", name), (given != wanted).any(axis=1), "what the traffic leaves it at", name, rows, cycle
-            )
+            self._refuse_first(("absent", name), given != wanted, "what the traffic leaves it at", rows, cycle)
         for name, places in self._resized:
-            must = "as wide as the traffic needs"
-            self._refuse_first(
-                ("inputs", name), bits_of_rows(rows)[:, places].any(axis=1), must, name, rows, cycle
-            )  # fmt: skip
+            over = bits_of_rows(rows)[:, places] != 0
+            self._refuse_first(("inputs", name), over, "as wide as the traffic needs", rows, cycle)
 
-    def _refuse_first(
-        self, path: tuple[str, str], wrong: NDArray[np.bool_], must: str, name: str, rows: Words, cycle: int
-    ) -> None:
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            value = self.inputs.layout[name].value(rows[at])
+    def _refuse_first(self, path: tuple[str, str], bits: NDArray[np.bool_], must: str, rows: Words, cycle: int) -> None:
+        """Refuse the first row with a bit that is wrong."""
+        wrong = np.flatnonzero(bits.any(axis=1))
+        if len(wrong):
+            at = int(wrong[0])
+            value = self.inputs.layout[path[1]].value(rows[at])
             raise self.map.refusal(path, must, f"{value:#x} in cycle {cycle + at}")
 
     def dut_rows(self, rows: Words) -> Words:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.native import compile_native
@@ -30,7 +31,7 @@ _LINK_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=n
 
 def export_oracle(
     block: Block, parameters: Parameters, folder: Path, *, name: str | None = None, force: bool = False
-) -> list[Path]:
+) -> tuple[list[Path], list[dict[str, Any]]]:
     """Write the oracle of a block as a C library: all files or none. Equal exports are equal files.
 
     Parameters
@@ -50,6 +51,8 @@ def export_oracle(
     -------
     list of Path
         Header, shared library, static library, package, page.
+    list of dict
+        Ports: name, direction, bits, elements and meaning.
 
     Raises
     ------
@@ -76,14 +79,22 @@ def export_oracle(
     source = c_source(name, made.inputs, made.outputs, native.image, parameters, version("vlane"))
     libraries = _link(name, headed[f"{name}.h"], source, native.code)
     files: dict[str, str | bytes] = {f"{name}.h": headed[f"{name}.h"], **libraries, **headed}
-    return write_together(folder, files, option="--out", force=force)
+    ports = [
+        {"name": p.name, "direction": way, "bits": p.width, "elements": p.count, "meaning": p.about}
+        for way, several in (("input", made.inputs), ("output", made.outputs)) for p in several
+    ]  # fmt: skip
+    return write_together(folder, files, option="--out", force=force), ports
 
 
 def _link(name: str, header_text: str, source: str, code: bytes) -> dict[str, bytes]:
     """Return a shared and a static library by the names of their files."""
     compiler, archiver = _tool("CC", "cc", "gcc"), _tool("AR", "ar", "binutils")
     shared, static = f"lib{name}.so", f"lib{name}.a"
-    with tempfile.TemporaryDirectory(prefix="vlane_") as work:
+    try:
+        made = tempfile.TemporaryDirectory(prefix="vlane_")
+    except OSError as error:
+        raise InputError("TMPDIR", "a folder that can be written", error.strerror or "unusable") from None
+    with made as work:
         at = Path(work)
         (at / f"{name}.h").write_text(header_text)
         (at / "around.c").write_text(source)
@@ -96,7 +107,11 @@ def _link(name: str, header_text: str, source: str, code: bytes) -> dict[str, by
 
 def _tool(variable: str, usual: str, package_name: str) -> list[str]:
     """Return the command that a variable of the environment names, or the usual one."""
-    words = shlex.split(os.environ.get(variable, "")) or [usual]
+    given = os.environ.get(variable, "")
+    try:
+        words = shlex.split(given) or [usual]
+    except ValueError as error:
+        raise InputError(variable, "a command as a shell takes it", f"{given} ({error})") from None
     try:
         subprocess.run([*words, "--version"], capture_output=True, check=False)
     except OSError:
@@ -106,7 +121,7 @@ def _tool(variable: str, usual: str, package_name: str) -> list[str]:
 
 
 def _run(variable: str, command: Sequence[str], where: Path) -> None:
-    done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise InputError(
             variable, "a tool that takes what vlane gives it", f"one that ends with status {done.returncode}",
