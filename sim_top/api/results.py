@@ -60,7 +60,7 @@ class Results:
             return cls(levels, _runs_of(levels))
         levels = read_table(given / RESULTS)
         more = {name: read_table(given / file) for name, file in _FILES.items() if (given / file).is_file()}
-        return cls(**{"runs": _runs_of(levels), **more})  # type: ignore[arg-type]  # tables by name
+        return cls(**{"runs": _runs_of(levels), **more})
 
     @property
     def parameters(self) -> list[str]:

@@ -148,7 +148,8 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sections as they were given, without defaults."""
-        return copy.deepcopy(self._file.document.content)  # type: ignore[no-any-return]  # a study is a mapping
+        content: dict[str, Any] = copy.deepcopy(self._file.document.content)
+        return content
 
     def save(self, path: str | Path) -> Path:
         """Write the study as a TOML file, whole or not at all, and return its path.
