@@ -31,7 +31,8 @@ def levels(*, seeds: int = 3, shift: float = 0.0, noise: float = 1.0, stream: in
                         "accepted": load / 2 + 1e-3 * noise * bits.normal(),
                         "saturated": sl == 1 and load == 0.8, "decided": True, "backlog_growth": 1e-4 * bits.normal(),
                         "backlog_growth_ci95": 1e-3, "latency_mean_cycles": mean, "latency_ci95_cycles": 2.0,
-                        "latency_p50": int(mean), "latency_p99": int(2 * mean), "accepted_parts": (load / 2 + 1e-2 * bits.normal(size=40)).tolist(),
+                        "latency_p50": int(mean), "latency_p99": int(2 * mean),
+                        "accepted_parts": (load / 2 + 1e-2 * bits.normal(size=40)).tolist(),
                         "offered_parts": (load / 2 + 1e-3 * bits.normal(size=40)).tolist(),
                         "run_digest": f"{stream}/{blocks}/{load}/{seed}", "word": f"<b>${seed % 2}\x1b", **more,
                     })  # fmt: skip
