@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from vlane.sim_top.study.compare import DIFFERENT, compare_levels
-from vlane.sim_top.study.curves import curves_of
+from vlane.sim_top.study.curves import chosen, curves_of
 from vlane.sim_top.study.plot_curves import curve_figure, write_curves
 from vlane.sim_top.study.steady import half_width
 from vlane.sim_top.study.students_t import students_t
@@ -111,6 +111,9 @@ def test_pictures_are_written_and_the_same_again(suffix: str, tmp_path: Path) ->
         (["--y", "offered_parts"], ["--y", "a column of numbers", "List"]),
         (["--x", "offered_parts"], ["--x", "numbers or words"]),
         (["--where", "sl=7"], ["--where sl", "where it is 0, 1", "not 7"]),
+        (["--where", "sl=0.5"], ["--where sl", "where it is 0, 1", "not 0.5"]),
+        (["--where", "load=1,nan,1e999"], ["--where load", "where it is 0.2, 0.8", "not 1, nan, inf"]),
+        (["--where", f"seed={'9' * 400}"], ["--where seed", "where it is 1, 2"]),
         (["--where", "sl=x"], ["--where sl", "a number", "x"]),
         (["--where", "saturated=1"], ["--where saturated", "true or false", "1"]),
         (["--where", "sl"], ["--where", "COLUMN=VALUE"]),
@@ -155,6 +158,22 @@ def test_a_folder_is_drawn_and_told_as_json(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert done["averaged"] == ["buffers.blocks", "sl"]
     assert [len(curve["points"]) for curve in done["curves"]] == [1, 1]
+
+
+def test_numbers_are_equal_however_they_are_written() -> None:
+    """A whole number for a column of fractions, a fraction for one of whole numbers, numbers of both kinds together."""
+    table = levels().with_columns(load=pl.col("load").replace(0.8, 1.0))
+
+    kept = [chosen(table, {"load": 1}), chosen(table, {"sl": 0.0}), chosen(table, {"load": [1, 0.3], "sl": [0, 7.5]})]
+
+    assert [rows.height for rows in kept] == [12, 12, 6]
+
+
+def test_a_table_without_rows_has_no_picture() -> None:
+    """As that of flows, if none were measured, or of a study in which nothing was sent."""
+    for table in (pl.DataFrame(), levels().clear()):
+        with pytest.raises(InputError, match="results must be a table with a row at least, not empty"):
+            curves_of(table, x="load", y="accepted")
 
 
 def verdicts(first: pl.DataFrame, second: pl.DataFrame) -> set[str]:

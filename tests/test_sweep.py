@@ -261,6 +261,20 @@ def test_runs_in_python_are_those_of_the_command(study: Path, tmp_path: Path) ->
     assert results.where({"buffers.blocks": 64}).links["buffers.blocks"].unique().to_list() == [64]
 
 
+def test_runs_in_which_nothing_was_sent_have_the_columns_all_the_same(study: Path) -> None:
+    """No level has a row then, but every run; the types of columns do not depend on values."""
+    study.write_text(SHORT)
+    some = vlane.Study.read(study).run()
+
+    none = vlane.Study.read(study).with_({"run.loads": [1e-9]}).run()
+
+    assert none.levels.is_empty()
+    assert none.levels.schema == some.levels.schema
+    assert none.runs.schema == some.runs.schema
+    assert none.runs["flit_hops"].to_list() == [0]
+    assert none.links["packets"].sum() == 0
+
+
 @pytest.mark.slow
 def test_a_sweep_does_not_depend_on_jobs(study: Path, tmp_path: Path) -> None:
     """Points, loads and seeds are spread over two processes; the tables are those of one."""

@@ -17,6 +17,8 @@ from vlane.study_file import shown_value
 __all__ = ["Curve", "CurvePoint", "Curves", "chosen", "curves_of"]
 
 _MOST_CURVES = 40
+_MOST = 1e300
+"""A number that is as large is in no table."""
 _PLACE = "place of the word"
 _KEYS = ("load", "seed", "sl")
 
@@ -108,7 +110,8 @@ def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "wher
         if column not in table.columns:
             raise unknown_word(f"{option} column", table.columns, column)
         values = list(given) if isinstance(given, list | tuple) else [given]
-        kept = table.filter(pl.col(column).is_in(_of_type(table.schema[column], values, f"{option} {column}")))
+        wanted = _of_type(table.schema[column], values, f"{option} {column}")
+        kept = table.filter(pl.col(column).cast(wanted.dtype).is_in(wanted.implode()))
         if kept.is_empty():
             some = ", ".join(shown_value(value) for value in table[column].unique(maintain_order=True).head(8))
             got = ", ".join(map(shown_value, values))
@@ -117,16 +120,19 @@ def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "wher
     return table
 
 
-def _of_type(kind: Any, values: list[Any], name: str) -> list[Any]:
+def _of_type(kind: Any, values: list[Any], name: str) -> pl.Series:
+    """Return values as those of a column can be compared with them."""
     if kind == pl.String:
-        return [value if isinstance(value, str) else shown_value(value) for value in values]
+        return pl.Series([value if isinstance(value, str) else shown_value(value) for value in values])
     is_flag = kind == pl.Boolean
     if not is_flag and not kind.is_numeric():
         raise InputError(name, "a column of numbers, words or flags", str(kind))
     for value in values:
         if not isinstance(value, int | float) or isinstance(value, bool) != is_flag:
             raise InputError(name, "true or false" if is_flag else "a number", value)
-    return values
+    if is_flag:
+        return pl.Series(values)
+    return pl.Series([float(value) if abs(value) < _MOST else float("nan") for value in values])
 
 
 def curves_of(
@@ -159,6 +165,8 @@ def curves_of(
     InputError
         If a column is unknown or does not suit, no row is left, or the curves are too many.
     """
+    if table.is_empty():
+        raise InputError("results", "a table with a row at least", "empty")
     for name, column in (("x", x), ("y", y), *(("by", each) for each in by or ())):
         if column not in table.columns:
             raise unknown_word(f"{option}{name}", table.columns, column)
