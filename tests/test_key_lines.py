@@ -161,3 +161,13 @@ def test_keys_given_twice_in_json_are_told() -> None:
 def test_deep_and_long_texts(text: str) -> None:
     """Neither depth nor length is a matter."""
     assert set(toml_key_lines(text)) == paths_of(tomllib.loads(text))
+
+
+def test_a_string_with_an_n_ends_where_it_ends() -> None:
+    """Else the walk takes its last quote for a first one, and everything up to the next string for its content."""
+    text = 'a = "no"\n\n[[t]]\nb = {c = "on"}\n\n[s]\nd = [\n"}",\n"\\"n]",\n]\n'
+
+    assert toml_key_lines(text) == {
+        ("a",): 1, ("t",): 3, ("t", 0): 3, ("t", 0, "b"): 4, ("t", 0, "b", "c"): 4, ("s",): 6, ("s", "d"): 7,
+        ("s", "d", 0): 8, ("s", "d", 1): 9,
+    }  # fmt: skip

@@ -67,7 +67,17 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "reference": {"blocks", "export"},
         "api": {"output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut"},
         "cli": {
-            "output", "blocks", "fabric", "study", "egress", "silicon", "export", "cosim", "dut", "reference", "api",
+            "output",
+            "blocks",
+            "fabric",
+            "study",
+            "egress",
+            "silicon",
+            "export",
+            "cosim",
+            "dut",
+            "reference",
+            "api",
         },
     },
 }

@@ -237,7 +237,7 @@ class FabricTables:
     def sl2vl(self) -> pl.DataFrame:
         """A row per SL of each captured SL2VL row: where it is (``input`` 0 of an adapter), ``sl``, ``vl``."""
         rows = [(self._name(guid), source, to, list(row)) for (guid, source, to), row in self._captured.sl2vl.items()]
-        schema = {"node": pl.String, "input": pl.Int64, "output": pl.Int64, "vl": pl.List(pl.Int64)}
+        schema: dict[str, Any] = {"node": pl.String, "input": pl.Int64, "output": pl.Int64, "vl": pl.List(pl.Int64)}
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         levels = frame.with_columns(sl=pl.int_ranges(0, pl.col("vl").list.len())).explode("vl", "sl")
         return levels.select("node", "input", "output", "sl", "vl")

@@ -38,6 +38,24 @@ class Results:
         A row per run, sending end and VL; without columns if only ``results.parquet`` was read.
     flows : DataFrame
         A row per run, source, destination and SL; without columns unless the study measures them.
+
+    Examples
+    --------
+    >>> from vlane import Study
+    >>> study = Study.from_dict({
+    ...     "network": {"topology": "tree", "k": 2, "n": 2},
+    ...     "traffic": [{"sl": 0}],
+    ...     "run": {"loads": [0.2], "cycles": 2000, "warm_up_cycles": 500},
+    ... })
+    >>> results = study.run(sweep={"buffers.blocks": [64, 128]})
+    >>> results.parameters, results.levels["buffers.blocks"].to_list(), results.runs["cycles"].to_list()
+    (['buffers.blocks'], [64, 128], [2000, 2000])
+    >>> first, second = (results.where({"buffers.blocks": blocks}) for blocks in (64, 128))
+    >>> comparison = first.compare(second)
+    >>> comparison.runs, comparison.ok
+    (1, True)
+    >>> results.plot(x="buffers.blocks", y="accepted").axes[0].get_xlabel()
+    'buffers.blocks'
     """
 
     levels: pl.DataFrame
@@ -60,7 +78,7 @@ class Results:
             return cls(levels, _runs_of(levels))
         levels = read_table(given / RESULTS)
         more = {name: read_table(given / file) for name, file in _FILES.items() if (given / file).is_file()}
-        return cls(**{"runs": _runs_of(levels), **more})  # type: ignore[arg-type]  # tables by name
+        return cls(**{"runs": _runs_of(levels), **more})
 
     @property
     def parameters(self) -> list[str]:

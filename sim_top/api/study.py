@@ -59,6 +59,11 @@ class Study:
         ------
         InputError
             With file, line and key, if it is refused.
+
+        Examples
+        --------
+        >>> Study.read("sim_top/configs/tree43_ib.toml").model.network.k
+        4
         """
         return cls(read_study_file(Path(path)))
 
@@ -148,7 +153,8 @@ class Study:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sections as they were given, without defaults."""
-        return copy.deepcopy(self._file.document.content)  # type: ignore[no-any-return]  # a study is a mapping
+        content: dict[str, Any] = copy.deepcopy(self._file.document.content)
+        return content
 
     def save(self, path: str | Path) -> Path:
         """Write the study as a TOML file, whole or not at all, and return its path.
@@ -219,6 +225,16 @@ class Study:
             If nothing moves in a network for ``run.stuck_cycles``.
         WorkerLostError
             If two processes ended while they made the same run.
+
+        Examples
+        --------
+        >>> study = Study.from_dict({
+        ...     "network": {"topology": "tree", "k": 2, "n": 2},
+        ...     "traffic": [{"sl": 0}],
+        ...     "run": {"loads": [0.2], "cycles": 2000, "warm_up_cycles": 500},
+        ... })
+        >>> study.run(sweep={"run.loads": [0.1, 0.2]}).levels.select("load", "sl", "saturated").rows()
+        [(0.1, 0, False), (0.2, 0, False)]
         """
         if type(jobs) is not int or not 1 <= jobs <= _MOST_JOBS:
             raise InputError("jobs", f"a whole number, 1 to {_MOST_JOBS}", jobs)

@@ -10,7 +10,7 @@ from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.output.console import emit_json, say, screen, table
-from vlane.sim_top.study.compare import DIFFERENT, EQUAL, Comparison, compare_levels
+from vlane.sim_top.study.compare import DIFFERENT, EQUAL, PERHAPS, Comparison, compare_levels
 from vlane.sim_top.study.curves import chosen
 from vlane.sim_top.study.result_frames import read_table
 from vlane.sim_top.study.run_store import RESULTS
@@ -71,13 +71,15 @@ def _print(found: Comparison, *, every: bool) -> None:
     counts += [f"{count} only in the {which}" for count, which in
                ((found.only_first, "first"), (found.only_second, "second")) if count]  # fmt: skip
     say(", ".join(counts))
-    different = sum(row["verdict"] == DIFFERENT for row in rows)
+    different, perhaps = (sum(row["verdict"] == verdict for row in rows) for verdict in (DIFFERENT, PERHAPS))
     if different:
-        say(f"{different} differences are more than noise", style="red")
+        say(f"{different} differences are surely more than noise", style="red")
     elif found.runs == found.equal_runs:
         say("equal", style="green")
     else:
-        say("no difference is more than noise", style="green")
+        say("no difference is surely more than noise", style="green")
+    if perhaps:
+        say(f"{perhaps} may be, which more seeds or longer runs would tell", style="yellow")
 
 
 _NUMBERS = ("first", "second", "difference", "ci95")

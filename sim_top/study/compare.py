@@ -16,11 +16,11 @@ from vlane.sim_top.study.students_t import students_t
 from vlane.errors import InputError
 from vlane.study_file import shown_value
 
-__all__ = ["DIFFERENT", "MEASURES", "Comparison", "compare_levels"]
+__all__ = ["DIFFERENT", "EQUAL", "MEASURES", "PERHAPS", "Comparison", "compare_levels"]
 
 MEASURES = ("offered", "accepted", "latency_mean_cycles", "latency_p50", "latency_p99", "backlog_growth", "saturated")
 """Columns that are compared."""
-DIFFERENT, NOISE, EQUAL, UNSURE = "different", "within noise", "equal", "cannot tell"
+DIFFERENT, PERHAPS, NOISE, EQUAL, UNSURE = "different", "perhaps different", "within noise", "equal", "cannot tell"
 _CONFIDENCE = 0.95
 _BATCHES = 20
 _RESOLUTION = 0.03
@@ -101,9 +101,9 @@ def compare_levels(first: pl.DataFrame, second: pl.DataFrame) -> Comparison:
         levels = sorted({sl for side in sides for seed in seeds for sl in side[*place, seed]})
         is_equal = all((*place, seed) in equal for seed in seeds)
         for sl in levels:
-            pair = [_Side({seed: side[*place, seed].get(sl, _NOTHING) for seed in seeds}) for side in sides]
-            which = dict(zip(keys, place, strict=True))
-            found += [{**which, "sl": sl, **_difference(*pair, seeds, name, is_equal=is_equal)} for name in MEASURES]
+            one, other = (_Side({seed: side[*place, seed].get(sl, _NOTHING) for seed in seeds}) for side in sides)
+            which = {**dict(zip(keys, place, strict=True)), "sl": sl}
+            found += [{**which, **_difference(one, other, seeds, name, is_equal=is_equal)} for name in MEASURES]
     judged = _judged(found)
     schema = {"column": pl.String, "first": pl.Float64, "second": pl.Float64, "difference": pl.Float64,
               "ci95": pl.Float64, "seeds": pl.Int64, "verdict": pl.String}  # fmt: skip
@@ -168,9 +168,11 @@ def _difference(first: _Side, second: _Side, seeds: list[int], column: str, *, i
     made |= {"first": means[0], "second": means[1], "difference": means[1] - means[0], "is_equal": is_equal}
     if column == "saturated":
         return {**made, "is_certain": _is_unanimous(first) and _is_unanimous(second) and means[0] != means[1]}
-    error = _paired(pairs) if len(pairs) > 1 else _own(first, second, seeds, column)
-    floor = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
-    return {**made, "error": error, "floor": floor}
+    if len(pairs) == 1:
+        return {**made, "error": _own(first, second, seeds, column)}
+    # Percentiles are whole bins of a histogram: seeds that differ by the same bin say less than their spread, none.
+    resolution = _RESOLUTION * max(map(abs, means)) if column in {"latency_p50", "latency_p99"} else 0.0
+    return {**made, "error": _paired(pairs, resolution)}
 
 
 def _is_unanimous(side: _Side) -> bool:
@@ -179,9 +181,10 @@ def _is_unanimous(side: _Side) -> bool:
     return len(said) == 1 and all(decided for _, decided in said)
 
 
-def _paired(pairs: list[tuple[float, float]]) -> tuple[float, int]:
+def _paired(pairs: list[tuple[float, float]], resolution: float) -> tuple[float, int]:
     """Return the standard error of the mean of differences, and its degrees of freedom: equal seeds, equal traffic."""
-    return stdev(other - one for one, other in pairs) / sqrt(len(pairs)), len(pairs) - 1
+    spread = max(stdev(other - one for one, other in pairs), resolution)
+    return spread / sqrt(len(pairs)), len(pairs) - 1
 
 
 def _own(first: _Side, second: _Side, seeds: list[int], column: str) -> tuple[float, int] | None:
@@ -212,16 +215,16 @@ def _judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _verdict(row: dict[str, Any], strict: float) -> dict[str, Any]:
-    is_equal, error, floor = row.pop("is_equal"), row.pop("error", None), row.pop("floor", 0.0)
+    is_equal, error = row.pop("is_equal"), row.pop("error", None)
     is_certain = row.pop("is_certain", False)
-    width = None if error is None else error[0] * students_t(error[1], _CONFIDENCE) + floor
+    width = None if error is None else error[0] * students_t(error[1], _CONFIDENCE)
     if is_equal or row["difference"] == 0:
         verdict = EQUAL
     elif is_certain:
         verdict = DIFFERENT
-    elif error is None:
+    elif error is None or width is None:
         verdict = UNSURE
     else:
-        surely = abs(row["difference"]) > error[0] * students_t(error[1], strict) + floor
-        verdict = DIFFERENT if surely else NOISE
+        surely = abs(row["difference"]) > error[0] * students_t(error[1], strict)
+        verdict = DIFFERENT if surely else NOISE if abs(row["difference"]) <= width else PERHAPS
     return {**row, "ci95": width, "verdict": verdict}

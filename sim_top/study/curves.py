@@ -17,6 +17,8 @@ from vlane.study_file import shown_value
 __all__ = ["Curve", "CurvePoint", "Curves", "chosen", "curves_of"]
 
 _MOST_CURVES = 40
+_MOST = 1e300
+"""A number that is as large is in no table."""
 _PLACE = "place of the word"
 _KEYS = ("load", "seed", "sl")
 
@@ -108,26 +110,29 @@ def chosen(table: pl.DataFrame, where: Mapping[str, Any], *, option: str = "wher
         if column not in table.columns:
             raise unknown_word(f"{option} column", table.columns, column)
         values = list(given) if isinstance(given, list | tuple) else [given]
-        kept = table.filter(pl.col(column).is_in(_of_type(table.schema[column], values, f"{option} {column}")))
+        wanted = _of_type(table.schema[column], values, f"{option} {column}")
+        kept = table.filter(pl.col(column).cast(wanted.dtype).is_in(wanted.implode()))
         if kept.is_empty():
             some = ", ".join(shown_value(value) for value in table[column].unique(maintain_order=True).head(8))
-            raise InputError(f"{option} {column}", f"in a row at least, where it is {some}", given)
+            got = ", ".join(map(shown_value, values))
+            raise InputError(f"{option} {column}", f"in a row at least, where it is {some}", got)
         table = kept
     return table
 
 
-def _of_type(kind: Any, values: list[Any], name: str) -> list[Any]:
+def _of_type(kind: Any, values: list[Any], name: str) -> pl.Series:
+    """Return values as those of a column can be compared with them."""
     if kind == pl.String:
-        return [value if isinstance(value, str) else shown_value(value) for value in values]
-    fits, must = (lambda value: isinstance(value, int | float) and not isinstance(value, bool)), "a number"
-    if kind == pl.Boolean:
-        fits, must = (lambda value: isinstance(value, bool)), "true or false"
-    elif not kind.is_numeric():
+        return pl.Series([value if isinstance(value, str) else shown_value(value) for value in values])
+    is_flag = kind == pl.Boolean
+    if not is_flag and not kind.is_numeric():
         raise InputError(name, "a column of numbers, words or flags", str(kind))
     for value in values:
-        if not fits(value):
-            raise InputError(name, must, value)
-    return values
+        if not isinstance(value, int | float) or isinstance(value, bool) != is_flag:
+            raise InputError(name, "true or false" if is_flag else "a number", value)
+    if is_flag:
+        return pl.Series(values)
+    return pl.Series([float(value) if abs(value) < _MOST else float("nan") for value in values])
 
 
 def curves_of(
@@ -160,6 +165,8 @@ def curves_of(
     InputError
         If a column is unknown or does not suit, no row is left, or the curves are too many.
     """
+    if table.is_empty():
+        raise InputError("results", "a table with a row at least", "empty")
     for name, column in (("x", x), ("y", y), *(("by", each) for each in by or ())):
         if column not in table.columns:
             raise unknown_word(f"{option}{name}", table.columns, column)
@@ -177,22 +184,26 @@ def curves_of(
     place = pl.col(x).cast(pl.Float64)
     if not table.schema[x].is_numeric():
         values = table[x].unique(maintain_order=True)
-        words = tuple(harmless(shown_value(value)) for value in values)
+        words = tuple(_word(value) for value in values)
         places = pl.DataFrame({x: values, _PLACE: range(len(values))})
         table = table.join(places, on=x, nulls_equal=True, maintain_order="left")
         place = pl.col(_PLACE).cast(pl.Float64)
     averaged = _averaged(table, [name for name in keys if name not in (x, y, *split)], [*split, x])
     found = _per_seed(table, y, split, place, has_seed="seed" not in (x, *split))
     curves = []
-    for values, rows in groupby(found, lambda row: tuple(row[f"by {name}"] for name in split)):
-        words_of = zip(split, values, strict=True)
-        label = harmless(", ".join(f"{_short(name)} {shown_value(value)}" for name, value in words_of))
+    for split_by, rows in groupby(found, lambda row: tuple(row[f"by {name}"] for name in split)):
+        words_of = zip(split, split_by, strict=True)
+        label = harmless(", ".join(f"{_short(name)} {_word(value)}" for name, value in words_of))
         points = [_point(at, list(same), is_latency=is_latency) for at, same in groupby(rows, lambda row: row["x"])]
         curves.append(Curve(label, tuple(points)))
     if len(curves) > _MOST_CURVES:
         must = f"of at most {_MOST_CURVES} curves; name other columns, or fewer rows with where"
         raise InputError(f"{option}by", must, f"{', '.join(split)}: {len(curves)}")
     return Curves(x, y, words, tuple(curves), tuple(averaged), is_latency)
+
+
+def _word(value: Any) -> str:
+    return harmless(value if isinstance(value, str) else shown_value(value))
 
 
 def _short(name: str) -> str:

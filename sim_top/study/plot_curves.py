@@ -28,6 +28,10 @@ _EDGE = 0.95
 """Height of the marks of saturated levels in a picture of latencies."""
 _BELOW_EDGE = 0.12
 """Share of the height that is left free for them."""
+_APART = 0.018
+"""Share of the width between marks of one place."""
+_WORDS_ACROSS = 60
+"""Characters that find place along the x axis."""
 _STYLES = ("-", "--", ":", "-.", (0, (5, 1)))
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _SYMBOLS = ("circle", "square", "triangle-up", "triangle-down", "diamond", "cross", "x", "star")
@@ -62,19 +66,31 @@ def curve_figure(curves: Curves) -> Figure:
     figure = new_figure(figsize=(8, 5.2), layout="constrained")
     axes = figure.subplots()
     for number, curve in enumerate(curves.curves):
-        _draw(axes, curve, number, is_latency=curves.is_latency)
+        _draw(axes, curves, curve, number)
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - imported first by the figure, without a file of settings
+
     axes.set_xlabel(curves.x, parse_math=False)
     axes.set_ylabel(curves.y, parse_math=False)
     axes.grid(visible=True, alpha=0.3)
     if curves.words:
-        axes.set_xticks(range(len(curves.words)), curves.words, parse_math=False)
+        turn: dict[str, Any] = {"rotation": 90} if sum(map(len, curves.words)) > _WORDS_ACROSS else {}
+        axes.set_xticks(range(len(curves.words)), curves.words, parse_math=False, **turn)
     if curves.is_latency:
         _draw_edge(axes, curves)
     if len(curves.curves) > 1:
         legend = figure.legend(loc="outside right upper", frameon=False, fontsize="small")
         for text in legend.get_texts():
             text.set_parse_math(False)
-    figure.suptitle("; ".join(_said(curves)), fontsize="small", parse_math=False)
+    styles: dict[str, Any] = {_SATURATED: "none", _UNDECIDED: "left"}
+    keys = [
+        Line2D(
+            [], [], linestyle="none", marker="o" if said in styles else "", color="#444444",
+            fillstyle=styles.get(said, "full"), markerfacecoloralt="white", label=said,
+        )
+        for said in _said(curves)
+    ]  # fmt: skip
+    if keys:
+        figure.legend(handles=keys, loc="outside lower center", ncols=1, frameon=False, fontsize="small")
     return figure
 
 
@@ -87,10 +103,10 @@ def _said(curves: Curves) -> list[str]:
     return [*said, *[f"means over {', '.join(curves.averaged)}"] * bool(curves.averaged)]
 
 
-def _draw(axes: Axes, curve: Curve, number: int, *, is_latency: bool) -> None:
+def _draw(axes: Axes, curves: Curves, curve: Curve, number: int) -> None:
     shade: dict[str, Any] = {"linestyle": _STYLES[number // _ALIKE % len(_STYLES)], **look(number)}
     axes.plot([], [], markersize=5, linewidth=1.3, label=curve.label, **shade)
-    for stretch in _stretches(curve, is_latency=is_latency):
+    for stretch in _stretches(curves, curve):
         line = {"linestyle": shade["linestyle"], "color": shade["color"], "linewidth": 1.3}
         axes.plot([it.x for it in stretch], [it.value or 0.0 for it in stretch], **line)
     for it in curve.points:
@@ -102,8 +118,9 @@ def _draw(axes: Axes, curve: Curve, number: int, *, is_latency: bool) -> None:
             )  # fmt: skip
 
 
-def _stretches(curve: Curve, *, is_latency: bool) -> list[list[CurvePoint]]:
-    return [list(stretch) for stretch in joined(list(curve.points), is_latency=is_latency)]
+def _stretches(curves: Curves, curve: Curve) -> list[list[CurvePoint]]:
+    """Return the stretches of points that lines join; words have no order, so that none joins theirs."""
+    return [] if curves.words else list(joined(curve.points, is_latency=curves.is_latency))
 
 
 def _draw_edge(axes: Axes, curves: Curves) -> None:
@@ -115,8 +132,18 @@ def _draw_edge(axes: Axes, curves: Curves) -> None:
     axes.set_ylim(low, high + (high - low) * _BELOW_EDGE / (1 - _BELOW_EDGE))
     across: Any = axes.get_xaxis_transform()
     axes.text(0.01, _EDGE, _NO_LATENCY, transform=axes.transAxes, va="center", fontsize="small")
-    for number, it in without:
-        axes.plot([it.x], [_EDGE], transform=across, linestyle="none", fillstyle="none", markersize=6, **look(number))
+    left, right = axes.get_xlim()
+    for place, number in _side_by_side(without, (right - left) * _APART):
+        axes.plot([place], [_EDGE], transform=across, linestyle="none", fillstyle="none", markersize=6, **look(number))
+
+
+def _side_by_side(marks: list[tuple[int, CurvePoint]], step: float) -> list[tuple[float, int]]:
+    """Return places for the marks of curves, those of equal place beside each other, with the curves' numbers."""
+    made = []
+    for x in dict.fromkeys(it.x for _, it in marks):
+        same = [number for number, it in marks if it.x == x]
+        made += [(x + (place - (len(same) - 1) / 2) * step, number) for place, number in enumerate(same)]
+    return made
 
 
 def _is_grown(point: CurvePoint) -> bool:
@@ -132,7 +159,7 @@ def _page(curves: Curves) -> str:
         name = html.escape(curve.label)
         shade, dash = colour(number), _DASHES[number // _ALIKE % len(_DASHES)]
         group = {"legendgroup": str(number), "name": name}
-        for stretch in _stretches(curve, is_latency=curves.is_latency):
+        for stretch in _stretches(curves, curve):
             figure.add_scatter(
                 x=[_shown_x(curves, it) for it in stretch], y=[it.value for it in stretch], mode="lines",
                 line={"color": shade, "dash": dash}, showlegend=False, hoverinfo="skip", **group,

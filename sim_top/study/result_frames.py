@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from vlane.sim_top.study.run_store import RunKey
-from vlane.sim_top.study.simulate import RunResult
-from vlane.sim_top.study.times import timed_document
+from vlane.sim_top.study.simulate import PerSL, RunResult
+from vlane.sim_top.study.times import timed_document, timed_types
 
 from vlane.errors import InputError
 from vlane.rates import LinkClock
@@ -69,7 +69,7 @@ def _alike(values: list[Any]) -> list[Any]:
 def run_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
     """Return a row per run: parameters, load, seed, and what is said of the run, with times and Gb/s."""
     rows = [timed_document(_of_run(run.result), run.clock) for run in runs]
-    return pl.DataFrame([*columns.values(), *pl.DataFrame(rows, infer_schema_length=None)])
+    return pl.DataFrame([*columns.values(), *pl.DataFrame(rows, schema=timed_types(_types(_RUN, "")))])
 
 
 def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
@@ -81,8 +81,26 @@ def level_frame(runs: list[MadeRun], columns: Mapping[str, pl.Series]) -> pl.Dat
         which = {"load": run.result.load, "seed": run.result.seed}
         rows += [timed_document({**which, **asdict(level), **of_run}, run.clock) for level in run.result.per_sl]
         places += [place] * len(run.result.per_sl)
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    schema = {"load": pl.Float64, "seed": pl.Int64, **_types(_LEVEL, ""), **_types(_RUN[2:], "run_")}
+    frame = pl.DataFrame(rows, schema=timed_types(schema))
     return pl.DataFrame([*(column.gather(places) for column in columns.values()), *frame])
+
+
+_TYPES = {
+    "bool": pl.Boolean,
+    "int": pl.Int64,
+    "float": pl.Float64,
+    "str": pl.String,
+    "list[float]": pl.List(pl.Float64),
+}
+_LEVEL = [(each.name, str(each.type)) for each in fields(PerSL)]
+_RUN = [(each.name, str(each.type)) for each in fields(RunResult) if each.name != "per_sl"]
+"""Names and types of what is said of a level and of a run; load and seed are the first of a run."""
+
+
+def _types(said: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
+    """Return the types of columns, which do not depend on what a study's runs happened to give."""
+    return {f"{prefix}{name}": _TYPES[kind.removesuffix(" | None")] for name, kind in said}
 
 
 def _of_run(result: RunResult) -> dict[str, Any]:

@@ -131,7 +131,9 @@ def sweep_of_world(world: World, *, file: str = "") -> Sweep:
     return Sweep(StudyId(name=Path(file).stem, file=file, digest=digest), (SweepPoint(world),))
 
 
-def _check_axis(key: str, values: Any) -> None:
+def _check_axis(key: Any, values: Any) -> None:
+    if not isinstance(key, str):
+        return  # refused as a key
     if isinstance(values, str | bytes) or (not isinstance(values, Sequence) and not hasattr(values, "tolist")):
         raise InputError(f"sweep {key}", "a list of values", values)
     if not len(values):

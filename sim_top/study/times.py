@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
 from vlane.rates import LinkClock
 
-__all__ = ["timed_document"]
+__all__ = ["timed_document", "timed_types"]
 
 _NS = {
     "latency_mean_cycles": "latency_mean_ns",
@@ -59,4 +61,15 @@ def timed_document(document: Mapping[str, Any], clock: LinkClock) -> dict[str, A
         beside, is_time = _timed_name(name)
         if beside:
             made[beside] = None if value is None else clock.ns(value) if is_time else clock.gbps(value)
+    return made
+
+
+def timed_types(types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types of a table's columns with those that ``timed_document`` adds."""
+    made: dict[str, Any] = {}
+    for name, kind in types.items():
+        made[name] = kind
+        beside, _ = _timed_name(name)
+        if beside:
+            made[beside] = pl.Float64
     return made
