@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -72,18 +73,22 @@ class Chromium:
             "--disable-extensions", "--disable-background-networking", "--hide-scrollbars",
             f"--user-data-dir={self._home.name}", *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
         ]  # fmt: skip
-        # Chromium reads its commands from descriptor 3 and answers on 4.
-        wired = f"exec 3<&{theirs_in} 4>&{theirs_out}; exec \"$@\""
+        # Chromium reads its commands from descriptor 3 and answers on 4; the pipe's ends are moved above them first.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (theirs_in, theirs_out)]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", wired, "sh", *command], pass_fds=(theirs_in, theirs_out),
+            ["/bin/bash", "-c", f'exec 3<&{ends[0]} 4>&{ends[1]}; exec "$@"', "bash", *command], pass_fds=ends,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        os.close(theirs_in)
-        os.close(theirs_out)
-        tab = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self._call(f"{domain}.enable")
+        for end in (theirs_in, theirs_out, *ends):
+            os.close(end)
+        try:
+            tab = self._call("Target.createTarget", url="about:blank")["targetId"]
+            self._session = self._call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                self._call(f"{domain}.enable")
+        except BrowserMissingError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -50,11 +50,11 @@ class Interface(_Generated):
     def make() -> list[str]:
         """Return a heading for each module, and what its docstrings say of the names."""
         lines: list[str] = []
-        for module in dict.fromkeys(vlane._INTERFACE.values()):  # noqa: SLF001 - the map of names is not for users
+        for module in dict.fromkeys(vlane._INTERFACE.values()):
             about = inspect.getdoc(importlib.import_module(f"vlane.sim_top.api.{module}")) or ""
             lines += [f"## {module.replace('_', ' ').capitalize()}", "", about.partition("\n\n")[0], ""]
             lines += ["```{eval-rst}", ".. py:currentmodule:: vlane"]
-            for name in (name for name, place in vlane._INTERFACE.items() if place == module):  # noqa: SLF001
+            for name in (name for name, place in vlane._INTERFACE.items() if place == module):
                 kind = "class" if inspect.isclass(getattr(vlane, name)) else "function"
                 if kind == "class" and issubclass(getattr(vlane, name), Exception):
                     kind = "exception"
