@@ -17,6 +17,7 @@ from vlane.fabric.model import Fabric as Captured
 from vlane.fabric.model import Kind
 from vlane.fabric.pair_paths import PairPaths, follow_pairs
 from vlane.lft import UNASSIGNED
+from vlane.schedulers import DEFAULT, IB_ARBITER
 
 if TYPE_CHECKING:
     from vlane.sim_top.api.study import Study
@@ -163,7 +164,7 @@ class Fabric:
 
         content = {
             "network": {"topology": "fabric", "folder": self._folder.name},
-            "scheduler": {"name": "vlarb" if self._captured.vlarb else "rr"},
+            "scheduler": {"name": IB_ARBITER if self._captured.vlarb else DEFAULT},
             "traffic": [{"sl": "path", "pattern": "others", "bytes": [64, self._captured.mtu or _MTU]}],
             "run": {"loads": list(loads)},
         }

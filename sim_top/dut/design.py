@@ -264,8 +264,12 @@ class ForeignModel(CompiledModel):
 def stdout_elsewhere() -> Iterator[None]:
     """Let what a design prints go to stderr: stdout is for results."""
     libc = ctypes.CDLL(None)
-    kept = os.dup(1)
-    os.dup2(2, 1)
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        yield
+        return
     try:
         yield
     finally:
