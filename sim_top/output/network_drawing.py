@@ -125,7 +125,7 @@ def drawn_network(
                      if it.source < switches and it.target < switches})  # fmt: skip
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
-    shown.sort(key=lambda each: -1.0 if each[0].values[chosen] is None else each[0].values[chosen])  # busy ones on top
+    shown.sort(key=lambda each: _order(each[0].values[chosen]))  # busy ones on top
     kept = _kept(len(shown), len(choices) or 1, chosen)
     at = np.concatenate([layout.switches, layout.hosts])
     bent = bool(torus) and len(layout.switches) > 2
@@ -192,7 +192,11 @@ def _shown(links: Sequence[Link], switches: int, *, with_hosts: bool) -> tuple[l
 
 
 def _highest(link: Link) -> float:
-    return max((value for value in link.values if value is not None), default=-1.0)
+    return max(map(_order, link.values))
+
+
+def _order(value: float | None) -> float:
+    return -1.0 if value is None else value
 
 
 def _kept(links: int, choices: int, chosen: int) -> list[int]:
