@@ -15,7 +15,7 @@ NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; 
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test long check formal mutate soak bench area netlist verilog fabric types pins clean
+.PHONY: help env cosim test long check formal mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,17 @@ verilog: $(READY)  ## Verilog, port tables, cores and testbenches of the catalog
 fabric: $(READY)  ## what a captured fabric holds, and its check (FABRIC=)
 	@$(VLANE) fabric show $(FABRIC)
 	@$(VLANE) fabric check $(FABRIC)
+
+docs: $(READY)  ## the documentation site, its tutorials run, into build/docs; no warnings, internal links checked
+	@$(PYTHON) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
+
+linkcheck: $(READY)  ## links of the site to other sites; needs a network
+	@$(PYTHON) -m sphinx -q -W --keep-going -b linkcheck -D run_examples=0 docs build/linkcheck
+
+pages: $(READY)  ## site (make docs first) and reports in a real browser: no errors, screenshots in build/pages (CHROMIUM=)
+	@test -f build/docs/index.html || $(MAKE) --no-print-directory docs
+	@$(PYTHON) docs/_ext/open_pages.py
 
 types: $(READY)
 	@mkdir -p typings/vlane

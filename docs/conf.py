@@ -14,7 +14,14 @@ author = "the vlane developers"
 copyright = "2026, the vlane developers"  # noqa: A001 - Sphinx's name
 version = release = vlane.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "reference", "executed_pages"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "executed_pages",
+    "reference",
+    "repository_links",
+]
 exclude_patterns = ["examples/**", "_ext/**"]
 source_suffix = {".md": "markdown"}
 
@@ -32,6 +39,10 @@ autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Members", "params_style")]
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # members that are documented twice are no two targets
+suppress_warnings = ["ref.python"]  # tables and components share names, as DTable; a link by the short name takes one
+
+smartquotes = False  # words and keys stay as they are typed
 
 html_theme = "furo"
 html_title = f"vlane {version}"

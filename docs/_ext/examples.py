@@ -115,7 +115,7 @@ class PageRun:
         self._names: dict[str, Any] = {"__name__": "__page__"}
         self._environment = {
             **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1",
+            "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
 
     def run(self) -> list[str]:

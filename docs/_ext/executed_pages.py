@@ -1,4 +1,4 @@
-"""The tutorials are run when the site is built; one that does not come out as shown is a warning, which ends the build."""
+"""Tutorials are run when the site is built; one that does not come out as shown is a warning, which ends the build."""
 
 from __future__ import annotations
 

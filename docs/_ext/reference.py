@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from vlane.sim_top.reference.markdown import blocks_page, keys_page
+
+import vlane
 
 
 class _Generated(SphinxDirective):
@@ -22,7 +26,7 @@ class _Generated(SphinxDirective):
         """Return the nodes of the lines."""
         at = nodes.Element()
         lines = type(self).make(*self.arguments)
-        self.state.nested_parse(StringList(lines, source=str(Path(__file__).name)), 0, at, match_titles=True)
+        self.state.nested_parse(StringList(lines, source=Path(__file__).name), 0, at, match_titles=True)
         return list(at.children)
 
 
@@ -39,8 +43,29 @@ class BlockParameters(_Generated):
     make = staticmethod(lambda: blocks_page(pages="../"))
 
 
+class Interface(_Generated):
+    """Every name of ``vlane``, by the module that gives it."""
+
+    @staticmethod
+    def make() -> list[str]:
+        """Return a heading for each module, and what its docstrings say of the names."""
+        lines: list[str] = []
+        for module in dict.fromkeys(vlane._INTERFACE.values()):
+            about = inspect.getdoc(importlib.import_module(f"vlane.sim_top.api.{module}")) or ""
+            lines += [f"## {module.replace('_', ' ').capitalize()}", "", about.partition("\n\n")[0], ""]
+            lines += ["```{eval-rst}", ".. py:currentmodule:: vlane"]
+            for name in (name for name, place in vlane._INTERFACE.items() if place == module):
+                kind = "class" if inspect.isclass(getattr(vlane, name)) else "function"
+                if kind == "class" and issubclass(getattr(vlane, name), Exception):
+                    kind = "exception"
+                lines += [f".. auto{kind}:: vlane.{name}"]
+            lines += ["```", ""]
+        return lines
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
     app.add_directive("vlane-file-keys", FileKeys)
     app.add_directive("vlane-block-parameters", BlockParameters)
+    app.add_directive("vlane-interface", Interface)
     return {"parallel_read_safe": True}
