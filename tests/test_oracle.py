@@ -251,9 +251,8 @@ def test_a_refused_program_leaves_the_oracle_as_it_was() -> None:
 def test_a_switch_carries_every_bit_and_counts_a_gap() -> None:
     """Golden knows a packet by its head, so a bench must hear of a flit that is late."""
     switch = vlane.oracle("ib_switch", ports=2, data_vls=2, data_bits=128, lids=4)
-    switch.program(
-        [top_write(4), *lft_writes([0, 1, 2, 255]), *({"sl2vl__enable": 1, "sl2vl__output": n} for n in (0, 1)), {}, {}]
-    )
+    switch.program([top_write(4), *lft_writes([0, 1, 2, 255])])
+    switch.program(SL2VLRow((0,) * 16))
     header = LocalRouteHeader(vl=1, lver=0, sl=3, reserved=0, lnh=2, dlid=2, pktlen=31, slid=9).pack()
     flits = [
         {"valid": 1, "vl": 1, "first": 1, "data": header << 64 | 0xABCD},
