@@ -161,6 +161,14 @@ def test_the_library_is_the_oracle_in_any_calls(block: str, tmp_path: Path) -> N
     check_instance(tmp_path, block, SMALL[block][0], 20_000)
 
 
+def test_a_library_that_differs_is_noticed(tmp_path: Path) -> None:
+    """A comparison that cannot fail shows nothing: the library of another size is another oracle."""
+    library = Library(exported(tmp_path, "rr", {"data_vls": 7}))
+
+    with pytest.raises(AssertionError):
+        assert_equal_calls(vlane.oracle("rr", data_vls=8), library, 1000, seed=5)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("block", SMALL)
 def test_the_library_is_the_oracle_in_a_million_calls(block: str, tmp_path: Path) -> None:
