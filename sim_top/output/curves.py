@@ -19,7 +19,8 @@ _STRIP = 26
 """Height of the strip for marks without a value."""
 _SIZE = 5.0
 _CHARACTERS_ACROSS = 70
-"""That find place along the sideways axis."""
+_LONGEST_WORD = 24
+"""That find place along the sideways axis; of a word there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +278,11 @@ def _sideways_axis(across: _Scale) -> Markup:
 
 
 def _words_axis(across: _Scale, words: Sequence[str]) -> Markup:
-    room = max(4, _CHARACTERS_ACROSS // len(words))
+    longest = min(max(map(len, words)), _LONGEST_WORD)
+    step = -(-len(words) * (longest + 1) // _CHARACTERS_ACROSS)  # the others stand in the marks' words
     return Markup("").join(
-        _text(across(place), _HEIGHT - _BOTTOM + 16, short(word, room), "middle", "minor")
-        for place, word in enumerate(words)
+        _text(across(place), _HEIGHT - _BOTTOM + 16, short(word, _LONGEST_WORD), "middle", "minor")
+        for place, word in list(enumerate(words))[::step]
     )
 
 
