@@ -101,10 +101,11 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
     study.write_text(STUDY.replace("flight_cycles = 1", f"flight_cycles = {flight}"))
     options = [word for name in rtl for word in ("--rtl", name)]
 
-    called = call("cosim", "network", study, *options, "--json")
+    called = call("cosim", "network", study, *options, "--rate", "HDR 4X", "--json")
 
     assert called.status == 0, called.err
     done = called.json()
+    assert (done["rate_gbps"], done["cycle_ns"], done["simulated_ns"]) == (200, 2.56, 6000 * 2.56)
     assert done["switches"] == ([0, 1, 2] if rtl == ["all"] else list(map(int, rtl)))
     assert (done["mismatches"], done["bad_flits"], done["cycles"]) == (0, 0, 6000)
     assert done["golden_digest"] == done["mixed_digest"]

@@ -194,7 +194,23 @@ def test_a_large_fabric_has_a_page(tmp_path: Path) -> None:
     seen = assert_whole(tmp_path / "page" / "index.html")
     assert called.status == 0, called.err
     assert "rows." in seen.text
+    assert max(map(len, seen.network()["names"])) <= 60
     assert len(seen.network()["links"]) == 2 * (3 * 256 + 256)
+
+
+@pytest.mark.parametrize("name", ["<" * 64, "\u4e2d" * 64, "\x1b" * 64], ids=["markup", "three bytes", "escapes"])
+def test_names_that_grow_when_written_leave_a_page_small(name: str, tmp_path: Path) -> None:
+    """Every character of them is several bytes, in data and in cells."""
+    topology = tree(12, 3)
+    table = Table("names", [Column("name", is_number=False)] * 3, [[name * 9] * 3] * 1000)
+    drawing = drawn_network(
+        [name] * topology.switches, [name] * len(topology.hosts), [switch for switch, _ in topology.hosts],
+        links_of(topology, choices=20), SCALE, choices=[str(number) for number in range(20)], chosen=19,
+    )  # fmt: skip
+
+    file = write(Page("names", [Section("Names", [drawing, *[table] * 4])]), tmp_path / "page.html", option="")
+
+    assert_whole(file)
 
 
 def test_rows_beyond_a_page_are_counted(tmp_path: Path) -> None:

@@ -110,7 +110,17 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
             within = Path(place).relative_to(ROOT / folder)
             is_example = within.parts[:1] == ("configs",)
             for name in names:
-                if is_example or Path(name).suffix in {".py", ".typed", ".cpp", ".vlt", ".j2", ".lib", ".v"}:
+                if is_example or Path(name).suffix in {
+                    ".py",
+                    ".typed",
+                    ".cpp",
+                    ".vlt",
+                    ".j2",
+                    ".css",
+                    ".js",
+                    ".lib",
+                    ".v",
+                }:
                     wanted.add("/".join([*package.split("."), *within.parts, name]))
     assert held == wanted
 

@@ -150,7 +150,7 @@ class Oracle:
         InputError
             If the table does not fit the instance; then nothing has changed.
         """
-        cycles = cycles_of(self.block, self.parameters, table)
+        cycles = cycles_of(self.block, self.parameters, self.inputs, table)
         for inputs in cycles:
             words = [0] * len(self._given)
             for name, value in inputs.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from vlane.golden.schedulers.by_name import module_of
@@ -20,8 +20,10 @@ Writes = SchedulerTable | SL2VLRow | Iterable[Sequence[int] | Mapping[str, Any]]
 _FIELDS = 4
 
 
-def cycles_of(block: str, parameters: Mapping[str, Any], table: Writes) -> list[dict[str, Any]]:
-    """Return the inputs of each cycle in which a table is programmed.
+def cycles_of(
+    block: str, parameters: Mapping[str, Any], inputs: Collection[str], table: Writes
+) -> list[dict[str, Any]]:
+    """Return the inputs of each cycle in which a table is programmed; ``inputs`` are the names of all inputs.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def cycles_of(block: str, parameters: Mapping[str, Any], table: Writes) -> list[
             raise InputError("table", f"one that {block} has", type(table).__name__)
         table = table.writes(parameters)
     if isinstance(table, SL2VLRow):
-        return _every_row(block, parameters, table)
+        return _every_row(block, parameters, inputs, table)
     if isinstance(table, str | bytes | Mapping) or not isinstance(table, Iterable):
         raise InputError("table", "a table, or a list of writes", table)
     writes = list(table)
@@ -60,16 +62,15 @@ def _exchange(swaps: bool, rest: int) -> list[dict[str, Any]]:  # noqa: FBT001 -
     return [{"ready": 1, "swap": 1}, *[{"ready": 1}] * rest] if swaps else []
 
 
-def _every_row(block: str, parameters: Mapping[str, Any], row: SL2VLRow) -> list[dict[str, Any]]:
+def _every_row(
+    block: str, parameters: Mapping[str, Any], inputs: Collection[str], row: SL2VLRow
+) -> list[dict[str, Any]]:
     """Return the writes that give every input and output a row of SL to VL."""
-    packed = sum(vl << 4 * sl for sl, vl in enumerate(row.row))
-    if block == "sl2vl":
-        prefix, outputs = "program__", parameters["outputs"]
-    elif block == "ib_switch":
-        prefix, outputs = "sl2vl__", parameters["ports"]
-    else:
+    prefix = next((each for each in ("program__", "sl2vl__") if f"{each}row" in inputs), None)
+    if prefix is None:
         raise InputError("table", f"one that {block} has", type(row).__name__)
+    packed = sum(vl << 4 * sl for sl, vl in enumerate(row.row))
     return [
         {f"{prefix}enable": 1, f"{prefix}every_input": 1, f"{prefix}output": output, f"{prefix}row": packed}
-        for output in range(outputs)
+        for output in range(parameters.get("outputs") or parameters["ports"])
     ]

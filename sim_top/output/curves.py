@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
-from vlane.sim_top.output.page import Drawing, embedded
+from vlane.sim_top.output.page import Drawing, embedded, short
 
 __all__ = ["Bars", "Chart", "Curve", "Mark", "drawn"]
 
@@ -18,6 +18,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 68, 68, 30, 48
 _STRIP = 26
 """Height of the strip for marks without a value."""
 _SIZE = 5.0
+_CHARACTERS_ACROSS = 70
+_LONGEST_WORD = 24
+"""That find place along the sideways axis; of a word there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Chart:
         What is said of the strip for marks without a height.
     bars : Bars or None
         Instead of curves.
+    words : sequence of str
+        What the places 0, 1, ... of the sideways axis stand for, if they are no numbers.
     """
 
     title: str
@@ -109,6 +114,7 @@ class Chart:
     right: tuple[str, float] | None = None
     strip: str = ""
     bars: Bars | None = None
+    words: Sequence[str] = ()
 
 
 def drawn(charts: Sequence[Chart], *, caption: str = "", notes: Sequence[str] = ()) -> Drawing:
@@ -206,7 +212,7 @@ def _chart(chart: Chart, tips: dict[str, int]) -> Markup:
         least, most = min(places, default=0.0), max(places, default=1.0)
         air = 0.04 * (most - least) or 0.1 * abs(most) or 0.5
         across = _Scale(least - air, most + air, ends[0], ends[1])
-        parts.append(_sideways_axis(across))
+        parts.append(_words_axis(across, chart.words) if chart.words else _sideways_axis(across))
         if chart.strip:
             parts.append(_strip(chart.strip, ends))
         parts += [_curve(curve, across, up, tips) for curve in chart.curves]
@@ -268,6 +274,15 @@ def _grid(left: float, right: float, y: float) -> Markup:
 def _sideways_axis(across: _Scale) -> Markup:
     return Markup("").join(
         _text(across(each), _HEIGHT - _BOTTOM + 16, _tick(each), "middle", "minor") for each in across.ticks()
+    )
+
+
+def _words_axis(across: _Scale, words: Sequence[str]) -> Markup:
+    longest = min(max(map(len, words)), _LONGEST_WORD)
+    step = -(-len(words) * (longest + 1) // _CHARACTERS_ACROSS)  # the others stand in the marks' words
+    return Markup("").join(
+        _text(across(place), _HEIGHT - _BOTTOM + 16, short(word, _LONGEST_WORD), "middle", "minor")
+        for place, word in list(enumerate(words))[::step]
     )
 
 

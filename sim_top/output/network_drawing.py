@@ -16,6 +16,8 @@ _MOST_LINKS = 5000
 _MOST_VALUES = 20_000
 _MOST_HOSTS = 320
 _MOST_LABELS = 80
+_MOST_NAME_BYTES = 80_000
+_LEAST_CHARACTERS = 10
 _STEPS = 10
 
 
@@ -125,7 +127,7 @@ def drawn_network(
                      if it.source < switches and it.target < switches})  # fmt: skip
     layout = _layout(switches, cables, host_switches, torus, with_hosts=with_hosts)
     shown, notes = _shown(links, switches, with_hosts=with_hosts)
-    shown.sort(key=lambda each: -1.0 if each[0].values[chosen] is None else each[0].values[chosen])  # busy ones on top
+    shown.sort(key=lambda each: _order(each[0].values[chosen]))  # busy ones on top
     kept = _kept(len(shown), len(choices) or 1, chosen)
     at = np.concatenate([layout.switches, layout.hosts])
     bent = bool(torus) and len(layout.switches) > 2
@@ -145,7 +147,7 @@ def drawn_network(
     everything = [*names, *host_names]
     data = embedded(
         {
-            "names": [short(everything[node]) for node in drawn_nodes],
+            "names": _fitting([everything[node] for node in drawn_nodes]),
             "links": listed,
             "values": [[_rounded(link.values[choice]) for link, _, _ in shown] for choice in kept],
             "chosen": kept.index(chosen), "most": scale.most, "unit": scale.words, "factor": scale.factor,
@@ -192,7 +194,11 @@ def _shown(links: Sequence[Link], switches: int, *, with_hosts: bool) -> tuple[l
 
 
 def _highest(link: Link) -> float:
-    return max((value for value in link.values if value is not None), default=-1.0)
+    return max(map(_order, link.values))
+
+
+def _order(value: float | None) -> float:
+    return -1.0 if value is None else value
 
 
 def _kept(links: int, choices: int, chosen: int) -> list[int]:
@@ -201,6 +207,16 @@ def _kept(links: int, choices: int, chosen: int) -> list[int]:
     if room == 1:
         return [chosen]
     return sorted({chosen, *(round(number * (choices - 1) / (room - 1)) for number in range(room))})
+
+
+def _fitting(names: Sequence[str]) -> list[str]:
+    """Return names as they are shown, all the shorter the less room they have together."""
+    shown = [short(name) for name in names]
+    size = sum(len(embedded(name)) for name in shown)
+    if size <= _MOST_NAME_BYTES:
+        return shown
+    most = max(_LEAST_CHARACTERS, max(map(len, shown)) * _MOST_NAME_BYTES // size)
+    return [short(name, most) for name in shown]
 
 
 def _rounded(value: float | None) -> float | None:

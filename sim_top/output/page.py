@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import vlane
 from vlane.files import write_whole
@@ -39,7 +39,7 @@ MOST_BYTES = 1_000_000
 """Of a page."""
 MOST_ROWS = 500
 """Of a table."""
-_MOST_TABLE_BYTES = 90_000
+_MOST_TABLE_BYTES = 75_000
 _CELL_BYTES = 22
 """Of a table's cells, and of what is around the text of one."""
 _MOST_CHARACTERS = 60
@@ -128,7 +128,7 @@ class Table:
         room = _MOST_TABLE_BYTES
         for row in self.rows[:MOST_ROWS]:
             cells = [_cell(value, column) for value, column in zip(row, self.columns, strict=True)]
-            room -= sum(len(cell.text.encode(errors="replace")) + _CELL_BYTES for cell in cells)
+            room -= sum(len(escape(cell.text).encode(errors="replace")) + _CELL_BYTES for cell in cells)
             if room < 0:
                 break
             made.append(cells)

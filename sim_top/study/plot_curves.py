@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vlane.sim_top.output.pictures import colour, look, new_figure, styled
+from vlane.sim_top.output.curves import Chart, Mark, drawn
+from vlane.sim_top.output.curves import Curve as DrawnCurve
+from vlane.sim_top.output.page import Column, Page, Section, Table
+from vlane.sim_top.output.page import write as write_page
+from vlane.sim_top.output.pictures import look, new_figure, styled
 from vlane.sim_top.study.curves import Curve, CurvePoint, Curves
 from vlane.sim_top.study.study_points import joined
 
@@ -33,9 +36,10 @@ _APART = 0.018
 _WORDS_ACROSS = 60
 """Characters that find place along the x axis."""
 _STYLES = ("-", "--", ":", "-.", (0, (5, 1)))
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_SYMBOLS = ("circle", "square", "triangle-up", "triangle-down", "diamond", "cross", "x", "star")
-_ALIKE = len(_SYMBOLS)
+_ALIKE = 8
+"""Colours and forms of marks; further curves have other lines."""
+_MOST_MARKS = 2500
+"""Of a page."""
 
 
 def write_curves(curves: Curves, file: Path) -> Path:
@@ -50,14 +54,12 @@ def write_curves(curves: Curves, file: Path) -> Path:
     if kind not in SUFFIXES:
         raise InputError("--out", f"a file whose name ends in {', '.join(SUFFIXES)}", str(file))
     if kind == ".html":
-        content: str | bytes = _page(curves)
-    else:
-        made = io.BytesIO()
-        # The same curves give the same bytes: ids from a fixed salt, no date.
-        with styled({"svg.hashsalt": "vlane", "svg.fonttype": "none"}):
-            curve_figure(curves).savefig(made, format=kind[1:], metadata={"Date": None} if kind == ".svg" else {})
-        content = made.getvalue()
-    write_whole(file, content, option="--out")
+        return _write_page(curves, file)
+    made = io.BytesIO()
+    # The same curves give the same bytes: ids from a fixed salt, no date.
+    with styled({"svg.hashsalt": "vlane", "svg.fonttype": "none"}):
+        curve_figure(curves).savefig(made, format=kind[1:], metadata={"Date": None} if kind == ".svg" else {})
+    write_whole(file, made.getvalue(), option="--out")
     return file
 
 
@@ -150,47 +152,51 @@ def _is_grown(point: CurvePoint) -> bool:
     return point.value is None and point.saturated
 
 
-def _page(curves: Curves) -> str:
-    from plotly import graph_objects  # noqa: PLC0415 - it takes a second, and pictures need none of it
-
-    figure = graph_objects.Figure()
-    top = 1.15 * max((it.value or 0.0 for curve in curves.curves for it in curve.points), default=1.0)
-    for number, curve in enumerate(curves.curves):
-        name = html.escape(curve.label)
-        shade, dash = colour(number), _DASHES[number // _ALIKE % len(_DASHES)]
-        group = {"legendgroup": str(number), "name": name}
-        for stretch in _stretches(curves, curve):
-            figure.add_scatter(
-                x=[_shown_x(curves, it) for it in stretch], y=[it.value for it in stretch], mode="lines",
-                line={"color": shade, "dash": dash}, showlegend=False, hoverinfo="skip", **group,
-            )  # fmt: skip
-        kept = [it for it in curve.points if it.value is not None or (curves.is_latency and it.saturated)]
-        figure.add_scatter(
-            x=[_shown_x(curves, it) for it in kept], y=[top if it.value is None else it.value for it in kept],
-            error_y={"type": "data", "array": [it.ci95 or 0.0 for it in kept]}, mode="markers",
-            marker={"color": shade, "size": 9, "symbol": [_symbol(number, it) for it in kept]},
-            text=[_words(curves, curve, it) for it in kept], hoverinfo="text",
-            showlegend=len(curves.curves) > 1, **group,
-        )  # fmt: skip
-    figure.update_layout(
-        title={"text": f"<sup>{html.escape('; '.join(_said(curves)).replace('half filled', 'with a dot'))}</sup>"},
-        template="plotly_white", hovermode="closest",
-        xaxis_title=html.escape(curves.x), yaxis_title=html.escape(curves.y),
+def _write_page(curves: Curves, file: Path) -> Path:
+    """Write the curves and a table of their points as a page."""
+    kept: list[Curve] = []
+    marks = 0
+    for curve in curves.curves:
+        marks += len(curve.points)
+        if kept and marks > _MOST_MARKS:
+            break
+        kept.append(curve)
+    notes = [f"{said[0].upper()}{said[1:]}." for said in _said(curves)]
+    if len(kept) < len(curves.curves):
+        notes.append(f"The first {len(kept)} of {len(curves.curves)} curves are drawn.")
+    is_grown = any(_is_grown(it) for curve in kept for it in curve.points)
+    chart = Chart(
+        f"{curves.y} against {curves.x}", curves.x, curves.y,
+        [_drawn_curve(curves, curve, number) for number, curve in enumerate(kept)],
+        strip=_NO_LATENCY if is_grown else "", words=curves.words,
     )  # fmt: skip
-    if curves.words:
-        figure.update_xaxes(
-            type="category", categoryorder="array", categoryarray=[html.escape(w) for w in curves.words]
-        )
-    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
-    return page
+    columns = [Column("curve", is_number=False), Column(curves.x, is_number=not curves.words), Column(curves.y)]
+    columns += [Column("± 95 %"), Column("seeds"), Column("saturated", is_number=False)]
+    rows = [
+        [
+            curve.label, curves.words[int(it.x)] if curves.words else it.x, it.value, it.ci95, it.seeds,
+            "yes" if it.saturated else "" if it.decided else "cannot tell",
+        ]
+        for curve in curves.curves for it in curve.points
+    ]  # fmt: skip
+    sections = [
+        Section("Curves", [drawn([chart], notes=notes)]),
+        Section("Points", [Table("What is drawn", columns, rows, rest="the results have all")]),
+    ]
+    return write_page(Page(f"{curves.y} against {curves.x}", sections), file, option="--out")
 
 
-def _shown_x(curves: Curves, point: CurvePoint) -> float | str:
-    return html.escape(curves.words[int(point.x)]) if curves.words else point.x
-
-
-def _symbol(number: int, point: CurvePoint) -> str:
-    return _SYMBOLS[number % _ALIKE] + ("-open" if point.saturated else "" if point.decided else "-open-dot")
+def _drawn_curve(curves: Curves, curve: Curve, number: int) -> DrawnCurve:
+    """Return a curve of the page: stretches that a line joins, marks with their intervals."""
+    lines = [[(it.x, it.value or 0.0) for it in stretch] for stretch in _stretches(curves, curve)]
+    marks = []
+    for it in curve.points:
+        if it.value is None and not _is_grown(it):
+            continue
+        fill = "none" if it.saturated else "full" if it.decided else "half"
+        ends = None if it.value is None or it.ci95 is None else (it.value - it.ci95, it.value + it.ci95)
+        marks.append(Mark(it.x, it.value, fill, _words(curves, curve, it), ends))
+    return DrawnCurve(curve.label or curves.y, number, lines, marks=marks, dotted=number >= _ALIKE)
 
 
 def _words(curves: Curves, curve: Curve, point: CurvePoint) -> str:
@@ -199,4 +205,4 @@ def _words(curves: Curves, curve: Curve, point: CurvePoint) -> str:
     lines.append(f"{curves.x} {curves.words[int(point.x)] if curves.words else f'{point.x:g}'}")
     width = "" if point.ci95 is None else f" ± {point.ci95:.2g}"
     lines.append(f"{curves.y}: " + ("none, it is saturated" if point.value is None else f"{point.value:.6g}{width}"))
-    return "<br>".join([*map(html.escape, lines), *[f"mean over {point.seeds} seeds"] * (point.seeds > 1)])
+    return "\n".join([*lines, *[f"mean over {point.seeds} seeds"] * (point.seeds > 1)])
