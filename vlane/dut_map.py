@@ -24,40 +24,53 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def _short(key: str) -> BeforeValidator:
-    """Return what lets a plain value stand for a section of one key; a list of names stands for ``ports``."""
+def _short(key: str, written: Any) -> BeforeValidator:
+    """Return what lets a plain value stand for a section of one key; a list of names stands for ``ports``.
+
+    ``written`` is what a file may hold, for the JSON schema.
+    """
 
     def longer(given: Any) -> Any:
         if isinstance(given, list):
             return {f"{key}s": given}
         return {key: given} if isinstance(given, str | int) and not isinstance(given, bool) else given
 
-    return BeforeValidator(longer)
+    return BeforeValidator(longer, json_schema_input_type=written)
 
 
 class Clock(_Section):
     """The clock."""
 
-    port: _Name
-    edge: Literal["rising", "falling"] = "rising"
+    port: Annotated[_Name, Field(description="Their port.")]
+    edge: Annotated[Literal["rising", "falling"], Field(description="The edge at which their registers change.")] = (
+        "rising"
+    )
 
 
 class Reset(_Section):
     """The reset."""
 
-    port: _Name
-    active: Literal["high", "low"] = "high"
-    kind: Literal["synchronous", "asynchronous"] = "synchronous"
-    cycles: Annotated[int, Field(ge=1, le=1000)] = 1
+    port: Annotated[_Name, Field(description="Their port.")]
+    active: Annotated[Literal["high", "low"], Field(description="The level that resets.")] = "high"
+    kind: Annotated[
+        Literal["synchronous", "asynchronous"], Field(description="Whether the reset waits for the clock.")
+    ] = "synchronous"
+    cycles: Annotated[int, Field(ge=1, le=1000, description="How long each reset lasts.")] = 1
 
 
 class Timing(_Section):
     """When the design looks at its inputs, and when it answers."""
 
-    latency: Annotated[int, Field(ge=0, le=MAX_LATENCY)] = 0
-    every: Annotated[int, Field(ge=1, le=2 * MAX_LATENCY)] = 1
-    ready: Literal["either", "request", "grant"] = "either"
-    between: Literal["hold", "idle"] = "hold"
+    latency: Annotated[int, Field(ge=0, le=MAX_LATENCY, description="Cycles from inputs to outputs.")] = 0
+    every: Annotated[
+        int, Field(ge=1, le=2 * MAX_LATENCY, description="Cycles per decision: 1, or more than the latency.")
+    ] = 1
+    ready: Annotated[Literal["either", "request", "grant"], Field(description="What ready has to do with a grant.")] = (
+        "either"
+    )
+    between: Annotated[
+        Literal["hold", "idle"], Field(description="Requests in the cycles between decisions stay, or are withdrawn.")
+    ] = "hold"
 
     @model_validator(mode="after")
     def _fit(self) -> Timing:
@@ -73,11 +86,16 @@ class Timing(_Section):
 class InputWire(_Section):
     """A port of theirs, or one for each element of ours, that carries a port of ours."""
 
-    port: _Name | None = None
-    ports: Annotated[list[_Name], Field(min_length=1)] | None = None
-    active: Literal["high", "low"] = "high"
-    order: Literal["low_first", "high_first"] = "low_first"
-    resize: bool = False
+    port: Annotated[_Name | None, Field(description="Their port.")] = None
+    ports: Annotated[
+        Annotated[list[_Name], Field(min_length=1)] | None,
+        Field(description="Their ports, one for each element of ours, the lowest first; instead of port."),
+    ] = None
+    active: Annotated[Literal["high", "low"], Field(description="The level that means 1.")] = "high"
+    order: Annotated[
+        Literal["low_first", "high_first"], Field(description="Which bits of theirs are our first element.")
+    ] = "low_first"
+    resize: Annotated[bool, Field(description="Their port may be wider or narrower.")] = False
 
     @model_validator(mode="after")
     def _one(self) -> InputWire:
@@ -94,16 +112,23 @@ class InputWire(_Section):
 class OutputWire(InputWire):
     """The same for an output; it may have another code, or count in some cycles only."""
 
-    encoding: Literal["number", "lane", "onehot"] = "number"
-    when: _Name | None = None
-    unless: _Name | None = None
+    encoding: Annotated[
+        Literal["number", "lane", "onehot"],
+        Field(description="Of vl: the VL, the number of the lane, or a bit for each lane."),
+    ] = "number"
+    when: Annotated[_Name | None, Field(description="An output of ours: theirs counts only where golden's is 1.")] = (
+        None
+    )
+    unless: Annotated[_Name | None, Field(description="An output of ours: theirs counts only where golden's is 0.")] = (
+        None
+    )
 
 
 class Whole(_Section):
     """What a port that the design lacks stays at: its value, or that of each element."""
 
-    value: _Whole | None = None
-    each: _Whole | None = None
+    value: Annotated[_Whole | None, Field(description="The number of the whole port.")] = None
+    each: Annotated[_Whole | None, Field(description="The number of each of its elements; instead of value.")] = None
 
     @model_validator(mode="after")
     def _one(self) -> Whole:
@@ -115,7 +140,7 @@ class Whole(_Section):
 class Stimulus(_Section):
     """What the design is given."""
 
-    wild: bool = False
+    wild: Annotated[bool, Field(description="Phases in which all inputs are random, too.")] = False
 
 
 class DutMap(_Section):
@@ -146,16 +171,33 @@ class DutMap(_Section):
         The file; empty if there is none.
     """
 
-    block: dict[str, int | bool | str] = {}
-    clock: Annotated[Clock, _short("port")]
-    reset: Annotated[Reset | None, _short("port")] = None
-    timing: Timing = Timing()
-    parameters: dict[_Name, int | str] = {}
-    constants: dict[_Name, _Whole] = {}
-    inputs: dict[str, Annotated[InputWire, _short("port")]] = {}
-    outputs: Annotated[dict[str, Annotated[OutputWire, _short("port")]], Field(min_length=1)]
-    absent: dict[str, Annotated[Whole, _short("value")]] = {}
-    stimulus: Stimulus = Stimulus()
+    block: Annotated[
+        dict[str, int | bool | str],
+        Field(description="The name of the block, if the map is for one only, and parameters of its instance."),
+    ] = {}
+    clock: Annotated[Clock, _short("port", str | Clock), Field(description="Their clock.")]
+    reset: Annotated[
+        Reset | None, _short("port", str | Reset | None), Field(description="Their reset; without one none is given.")
+    ] = None
+    timing: Annotated[Timing, Field(description="When the design answers.")] = Timing()
+    parameters: Annotated[dict[_Name, int | str], Field(description="Parameters of their module.")] = {}
+    constants: Annotated[
+        dict[_Name, _Whole],
+        Field(description="Inputs of theirs that the block has none for, and what they are held at."),
+    ] = {}
+    inputs: Annotated[
+        dict[str, Annotated[InputWire, _short("port", str | list[str] | InputWire)]],
+        Field(description="Inputs of the block, and theirs."),
+    ] = {}
+    outputs: Annotated[
+        dict[str, Annotated[OutputWire, _short("port", str | list[str] | OutputWire)]],
+        Field(min_length=1, description="Outputs of the block, and theirs."),
+    ]
+    absent: Annotated[
+        dict[str, Annotated[Whole, _short("value", int | Whole)]],
+        Field(description="Inputs of the block that the design lacks, and what they stay at."),
+    ] = {}
+    stimulus: Annotated[Stimulus, Field(description="What the design is given.")] = Stimulus()
 
     _source: str = ""
 

@@ -23,6 +23,8 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE_S = 60
+_MOST_TALL = 6000
+"""Pixels of a page that its picture shows."""
 
 
 class BrowserMissingError(Exception):
@@ -132,7 +134,9 @@ class Chromium:
         self._wait_for("Page.loadEventFired")
         self._call("Runtime.evaluate", expression="new Promise(done => setTimeout(done, 300))", awaitPromise=True)
         wide = self._value("document.documentElement.scrollWidth")
-        shot = self._call("Page.captureScreenshot", format="png")
+        tall = min(self._value("document.documentElement.scrollHeight"), _MOST_TALL)
+        clip = {"x": 0, "y": 0, "width": width, "height": tall, "scale": 1}
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_bytes(base64.b64decode(shot["data"]))
         wrong = list(_complaints(self._events, address, whole=whole))

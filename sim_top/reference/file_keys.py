@@ -10,6 +10,7 @@ from vlane.sim_top.reference.schemas import schema_of
 
 __all__ = ["FileKey", "FileSection", "sections_of"]
 
+_WHOLE = "top of the file"
 _TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
 
 
@@ -68,17 +69,22 @@ def sections_of(kind: str) -> tuple[FileSection, ...]:
     ['[vlarb]', '[dtable]']
     """
     schema = schema_of(kind)
-    return tuple(_sections(schema, schema.get("$defs", {}), ""))
+    models = schema.get("$defs", {})
+    plain = tuple(_keys(schema, models))
+    whole = (
+        [FileSection(_WHOLE, "Keys outside of sections, and sections with names of your own.", plain)] if plain else []
+    )
+    return (*whole, *_sections(schema, models, ""))
 
 
 def _sections(model: Mapping[str, Any], models: Mapping[str, Any], place: str) -> Iterator[FileSection]:
     for name, field in model["properties"].items():
-        is_list = field.get("type") == "array"
-        inner = field["items"] if is_list else field
-        for each in inner.get("oneOf", [inner]):
+        is_list, own = field.get("type") == "array", field.get("additionalProperties")
+        inner = field["items"] if is_list else own if isinstance(own, dict) else field
+        at = f"{place}{name}.NAME" if inner is own else f"{place}{name}"
+        for each in inner.get("oneOf", inner.get("anyOf", [inner])):
             if "$ref" in each:
-                section = models[each["$ref"].rpartition("/")[2]]
-                yield from _section(section, models, f"{place}{name}", is_list=is_list)
+                yield from _section(models[_name(each)], models, at, is_list=is_list)
 
 
 def _section(
@@ -94,17 +100,22 @@ def _section(
     yield FileSection(
         " ".join([heading, *words]),
         model.get("description", ""),
-        tuple(
-            FileKey(name, may_be(field, models), _default(name, field, required), field.get("description", ""))
-            for name, field in model["properties"].items()
-            if not _is_section(field)
-        ),
+        tuple(_keys(model, models)),
     )
     yield from _sections(model, models, f"{place}.")
 
 
-def _is_section(field: Mapping[str, Any]) -> bool:
-    return "$ref" in field or "$ref" in field.get("items", ())
+def _keys(model: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[FileKey]:
+    """Yield the keys that are not sections, and those that need not be."""
+    required = set(model.get("required", ()))
+    for name, field in model["properties"].items():
+        if not ("$ref" in field or "oneOf" in field or "$ref" in field.get("items", ())):
+            default = "" if field.get("default") == {} else _default(name, field, required)
+            yield FileKey(name, may_be(field, models), default, field.get("description", ""))
+
+
+def _name(reference: Mapping[str, Any]) -> str:
+    return str(reference["$ref"].rpartition("/")[2])
 
 
 def _default(name: str, field: Mapping[str, Any], required: set[str]) -> str:
@@ -124,7 +135,7 @@ def _value(value: Any) -> str:
 def may_be(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     """Return in words what a value may be."""
     if "$ref" in field:
-        return may_be(models[field["$ref"].rpartition("/")[2]], models)
+        return "a section" if models[_name(field)].get("type") == "object" else may_be(models[_name(field)], models)
     if "anyOf" in field:
         return ", or ".join(dict.fromkeys(may_be(each, models) for each in field["anyOf"]))
     if "const" in field or "enum" in field:
@@ -132,7 +143,8 @@ def may_be(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
     if field["type"] == "array":
         return f"list{_length(field)} of: {may_be(field['items'], models)}"
     if field["type"] == "object":
-        return "keys with values"
+        inner = field.get("additionalProperties") or next(iter(field.get("patternProperties", {}).values()), None)
+        return f"names, each with: {may_be(inner, models)}" if inner else "names with values"
     return f"{_TYPES[field['type']]}{_range(field)}"
 
 

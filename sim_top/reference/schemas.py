@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from vlane.dut_map import DutMap
 from vlane.errors import unknown_word
 from vlane.planning.dtable_request import RequestFile
 from vlane.plugins import load_installed
@@ -44,6 +45,7 @@ SCHEMAS = {
     "plan": FileKind(
         "vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", lambda: RequestFile
     ),
+    "map": FileKind("vlane map file", "Whose port is whose, for vlane cosim --dut.", lambda: DutMap),
 }
 """Kinds of files by the word of ``vlane schema``."""
 
