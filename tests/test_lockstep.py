@@ -12,16 +12,8 @@ from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.mutation import mutation_run
 from vlane.tb.native.lockstep import BATCH, run_lockstep
-from vlane.tb.native.model import (
-    CompiledModel,
-    Port,
-    compile_model,
-    compile_verilog,
-    component_ports,
-    row_layout,
-    row_words,
-    to_verilog,
-)
+from vlane.tb.native.model import CompiledModel, compile_model, compile_verilog, component_ports, to_verilog
+from vlane.tb.native.rows import Port, row_layout, row_words
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_vlarb import VLArbProperties
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic

@@ -13,7 +13,8 @@ from vlane.golden.oracle.by_name import ORACLES
 from vlane.golden.oracle.ports import Port, word_count
 from vlane.sim_top.api.oracle import Oracle
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.native.model import Field, Words, component_ports, row_layout, row_words
+from vlane.tb.native.model import component_ports
+from vlane.tb.native.rows import Field, Words, row_layout, row_words
 
 import vlane
 from vlane.dtable import DTable

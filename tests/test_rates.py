@@ -12,7 +12,7 @@ from vlane.sim_top.study.times import timed_document, timed_frame
 from tests.conftest import ROOT, STUDY, assert_refused, call
 from vlane.errors import InputError
 from vlane.rates import NAMED_RATES, LinkClock, rate_of, shown_ns
-from vlane.study import read_study
+from vlane.study_model import read_study
 
 PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
 
@@ -77,7 +77,7 @@ def test_documents_and_tables_get_the_same_times() -> None:
     }  # fmt: skip
 
     document = timed_document(row, LinkClock(100.0))
-    frame = timed_frame(pl.DataFrame([row]), LinkClock(100.0))
+    frame = timed_frame(pl.LazyFrame([row]), LinkClock(100.0)).collect()
 
     assert frame.to_dicts() == [document]
     new = {name: value for name, value in document.items() if name not in row}

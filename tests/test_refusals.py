@@ -59,7 +59,7 @@ DOCUMENTS: list[tuple[type[BaseModel], dict[str, Any]]] = [
     *((study.Study, {"network": network, **COMMON}) for network in NETWORKS),
     (study.Study, OPA),
     (
-        tables._File,
+        tables._file_model(("vlarb", "dtable", "drr", "scfq")),
         {
             "vlarb": {"high": [[0, 1]], "low": [[1, 2]], "limit_of_high_priority": 3},
             "dtable": {"entries": [[0, 1]]},

@@ -16,8 +16,8 @@ from vlane.sim_top.study.simulate import StuckError
 import vlane
 from tests.conftest import ROOT, STUDY, assert_refused, call
 from vlane.errors import InputError
-from vlane.study import read_study
 from vlane.study_file import read_study_file, study_of
+from vlane.study_model import read_study
 from vlane.toml_text import parse_value, split_values, toml_document, toml_value
 
 SHORT = STUDY.replace("cycles = 3000", "cycles = 700").replace("seeds = [1, 2]", "seeds = [1]")

@@ -17,7 +17,8 @@ from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
 from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
 from vlane.tb.directed.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, directed_state, play
 from vlane.tb.native.lockstep import run_lockstep
-from vlane.tb.native.model import CompiledModel, compile_model, component_ports, row_layout, row_words
+from vlane.tb.native.model import CompiledModel, compile_model, component_ports
+from vlane.tb.native.rows import row_layout, row_words
 from vlane.tb.schedulers.qualification_vlarb import qualification
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
 from vlane.tb.schedulers.tables_vlarb import random_tables

@@ -14,7 +14,8 @@ from vlane.sim_top.cli.main import app
 from vlane.sim_top.dut.design import Design
 from vlane.sim_top.dut.schedule import batches
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.model import Port, Words, to_verilog
+from vlane.tb.native.model import to_verilog
+from vlane.tb.native.rows import Port, Words
 
 from tests.foreign_designs import EXAMPLES, example, map_of, opened, ran
 from vlane.document import placed

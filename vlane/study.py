@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
-from vlane.plugins import found
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study_networks import Name, Net, Section, vls_per_sl
 from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 
 __all__ = [
     "MAX_CYCLES",
-    "NETWORKS",
     "Scheduler",
-    "Section",
     "Study",
     "Traffic",
-    "vls_per_sl",
 ]
 
 MAX_CYCLES = 1 << 30
@@ -35,100 +32,6 @@ MAX_CYCLES = 1 << 30
 _Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=MAX_SCHEDULER_VLS)]
 _Row16 = Annotated[list[Annotated[int, Field(ge=0, le=VL_DROP)]], Field(min_length=SL_COUNT, max_length=SL_COUNT)]
 _Row32 = Annotated[list[Annotated[int, Field(ge=0, lt=SC_COUNT)]], Field(min_length=SC_COUNT, max_length=SC_COUNT)]
-_Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
-_Count = Annotated[int, Field(ge=1, le=1 << 16)]
-
-
-class Section(BaseModel):
-    """A section of a study file."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class TreeNetwork(Section):
-    """A k-ary n-tree."""
-
-    topology: Literal["tree"] = Field(description="The word that chooses this network.")
-    k: int = Field(ge=2, description="Links of a switch towards the hosts, and as many towards the roots.")
-    n: int = Field(ge=1, le=8, description="Levels of switches; there are k^n hosts.")
-    routing: Literal["dmodk", "valiant", "updown"] = Field(
-        "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
-    )
-
-
-class TorusNetwork(Section):
-    """A torus."""
-
-    topology: Literal["torus"] = Field(description="The word that chooses this network.")
-    size: Annotated[list[Annotated[int, Field(ge=3, le=64)]], Field(min_length=1, max_length=6)] = Field(
-        description="Switches in each dimension."
-    )
-    hosts_per_switch: _Count = Field(1, description="Hosts at each switch.")
-    trunks: _Count = Field(1, description="Cables between two neighbours.")
-    routing: Literal["dor", "updown"] = Field(
-        "dor", description="Way of the packets: dimension order with datelines, or up*/down*."
-    )
-
-
-class IrregularNetwork(Section):
-    """A random network."""
-
-    topology: Literal["irregular"] = Field(description="The word that chooses this network.")
-    switches: int = Field(ge=2, le=1 << 16, description="Switches.")
-    ports: _Count = Field(description="Ports of each switch.")
-    hosts_per_switch: _Count = Field(description="Hosts at each switch.")
-    seed: int = Field(1, description="Chooses the cables.")
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
-    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
-
-
-class DumbbellNetwork(Section):
-    """Two switches."""
-
-    topology: Literal["dumbbell"] = Field(description="The word that chooses this network.")
-    left: _Count = Field(description="Hosts at the first switch.")
-    right: _Count = Field(description="Hosts at the second switch.")
-    trunks: _Count = Field(1, description="Cables between the two switches.")
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
-
-
-class EdgesNetwork(Section):
-    """An edge list in a file beside the study."""
-
-    topology: Literal["edges"] = Field(description="The word that chooses this network.")
-    file: _Name = Field(description="A text file beside the study, with S1 S2 or S1 H1 a line for each cable.")
-    routing: Literal["updown"] = Field("updown", description="Way of the packets: up*/down*.")
-    root: int = Field(0, ge=0, description="The switch from which up and down are counted.")
-
-
-class FabricNetwork(Section):
-    """A captured fabric in a folder beside the study, with its own tables."""
-
-    topology: Literal["fabric"] = Field(description="The word that chooses this network.")
-    folder: _Name = Field(description="A folder of dumps beside the study, as vlane fabric reads it.")
-
-
-NETWORKS: tuple[type[Section], ...] = (
-    TreeNetwork, TorusNetwork, IrregularNetwork, DumbbellNetwork, EdgesNetwork, FabricNetwork,
-)  # fmt: skip
-"""A section for each topology of vlane's own."""
-
-Net = Annotated[
-    TreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
-    Field(discriminator="topology"),
-]
-
-_VLS_PER_SL = {"dor": 2}
-"""VLs that each SL has under a routing whose paths change from one to another on their way."""
-
-
-def vls_per_sl(routing: str) -> int:
-    """Return the VLs that each SL has under a routing: 1, if its packets stay on the VL that the study gives their SL.
-
-    Under others the VL tables go by the incoming VL.
-    """
-    plugin = found("routing", routing)
-    return int(plugin.options["vls_per_sl"]) if plugin else _VLS_PER_SL.get(routing, 1)
 
 
 class SwitchSection(Section):
@@ -219,7 +122,7 @@ class Scheduler(Section):
     """Egress scheduler of every port."""
 
     name: Literal[tuple(SCHEDULERS)] = Field(DEFAULT, description="The scheduler.")  # type: ignore[valid-type]
-    table: _Name | None = Field(None, description="A table file beside the study, with the scheduler's section.")
+    table: Name | None = Field(None, description="A table file beside the study, with the scheduler's section.")
     parameters: dict[str, int | bool | str] = Field(
         {}, description="Parameters of the scheduler, as --param gives them."
     )
@@ -267,7 +170,7 @@ class Traffic(Section):
 class PacketTrace(Section):
     """Packets that are replayed, beside the traffic or instead of it."""
 
-    file: _Name = Field(
+    file: Name = Field(
         description="CSV or Parquet beside the study: cycle, source, destination, sl and bytes of each packet."
     )
 
@@ -357,11 +260,11 @@ class Study(Section):
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
     buffers: BufferSection = Field(default_factory=lambda: BufferSection.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
-    traffic: Annotated[list[Traffic], Field(max_length=32)] = []
+    traffic: Annotated[list[Traffic], Field(max_length=32)] = Field(default_factory=list)
     trace: PacketTrace | None = None
-    stall: list[Stall] = []
-    rewrite: list[Rewrite] = []
-    loss: list[Loss] = []
+    stall: list[Stall] = Field(default_factory=list)
+    rewrite: list[Rewrite] = Field(default_factory=list)
+    loss: list[Loss] = Field(default_factory=list)
     measure: Measures = Field(default_factory=Measures)
     run: Runs
 

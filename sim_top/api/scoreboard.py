@@ -14,7 +14,7 @@ from vlane.sim_top.dut.follower import Follower
 from vlane.sim_top.dut.lockstep import Difference
 from vlane.sim_top.dut.open_run import instance_parameters, same_names
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.model import Port
+from vlane.tb.native.rows import Port
 
 from vlane.dut_map import DutMap, read_map
 

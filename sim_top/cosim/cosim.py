@@ -13,7 +13,8 @@ from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
 from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.native.model import CompiledModel, Words, compile_model, component_ports, row_layout
+from vlane.tb.native.model import CompiledModel, compile_model, component_ports
+from vlane.tb.native.rows import Words, row_layout
 from vlane.tb.native.stimulus import Layout, Stimulus
 from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model
 from vlane.tb.synthesis.netlist import compile_netlist

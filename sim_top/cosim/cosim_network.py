@@ -18,8 +18,9 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.study.faults import faults_of, in_order
 from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.world import World, make_network
-from vlane.tb.native.model import CompiledModel, Words, compile_model
+from vlane.tb.native.model import CompiledModel, compile_model
 from vlane.tb.native.packing import put_writes
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Layout
 from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, WORDS, Hardware, new_hardware
 from vlane.tb.switches.rtl_network import run_mixed

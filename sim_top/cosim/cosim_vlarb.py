@@ -11,7 +11,8 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.cosim import CosimResult, Job, cosim_native
 from vlane.sim_top.cosim.plan_vlarb import FULL, SMALL, Plan
 from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
-from vlane.tb.native.model import CompiledModel, Words
+from vlane.tb.native.model import CompiledModel
+from vlane.tb.native.rows import Words
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic, planned
 from vlane.tb.synthesis.mutate import Mutant
 

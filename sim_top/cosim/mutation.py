@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from vlane.sim_top.blocks import Block
 from vlane.tb.native.lockstep import BATCH
-from vlane.tb.native.model import CompiledModel, Words
+from vlane.tb.native.model import CompiledModel
+from vlane.tb.native.rows import Words
 from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
 __all__ = ["MutationRun", "mutation_run"]

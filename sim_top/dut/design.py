@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Self
 
 from vlane.tb.native import verilator
-from vlane.tb.native.model import CompiledModel, Port, Words, compile_library, wrapper_text
+from vlane.tb.native.model import CompiledModel, compile_library
+from vlane.tb.native.rows import Port, Words
+from vlane.tb.native.wrapper import wrapper_text
 
 from vlane.errors import InputError, closest
 

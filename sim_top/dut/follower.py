@@ -85,7 +85,7 @@ class OneRow:
         for run in self._outputs:
             their |= (ours >> run.our & run.mask) << run.their
         if wiring.lane is not None and shown and outputs["grant"]:
-            lane = wiring.lanes.get(outputs["vl"], 0)
+            lane = wiring.lanes.by_vl.get(outputs["vl"], 0)
             code = 1 << lane if wiring.lane.onehot else lane
             for index, place in enumerate(wiring.lane.places.tolist()):
                 their |= (code >> index & 1) << place

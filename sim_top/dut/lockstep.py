@@ -15,7 +15,7 @@ from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_e
 from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.model import Words
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Stimulus
 
 from vlane.dut_map import DutMap

@@ -13,9 +13,10 @@ from amaranth.hdl import UnusedElaboratable
 from amaranth.lib.data import ArrayLayout
 from numpy.typing import NDArray
 from vlane.sim_top.blocks import Block
-from vlane.tb.native.model import Field, Port, Words, component_ports, row_layout, row_words
+from vlane.tb.native.model import component_ports
+from vlane.tb.native.rows import Field, Port, Words, row_layout, row_words
 
-__all__ = ["Bits", "BlockPort", "PortRow", "bits_of_rows", "block_rows", "rows_of_bits"]
+__all__ = ["Bits", "BlockPort", "PortRow", "bits_of_rows", "block_rows", "rows_of_bits", "shown_bits"]
 
 Bits = NDArray[np.uint8]
 """Bits of rows, (cycles, bits); bit 0 of a row is the lowest of its first word."""
@@ -106,3 +107,8 @@ def rows_of_bits(bits: Bits) -> Words:
     """Return bits, a whole number of words, as rows."""
     packed = np.packbits(np.ascontiguousarray(bits), axis=1, bitorder="little")
     return packed.view(np.uint64).reshape(len(bits), bits.shape[1] // _WORD_BITS)
+
+
+def shown_bits(count: int) -> str:
+    """Return a number of bits in words."""
+    return f"{count} bit{'s' if count > 1 else ''}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.sim_top.dut.stimulus import Traffic
 from vlane.sim_top.dut.wiring import RESET, Wiring
-from vlane.tb.native.model import Words
+from vlane.tb.native.rows import Words
 
 __all__ = ["ROWS", "Batch", "batches"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.dut.wiring import Wiring
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import put_writes
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Stimulus, cut
 from vlane.tb.recordings.power_on import power_on_writes
 from vlane.tb.schedulers.by_name import stimulus as scheduler_module

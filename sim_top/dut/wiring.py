@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.dut.ports import Bits, BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits
-from vlane.tb.native.model import Port, Words
+from vlane.sim_top.dut.lanes import Lanes, LaneWires
+from vlane.sim_top.dut.ports import BlockPort, PortRow, bits_of_rows, block_rows, rows_of_bits, shown_bits
+from vlane.tb.native.rows import Port, Words
 
 from vlane.dut_map import DutMap, InputWire, OutputWire
-from vlane.egress import lane_of_vl
 from vlane.errors import closest
 
-__all__ = ["DECISION", "RESET", "ZERO", "LaneWires", "Wiring"]
+__all__ = ["DECISION", "RESET", "ZERO", "Wiring"]
 
 RESET = "rst"
 """Our reset, which is active high and synchronous."""
@@ -24,14 +23,6 @@ DECISION = ("grant", "vl", "list", "blocks")
 """Outputs of a scheduler that are 0 without a grant."""
 ZERO = -1
 """The place of a bit that is always 0: behind the last of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class LaneWires:
-    """An output of theirs that names the granted lane: a bit for each, or its number."""
-
-    places: NDArray[np.int64]
-    onehot: bool
 
 
 class Wiring:
@@ -90,7 +81,7 @@ class Wiring:
         self.inputs, self.outputs = block_rows(block, parameters)
         self.decides = "ready" in self.inputs.ports and set(DECISION) <= set(self.outputs.ports)
         self._theirs = {port.name: port for port in ports}
-        self.lanes = _lanes_by_vl(parameters) if self.decides else {}
+        self.lanes = Lanes(parameters["data_vls"] if self.decides else 0, vl15=self.decides and parameters["vl15"])
         self._check_names()
         used = {name for wire in given.outputs.values() for name in wire.names}
         clock = given.clock.port
@@ -196,11 +187,11 @@ class Wiring:
             self._take(at, name)
             if width != total and not wire.resize:
                 raise self.map.refusal(
-                    at, f"a port of {_bits(total)}, or with resize = true", f"{name} of {_bits(width)}"
+                    at, f"a port of {shown_bits(total)}, or with resize = true", f"{name} of {shown_bits(width)}"
                 )
             if width % count:
                 must = f"a port of {count} elements of equal width"
-                raise self.map.refusal(at, must, f"{name} of {_bits(width)}")
+                raise self.map.refusal(at, must, f"{name} of {shown_bits(width)}")
             first, each = row.ports[name].first, width // count
             found += [(first + element * each, each) for element in range(count)]
         return found
@@ -209,12 +200,12 @@ class Wiring:
         given, row = self.map, self.dut_inputs
         clock = self._port(("clock",), given.clock.port, is_input=True)
         if clock.bits != 1:
-            raise given.refusal(("clock",), "a port of 1 bit", f"{clock.name} of {_bits(clock.bits)}")
+            raise given.refusal(("clock",), "a port of 1 bit", f"{clock.name} of {shown_bits(clock.bits)}")
         if given.reset is not None:
             port = self._port(("reset", "port"), given.reset.port, is_input=True)
             self._take(("reset", "port"), port.name)
             if port.bits != 1:
-                raise given.refusal(("reset", "port"), "a port of 1 bit", f"{port.name} of {_bits(port.bits)}")
+                raise given.refusal(("reset", "port"), "a port of 1 bit", f"{port.name} of {shown_bits(port.bits)}")
             self._connect(row.ports[port.name].first, self.inputs.ports[RESET].first, given.reset.active == "low")
         self._resized: list[tuple[str, NDArray[np.int64]]] = []
         for name, wire in given.inputs.items():
@@ -228,7 +219,7 @@ class Wiring:
             bits = self._port(path, name, is_input=True).bits
             self._take(path, name)
             if value >> bits:
-                raise given.refusal(path, f"below {1 << bits}, for {_bits(bits)}", value)
+                raise given.refusal(path, f"below {1 << bits}, for {shown_bits(bits)}", value)
             for bit in range(bits):
                 self._connect(row.ports[name].first + bit, ZERO, bool(value >> bit & 1))
         for name in row.ports:
@@ -246,7 +237,7 @@ class Wiring:
         given, count = (whole.value or 0, 1) if whole.each is None else (whole.each, port.elements)
         bits = port.bits // count
         if given >> bits:
-            raise self.map.refusal(("absent", name), f"below {1 << bits}, for {_bits(bits)}", given)
+            raise self.map.refusal(("absent", name), f"below {1 << bits}, for {shown_bits(bits)}", given)
         return sum(given << bits * element for element in range(count))
 
     def _wire_outputs(self) -> LaneWires | None:
@@ -277,12 +268,12 @@ class Wiring:
         port, count = self.outputs.ports[told], max(elements) + 1
         if port.bits not in {1, count}:
             must = f"an output of 1 bit or {count}"
-            raise self.map.refusal(("outputs", *at), must, f"{told} of {_bits(port.bits)}")
+            raise self.map.refusal(("outputs", *at), must, f"{told} of {shown_bits(port.bits)}")
         return np.array([port.first + (element if port.bits > 1 else 0) for element in elements], np.int64)
 
     def _wire_lane(self, wire: OutputWire) -> LaneWires:
         """Return an output that names the granted lane."""
-        count, onehot = len(self.lanes), wire.encoding == "onehot"
+        count, onehot = len(self.lanes.by_vl), wire.encoding == "onehot"
         path = ("outputs", "vl", "port" if wire.ports is None else "ports")
         if wire.ports is not None and not onehot:
             raise self.map.refusal(path, "left out with encoding lane, for port", "given")
@@ -295,8 +286,8 @@ class Wiring:
             self._take(at, name)
             least = 1 if wire.ports is not None else count if onehot else (count - 1).bit_length()
             if width < least or (onehot and width > least):
-                must = f"a port of {_bits(least)}" + ("" if onehot else " or more") + f", for {count} lanes"
-                raise self.map.refusal(at, must, f"{name} of {_bits(width)}")
+                must = f"a port of {shown_bits(least)}" + ("" if onehot else " or more") + f", for {count} lanes"
+                raise self.map.refusal(at, must, f"{name} of {shown_bits(width)}")
             first = self.dut_outputs.ports[name].first
             places += range(first, first + width)
         if wire.order == "high_first":
@@ -369,7 +360,7 @@ class Wiring:
         theirs = ours[:, self.expected_source]
         if self.lane is not None:
             granted = self.outputs.layout["grant"].get(outputs) != 0
-            lanes = self._lane_numbers(self.outputs.layout["vl"].get(outputs))
+            lanes = self.lanes.numbers(self.outputs.layout["vl"].get(outputs))
             for index, place in enumerate(self.lane.places):
                 bit = lanes == index if self.lane.onehot else (lanes >> index & 1).astype(bool)
                 theirs[:, place] = bit & granted
@@ -392,19 +383,13 @@ class Wiring:
                 raise self.map.refusal(("outputs", name), "as wide as its values", value)
         raise AssertionError("every value fits")
 
-    def _lane_numbers(self, vls: NDArray[np.uint64]) -> NDArray[np.int64]:
-        known = np.zeros(max(self.lanes) + 1, np.int64)
-        for vl, lane in self.lanes.items():
-            known[vl] = lane
-        return known[np.minimum(vls, len(known) - 1).astype(np.int64)]
-
     def answer(self, dut_row: Words) -> dict[str, int | list[int]]:
         """Return a row of their outputs by our outputs; a one-hot grant is the list of the VLs it names."""
         bits = bits_of_rows(dut_row[np.newaxis])[0, :-1] ^ self.expected_inverted
         found: dict[str, int | list[int]] = {}
         for name in self.map.outputs:
             if name == "vl" and self.lane is not None:
-                found[name] = self._vls(bits[self.lane.places], onehot=self.lane.onehot)
+                found[name] = self.lanes.vls_named(bits[self.lane.places], onehot=self.lane.onehot)
                 continue
             port = self.outputs.ports[name]
             value = 0
@@ -414,21 +399,3 @@ class Wiring:
                 value |= int(bits[place]) << int(self.expected_source[place]) - port.first
             found[name] = value
         return found
-
-    def _vls(self, bits: Bits, *, onehot: bool) -> int | list[int]:
-        """Return the VL that a lane's bits name, or all of them."""
-        by_lane = {lane: vl for vl, lane in self.lanes.items()}
-        if onehot:
-            return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]
-        number = sum(int(bit) << index for index, bit in enumerate(bits))
-        return by_lane.get(number, number)
-
-
-def _lanes_by_vl(parameters: Mapping[str, Any]) -> dict[int, int]:
-    data_vls, vl15 = parameters["data_vls"], parameters["vl15"]
-    found = {vl: lane_of_vl(vl, data_vls=data_vls, vl15=vl15) for vl in range(data_vls + 17)}
-    return {vl: lane for vl, lane in found.items() if lane is not None}
-
-
-def _bits(count: int) -> str:
-    return f"{count} bit{'s' if count > 1 else ''}"

@@ -24,7 +24,8 @@ from vlane.sim_top.export.register_files import register_files
 from vlane.sim_top.export.testbench import row_bytes, testbench_files
 from vlane.sim_top.export.verilog_names import check_module_name
 from vlane.tb.native import verilator
-from vlane.tb.native.model import Port, component_ports, row_layout
+from vlane.tb.native.model import component_ports
+from vlane.tb.native.rows import Port, row_layout
 from vlane.tb.recordings.bus_recording import record_registered
 from vlane.tb.recordings.recording import Recording, record
 

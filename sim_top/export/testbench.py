@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlane.hdl.registers.axi_lite import BUS_PREFIX
 from vlane.sim_top.export.verilog_names import RESERVED
-from vlane.tb.native.model import Field, Words, row_words
+from vlane.tb.native.rows import Field, Words, row_words
 from vlane.tb.recordings.recording import Recording
 
 __all__ = ["row_bytes", "testbench_files"]

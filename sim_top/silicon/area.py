@@ -21,7 +21,8 @@ from typing import Any
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.native.children import child_environment
-from vlane.tb.native.model import Port, component_ports, to_verilog
+from vlane.tb.native.model import component_ports, to_verilog
+from vlane.tb.native.rows import Port
 from vlane.tb.native.yosys import YosysError, run_yosys, warmed
 
 from vlane.errors import InputError

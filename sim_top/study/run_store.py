@@ -17,9 +17,11 @@ from typing import Any, NoReturn
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from vlane.sim_top.study.times import timed_frame
 
 from vlane.errors import InputError
 from vlane.files import usable_folder, write_whole
+from vlane.rates import LinkClock
 
 __all__ = ["MANIFEST", "RESULTS", "TABLES", "JoinedPart", "RunKey", "RunStore", "StudyId", "links_of_run"]
 
@@ -113,7 +115,7 @@ class _Manifest(_Part):
     tables: list[_File] = []
 
 
-JoinedPart = tuple[RunKey, pl.DataFrame]
+JoinedPart = tuple[RunKey, pl.DataFrame, LinkClock]
 """A run, and one row with the columns that go before those of its tables when they are joined."""
 
 
@@ -281,9 +283,9 @@ class RunStore:
         file = self.folder / f"{name}.parquet"
         fresh = file.with_name(f".{secrets.token_hex(8)}.part")
         lazy = []
-        for key, which in parts:
+        for key, which, clock in parts:
             own = pl.scan_parquet(self.folder / f"{key.stem}.{name}.parquet")
-            lazy.append(which.lazy().join(own, how="cross", maintain_order="left_right"))
+            lazy.append(which.lazy().join(timed_frame(own, clock), how="cross", maintain_order="left_right"))
         try:
             pl.concat(lazy, how="vertical_relaxed").sink_parquet(fresh)
             with fresh.open("rb") as content:

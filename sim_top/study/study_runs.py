@@ -102,7 +102,8 @@ def run_sweep(
         joined: dict[str, list[JoinedPart]] = {name: [] for name in TABLES}
         for row, (key, point) in enumerate(wanted):
             for name in set(tables_of(point.world, trace=False)) & set(TABLES):
-                joined[name].append((key, runs.select(*columns, "load", "seed").slice(row, 1)))
+                which = runs.select(*columns, "load", "seed").slice(row, 1)
+                joined[name].append((key, which, clocks[key.point]))
         store.keep_results(levels, runs, joined)
     return results
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from vlane.rates import LinkClock
 
-__all__ = ["timed_document", "timed_types"]
+__all__ = ["timed_document", "timed_frame", "timed_types"]
 
 _NS = {
     "latency_mean_cycles": "latency_mean_ns",
@@ -73,3 +73,15 @@ def timed_types(types: Mapping[str, Any]) -> dict[str, Any]:
         if beside:
             made[beside] = pl.Float64
     return made
+
+
+def timed_frame(frame: pl.LazyFrame, clock: LinkClock) -> pl.LazyFrame:
+    """Return a table with such columns right behind those that they are of; null stays null."""
+    columns: list[pl.Expr] = []
+    for name in frame.collect_schema().names():
+        columns.append(pl.col(name))
+        beside, is_time = _timed_name(name)
+        if beside:
+            factor = clock.cycle_ns if is_time else clock.rate_gbps
+            columns.append((pl.col(name).cast(pl.Float64) * factor).alias(beside))
+    return frame.select(columns)

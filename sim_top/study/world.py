@@ -31,7 +31,8 @@ from vlane.programs import program_writes
 from vlane.sc import SC15, SC_COUNT
 from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.study import Study, vls_per_sl
+from vlane.study import Study
+from vlane.study_networks import vls_per_sl
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 

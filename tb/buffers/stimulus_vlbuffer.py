@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import clear_row, elements, put
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
 __all__ = ["BufferPhase", "BufferTraffic", "buffer_phases", "qualified"]

@@ -11,7 +11,7 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from vlane.tb.cocotb_benches.cocotb_bench import SETTING
-from vlane.tb.native.model import Port, Words, row_layout, row_words
+from vlane.tb.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.native.stimulus import Layout, Qualify, Stimulus
 
 __all__ = ["agree", "cycle", "follow", "layouts", "qualified_agree", "setting", "start"]

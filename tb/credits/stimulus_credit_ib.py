@@ -16,8 +16,8 @@ from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
 from vlane.tb.credits.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, link_phases
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import clear_row, elements, put
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut_whole
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS

@@ -17,8 +17,8 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
 from vlane.tb.credits.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
 from vlane.tb.credits.wild_credit_opa import TURN_BITS, anything
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import clear_row, elements, put
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut_whole
 
 __all__ = ["CreditOPALink", "qualified"]

@@ -13,7 +13,8 @@ from queue import SimpleQueue
 from typing import Protocol, Self
 
 import numpy as np
-from vlane.tb.native.model import CompiledModel, Field, Words
+from vlane.tb.native.model import CompiledModel
+from vlane.tb.native.rows import Field, Words
 
 __all__ = ["BATCH", "Mismatch", "Outcome", "Source", "run_lockstep"]
 

@@ -16,43 +16,34 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from amaranth.back import rtlil, verilog
 from amaranth.hdl import Shape
-from numpy.typing import NDArray
 from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder
+from vlane.tb.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.native.wrapper import wrapper_text
 
 from vlane.paths import cache_dir
 
 __all__ = [
     "CompiledModel",
-    "Field",
-    "Port",
-    "Words",
     "compile_library",
     "compile_model",
     "compile_verilog",
     "component_ports",
-    "row_layout",
-    "row_words",
     "to_rtlil",
     "to_verilog",
-    "wrapper_text",
 ]
 
-Words = NDArray[np.uint64]
 
 _log = logging.getLogger(__name__)
 
-_WORD_BITS = 64
-_ALL_ONES = (1 << _WORD_BITS) - 1
 _FLAGS = (
     "--cc",
     "--exe",
@@ -70,96 +61,6 @@ _FLAGS = (
     "2",
 )
 _LIBRARY = "model.so"
-_GUARD = """
-// A netlist that oscillates stops its run, not the process.
-#include <stdexcept>
-
-void vl_fatal(const char*, int, const char*, const char* message) { throw std::runtime_error(message); }
-
-extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out) {
-    try {
-        vlane_run(device, cycles, in, out);
-    } catch (const std::runtime_error&) {
-        return 1;
-    }
-    return 0;
-}
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """One port of a compiled top.
-
-    Parameters
-    ----------
-    name : str
-        Name in Verilog; nested members are joined by two underscores.
-    bits : int
-        Width.
-    is_input : bool
-        Direction, seen from the component.
-    """
-
-    name: str
-    bits: int
-    is_input: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Place of a port in a row.
-
-    Parameters
-    ----------
-    word, shift : int
-        First word of the port, and its lowest bit in that word.
-    bits : int
-        Width.
-    """
-
-    word: int
-    shift: int
-    bits: int
-
-    def put(self, rows: Words, value: int | NDArray[Any]) -> None:
-        """Set the port in one row or many; a port of more than 64 bits takes an integer only."""
-        if self.bits > _WORD_BITS:
-            for offset in range(-(-self.bits // _WORD_BITS)):
-                rows[..., self.word + offset] = int(value) >> _WORD_BITS * offset & _ALL_ONES
-            return
-        mask = np.uint64(((1 << self.bits) - 1) << self.shift)
-        shifted = np.asarray(value, np.uint64) << np.uint64(self.shift)
-        rows[..., self.word] = (rows[..., self.word] & ~mask) | (shifted & mask)
-
-    def get(self, rows: Words) -> NDArray[np.uint64]:
-        """Return the port of every row; it must not be wider than a word."""
-        return rows[..., self.word] >> np.uint64(self.shift) & np.uint64((1 << self.bits) - 1)
-
-    def value(self, row: Words) -> int:
-        """Return the port of one row, of any width."""
-        words = range(-(-(self.shift + self.bits) // _WORD_BITS))
-        packed = sum(int(row[self.word + offset]) << _WORD_BITS * offset for offset in words)
-        return packed >> self.shift & (1 << self.bits) - 1
-
-
-def row_layout(ports: Iterable[Port], *, inputs: bool) -> dict[str, Field]:
-    """Return the places of the inputs, or of the outputs, in their row."""
-    layout: dict[str, Field] = {}
-    word, used = -1, _WORD_BITS
-    for port in ports:
-        if port.is_input != inputs:
-            continue
-        if used + port.bits > _WORD_BITS:
-            word, used = word + -(-max(used, 1) // _WORD_BITS), 0
-        layout[port.name] = Field(word, used, port.bits)
-        used += port.bits
-    return layout
-
-
-def row_words(layout: dict[str, Field]) -> int:
-    """Return the number of words of a row."""
-    return max((f.word + -(-(f.shift + f.bits) // _WORD_BITS) for f in layout.values()), default=0)
 
 
 def component_ports(component: Any) -> tuple[Port, ...]:
@@ -280,70 +181,6 @@ class CompiledModel:
     def free_run(self, rows: Words) -> int:
         """Run like ``run``, but read only a checksum of the last cycle: measures the greatest possible speed."""
         return int(self._code.vlane_free_run(self._device, len(rows), rows))
-
-
-def _member(name: str) -> str:
-    """Return the name of a port in Verilator's C++ class."""
-    return name.replace("__", "___05F")
-
-
-def wrapper_text(
-    ports: tuple[Port, ...],
-    verilated: str,
-    *,
-    traced: bool,
-    reset_first: bool = False,
-    member: Callable[[str], str] = _member,
-) -> str:
-    """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
-
-    Parameters
-    ----------
-    ports : tuple of Port
-        The ports that are driven and read; the clock is none of them.
-    verilated : str
-        Name of the class.
-    traced, reset_first : bool
-        As of ``compile_verilog``.
-    member : callable
-        Returns the name that a port has in the class.
-    """
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{member(name)}", field)]
-    gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
-    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{member(name)}", field)]
-    template = (Path(__file__).parent / "model.cpp").read_text()
-    template += _GUARD if reset_first else ""
-    for key, value in {
-        "@TOP@": verilated,
-        "@INPUT_WORDS@": str(row_words(inputs)),
-        "@OUTPUT_WORDS@": str(row_words(outputs)),
-        "@TRACED@": str(int(traced)),
-        "@RESET_FIRST@": str(int(reset_first)),
-        "@SET@": "\n        ".join(sets),
-        "@GET@": "\n        ".join(gets),
-    }.items():
-        template = template.replace(key, value)
-    return template
-
-
-def _set_lines(member: str, field: Field) -> list[str]:
-    if field.bits <= _WORD_BITS:
-        mask = f"{(1 << field.bits) - 1:#x}ull"
-        return [f"{member} = (in[{field.word}] >> {field.shift}) & {mask};"]
-    return [
-        f"{member}[{half}] = uint32_t(in[{field.word + half // 2}] >> {32 * (half & 1)});"
-        for half in range(-(-field.bits // 32))
-    ]
-
-
-def _get_lines(member: str, field: Field) -> list[str]:
-    if field.bits <= _WORD_BITS:
-        return [f"out[{field.word}] |= uint64_t({member}) << {field.shift};"]
-    return [
-        f"out[{field.word + half // 2}] |= uint64_t({member}[{half}]) << {32 * (half & 1)};"
-        for half in range(-(-field.bits // 32))
-    ]
 
 
 def compile_verilog(

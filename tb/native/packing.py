@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.tb.native.model import Field
+from vlane.tb.native.rows import Field
 
 __all__ = ["clear_row", "elements", "get", "places", "put", "put_writes"]
 

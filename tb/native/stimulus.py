@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.rule import Rule
-from vlane.tb.native.model import Field, Words
+from vlane.tb.native.rows import Field, Words
 
 __all__ = ["Counts", "Layout", "Qualify", "Stimulus", "Stretch", "cut", "cut_whole"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from vlane.golden.schedulers.bank import REST_CYCLES
-from vlane.tb.native.model import Field, Port, Words, row_layout, row_words
+from vlane.tb.native.rows import Field, Port, Words, row_layout, row_words
 from vlane.tb.recordings.plain_bus import Access, PlainBus
 from vlane.tb.recordings.power_on import power_on_writes
 from vlane.tb.recordings.programmed import programmed

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from vlane.tb.native.model import Field, Port, Words, row_layout, row_words
 from vlane.tb.native.packing import put_writes
+from vlane.tb.native.rows import Field, Port, Words, row_layout, row_words
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.recordings.power_on import power_on_writes
 

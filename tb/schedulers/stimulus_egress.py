@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.rule import Rule
-from vlane.tb.native.model import Field, Words
 from vlane.tb.native.packing import places
+from vlane.tb.native.rows import Field, Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 from vlane.tb.schedulers.rows_egress import OwnPorts, Ports, Traffic, fill, own_ports
 from vlane.tb.schedulers.surroundings import (

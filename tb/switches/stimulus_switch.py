@@ -21,8 +21,8 @@ from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import elements, put_writes
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
 from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.switches.phases_switch import SwitchPhase

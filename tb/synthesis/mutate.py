@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vlane.tb.native.model import CompiledModel, Port, compile_verilog, component_ports, to_rtlil
+from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_rtlil
+from vlane.tb.native.rows import Port
 from vlane.tb.native.yosys import YosysError, run_yosys
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]

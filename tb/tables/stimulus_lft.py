@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.tables import lft as golden
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import clear_row, put
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
 from vlane.tb.tables.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 

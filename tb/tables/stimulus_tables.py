@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.rule import Rule
-from vlane.tb.native.model import Words
 from vlane.tb.native.packing import elements
+from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
 
 __all__ = ["LookupPhase", "TableStimulus", "lookup_phases"]

@@ -1,0 +1,52 @@
+"""Lanes of a scheduler and the VLs they carry, and the output of a foreign design that names a lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.sim_top.dut.ports import Bits
+
+from vlane.egress import lane_of_vl
+
+__all__ = ["LaneWires", "Lanes"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneWires:
+    """An output of theirs that names the granted lane: a bit for each, or its number."""
+
+    places: NDArray[np.int64]
+    onehot: bool
+
+
+class Lanes:
+    """The lanes of a port and the VL of each.
+
+    Parameters
+    ----------
+    data_vls : int
+        Data lanes of the port; 0 for a block without lanes.
+    vl15 : bool
+        Whether it has VL15.
+    """
+
+    def __init__(self, data_vls: int, *, vl15: bool) -> None:
+        found = {vl: lane_of_vl(vl, data_vls=data_vls, vl15=vl15) for vl in range(data_vls + 17)}
+        self.by_vl = {vl: lane for vl, lane in found.items() if lane is not None}
+        self._numbers = np.zeros(max(self.by_vl, default=0) + 1, np.int64)
+        for vl, lane in self.by_vl.items():
+            self._numbers[vl] = lane
+
+    def numbers(self, vls: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the lane of each VL."""
+        return self._numbers[np.minimum(vls, len(self._numbers) - 1).astype(np.int64)]
+
+    def vls_named(self, bits: Bits, *, onehot: bool) -> int | list[int]:
+        """Return the VL that a lane's bits name, or all of them."""
+        by_lane = {lane: vl for vl, lane in self.by_vl.items()}
+        if onehot:
+            return [by_lane[lane] for lane in np.flatnonzero(bits).tolist()]
+        number = sum(int(bit) << index for index, bit in enumerate(bits))
+        return by_lane.get(number, number)
