@@ -68,7 +68,7 @@ DOCUMENTS: list[tuple[type[BaseModel], dict[str, Any]]] = [
             "sl2vl": {"row": [0] * 16},
         },
     ),
-    (dtable_plan._File, {"dtable_plan": {"entries": 64, "gmtu_blocks": 32, "k": 1, "w": 2, "sl": [LEVEL]}}),
+    (dtable_plan.RequestFile, {"dtable_plan": {"entries": 64, "gmtu_blocks": 32, "k": 1, "w": 2, "sl": [LEVEL]}}),
 ]
 BAD: list[Any] = [
     None, True, 0, -1, 3, 1 << 70, -(10**400), 10**400, 0.5, -2.5, 1e300, math.nan, math.inf, "", "x", "4", "\0", [], [0] * 99,
