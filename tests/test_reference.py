@@ -17,7 +17,8 @@ from vlane.sim_top.reference.schemas import SCHEMAS, schema_of
 
 from tests.conftest import ROOT, STUDY, TABLE, call
 from vlane.errors import InputError
-from vlane.study import NETWORKS, Study
+from vlane.study import Study
+from vlane.study_networks import NETWORKS
 
 CONFIGS = sorted((ROOT / "sim_top" / "configs").glob("*.toml"))
 MAPS = sorted((ROOT / "docs" / "examples" / "foreign_arbiters").glob("*.toml"))
