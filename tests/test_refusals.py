@@ -22,6 +22,7 @@ from vlane.document import Document, read_document
 from vlane.errors import InputError
 from vlane.planning import dtable_request as dtable_plan
 from vlane.refusal import WORDS, checked, is_key
+from vlane.study_model import read_study
 
 ROOT = Path(__file__).parent.parent
 TRAFFIC = {
@@ -68,7 +69,7 @@ DOCUMENTS: list[tuple[type[BaseModel], dict[str, Any]]] = [
             "sl2vl": {"row": [0] * 16},
         },
     ),
-    (dtable_plan._File, {"dtable_plan": {"entries": 64, "gmtu_blocks": 32, "k": 1, "w": 2, "sl": [LEVEL]}}),
+    (dtable_plan.RequestFile, {"dtable_plan": {"entries": 64, "gmtu_blocks": 32, "k": 1, "w": 2, "sl": [LEVEL]}}),
 ]
 BAD: list[Any] = [
     None, True, 0, -1, 3, 1 << 70, -(10**400), 10**400, 0.5, -2.5, 1e300, math.nan, math.inf, "", "x", "4", "\0", [], [0] * 99,
@@ -247,10 +248,10 @@ def test_line_of_a_study_is_told(old: str, new: str, said: str, tmp_path: Path) 
     file.write_text(STUDY.replace(old, new, 1))
 
     if said == "k must be":
-        assert study.read_study(file).network.topology == "tree"  # how large it may be is the network's to say
+        assert read_study(file).network.topology == "tree"  # how large it may be is the network's to say
         return
     with pytest.raises(InputError) as told:
-        study.read_study(file)
+        read_study(file)
 
     message = str(told.value)
     assert message.startswith(f"{file}:{said}") or (not said[0].isdigit() and said in message), message
@@ -296,7 +297,7 @@ def test_a_spoiled_study_is_read_or_refused_by_line(edits: list[tuple[int, int, 
         file.write_bytes(text.encode(errors="surrogatepass"))
         told = None
         try:
-            study.read_study(file)
+            read_study(file)
         except InputError as error:
             told = error
     if told is not None:
@@ -310,12 +311,12 @@ def test_windows_text_and_its_mark_are_read(tmp_path: Path) -> None:
     """A byte order mark and carriage returns are no one's fault; lines are counted as ever."""
     file = tmp_path / "study.toml"
     file.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode())
-    assert study.read_study(file).run.cycles == 3000
+    assert read_study(file).run.cycles == 3000
 
     file.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("k = 2", "k = 1").replace("\n", "\r\n").encode())
 
     with pytest.raises(InputError, match=r":4: network\.k must be at least 2"):
-        study.read_study(file)
+        read_study(file)
 
 
 @pytest.mark.parametrize(

@@ -45,18 +45,16 @@ class Wiring:
     ----------
     inputs, outputs : PortRow
         The block's.
-    dut_inputs, dut_outputs : PortRow
-        Theirs; no clock, and no output that the map does not name.
-    dut_ports : tuple of Port
-        The ports in these rows.
+    dut_inputs, dut_outputs, dut_ports : PortRow, PortRow, tuple of Port
+        Theirs, and the ports in them; no clock, and no output that the map does not name.
     compared, left_out : list of str
         Outputs of the block that are compared, and those that the design lacks.
     decides : bool
         Whether the block is one that grants.
     absent : dict of str to int
         Inputs that the design lacks, and what they stay at.
-    lanes : dict of int to int
-        Lane by VL; empty if the block does not grant.
+    lanes : Lanes
+        Of the port; none if the block does not grant.
     source, inverted : array
         For each bit of a row of their inputs: the bit of ours, ``ZERO`` if none, and whether it is turned.
     expected_source, expected_inverted, cared : array
