@@ -19,7 +19,7 @@ __all__ = ["Document", "key_of", "placed", "read_again", "read_document"]
 
 _LOOKED_AT_AGAIN = 1 << 20
 """Size in bytes of the largest file that is read again to find a line."""
-_KEY = re.compile(r'"((?:[^"\\]|\\.)*+)"|\[(\d+)\]|([^.\[\]\s"]++)')
+_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"|\[(\d+)\]|([^.\[\]\s"]++)')
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,18 @@ __all__ = ["Path", "json_key_lines", "toml_key_lines"]
 Path = tuple[str | int, ...]
 """Keys and, in lists, places from 0, from the whole document down."""
 
+# Not possessive: Python 3.11.0 to 3.11.4 match possessive groups of several alternatives wrongly.
 _STRINGS = r'''
-    """(?:[^"\\]|\\.|"{1,2}(?!"))*+"{3,5}
-  | \'\'\'(?:[^\']|\'{1,2}(?!\'))*+\'{3,5}
-  | "(?:[^"\\\n]|\\.)*+"
+    """(?:[^"\\]|\\.|"(?!""))*"{3,5}
+  | \'\'\'(?:[^\']|\'(?!\'\'))*\'{3,5}
+  | "(?:[^"\\\n]|\\.)*"
   | \'[^\'\n]*+\'
 '''
 _TOML = re.compile(
     rf"(?P<newline>\n)|(?P<skip>[ \t\r]++|\#[^\n]*+)|{_STRINGS}|[\[\]{{}},=]|[^\s\[\]{{}},=\#\"']++",
     re.DOTALL | re.VERBOSE,
 )
-_JSON = re.compile(r'(?P<newline>\n)|(?P<skip>[ \t\r]++)|"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+_JSON = re.compile(r'(?P<newline>\n)|(?P<skip>[ \t\r]++)|"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 
 
 def toml_key_lines(text: str) -> dict[Path, int]:
