@@ -180,13 +180,14 @@ def test_mean_wait_of_one_queue_is_that_of_theory(load: float, flits: int) -> No
 @pytest.mark.parametrize(
     ("settings", "weights"),
     [
-        (
+        pytest.param(
             PortSettings(
                 "drr",
                 {"requesters": 0, "keep_on_stall": False, "mtu_blocks": 66},
                 [(0, lane, 0, quantum) for lane, quantum in enumerate((8, 16, 40))],
             ),
             (8, 16, 40),
+            marks=pytest.mark.long,
         ),
         (
             PortSettings("vlarb", {"entries": 3}, [(2, 0, 0, 0), *((1, i, i, w) for i, w in enumerate((8, 24, 64)))]),

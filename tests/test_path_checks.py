@@ -175,7 +175,7 @@ def test_pairs_of_a_class_are_those_it_may_draw(traffic: TrafficClass, pairs: li
     assert pairs_of_class(net.sources, 0, int(net.meters.window[1]))[1].tolist() == np.array(pairs, np.bool_).tolist()
 
 
-@pytest.mark.parametrize("form", ["", "line_rate"])
+@pytest.mark.parametrize("form", ["", pytest.param("line_rate", marks=pytest.mark.long)])
 def test_served_lanes_are_those_with_a_weight(form: str) -> None:
     """Lane 1 in the low list, lane 2 with weight 0, lane 3 in the high list, lane 0 nowhere."""
     writes = [(1, 0, 1, 5), (1, 1, 2, 0), (0, 0, 3, 1)]

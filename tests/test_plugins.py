@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -370,7 +372,7 @@ def test_a_network_of_the_plugins_round_robin_is_that_of_vlanes_own(jobs: int, t
 
 @pytest.mark.slow
 def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
-    """They are another network's; those of a plug-in that the study does not name stay."""
+    """Kept runs of the plug-in as it was stay beside them; a plug-in that the study does not name changes nothing."""
     study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 2\n')
     study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "rotation"\n'))
     used, other = plugin_file(tmp_path, ROTATION.read_text()), plugin_file(tmp_path, DRAGONFLY.read_text(), "other.py")
@@ -385,9 +387,38 @@ def test_runs_of_a_plugin_that_changed_are_made_again(tmp_path: Path) -> None:
         options = ("--plugin", used, "--plugin", other, "--resume", "--out", tmp_path / "out")
         called = call("simulate", study, *options)
         assert called.status == 0, called.err
-        said.append("1 runs that another version or source of vlane made are removed" in called.err)
+        said.append(len(json.loads((tmp_path / "out" / "manifest.json").read_text())["runs"]))
 
-    assert said == [False, False, True]
+    assert said == [1, 1, 2]
+
+
+def test_what_a_plugin_prints_is_no_result(tmp_path: Path) -> None:
+    """Stdout is one JSON document, whatever code of somebody else says."""
+    text = (
+        'import vlane\nprint("loading")\n@vlane.pattern("loud")\ndef loud(h, t):\n    print("called")\n    return 0\n'
+    )
+    study = study_file(tmp_path, '[network]\ntopology = "tree"\nk = 2\nn = 2\n')
+    study.write_text(study.read_text().replace("sl = 0\n", 'sl = 0\npattern = "loud"\n'))
+
+    called = call("simulate", study, "--plugin", plugin_file(tmp_path, text), "--out", tmp_path / "out", "--json")
+
+    assert called.json()["runs"]
+    assert "loading" in called.err
+    assert "called" in called.err
+
+
+@pytest.mark.parametrize(
+    ("decorate", "words"),
+    [
+        (lambda: vlane.scheduler("q")(3), "scheduler q must be a class with choose"),
+        (lambda: vlane.pattern("q")(lambda: 3), "pattern q must be a function of a host and a topology"),
+        (lambda: vlane.routing("q")(lambda _: 3), "routing q must be a function of a topology and the VL of each SL"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_where_it_is_decorated(decorate: Any, words: str) -> None:
+    """Not cycles later."""
+    with pytest.raises(InputError, match=words):
+        decorate()
 
 
 def test_hardware_is_not_made_of_a_plugins_scheduler(tmp_path: Path) -> None:

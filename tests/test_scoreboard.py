@@ -126,9 +126,9 @@ def followed(run: ForeignRun) -> Follower:
 @pytest.mark.parametrize(
     ("block", "design", "given"),
     [
-        ("rr", RR, RR_MAP),
+        pytest.param("rr", RR, RR_MAP, marks=pytest.mark.long),
         ("rr", example("rr_arb.sv", ("~(pick | (pick - 1'b1))", "~(pick - 1'b1)")), RR_MAP),
-        ("wrr", WRR, WRR_MAP),
+        pytest.param("wrr", WRR, WRR_MAP, marks=pytest.mark.long),
     ],
     ids=["agrees", "mutant", "wrong weights"],
 )

@@ -32,6 +32,7 @@ OWN_KERNELS = {
     "irregular_opa_rtl",
     "torus888_ib",
     "tree43_opa",
+    "tree43_opa_rtl",
 }
 """Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
 

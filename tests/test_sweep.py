@@ -327,3 +327,30 @@ def test_bad_arguments_of_a_run_are_input_errors(wrong: dict[str, Any], words: s
         vlane.Study.read(study).run(**wrong)
 
     assert str(refused.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--rate", "100", "--sweep", "link.rate_gbps=50,100"], "--rate must be left out with link.rate_gbps in --set"),
+        (["--rate", "100", "--set", "link.rate_gbps=50"], "--rate must be left out with link.rate_gbps in --set"),
+        (["--precision", "0.1", "--set", "run.precision=0.2"], "--precision must be left out with run.precision in --"),
+        (["--set", "buffers.blocks=64", "--sweep", "buffers.blocks=32,64"], "--set buffers.blocks must be left out"),
+    ],
+)
+def test_a_key_is_given_once(options: list[str], words: str, study: Path) -> None:
+    """Otherwise one of the two would be dropped without a word."""
+    assert_refused(call("simulate", study, *options), words)
+
+
+@pytest.mark.slow
+def test_each_run_of_a_swept_rate_has_its_own_cycle(study: Path, tmp_path: Path) -> None:
+    """What is said once, of all runs, is said of none."""
+    study.write_text(SHORT.replace("[0.2, 0.5]", "[0.2]"))
+
+    done = call("simulate", study, "--sweep", "link.rate_gbps=50,200", "--out", tmp_path / "out", "--json").json()
+
+    assert done["cycle_ns"] is None
+    assert done["rate_gbps"] is None
+    assert [(run["rate_gbps"], run["cycle_ns"]) for run in done["runs"]] == [(50, 10.24), (200, 2.56)]
+    assert done["runs"][0]["digest"] == done["runs"][1]["digest"]

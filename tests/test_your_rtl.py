@@ -63,6 +63,8 @@ def refusal(where: Path, block: str, design: str, given: str, table: str = "") -
         ("N = 4", "M = 4", r"map.toml:22: parameters.M must be a parameter of rr_arb, not unknown"),
         ("N = 4", "N = 5", r"inputs.heads__request.port must be a port of 4 bits.*not req_ni of 5 bits"),
         ("N = 4", "N = 'four\"; x'", r"map.toml:22: parameters.N must be text without quotes, .*, not four"),
+        ('encoding = "onehot"', 'when = "vl"', r"map.toml:34: outputs.vl.when must be another output, or it never"),
+        ('encoding = "onehot"', 'when = "grant", unless = "grant"', r"outputs.vl.unless must be another output"),
         ("every = 2", "every = 2\nbetwen = 1", r"timing.betwen must be a known key .*did you mean between"),
         ("hold_data = 0", "hold_data = 1", r"absent.hold_data must be what the traffic .*not 0x0 in cycle 0"),
     ],
@@ -312,7 +314,8 @@ def test_our_own_arbiter_as_it_is_exported_agrees(tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    assert told["answers_compared"] == told["cycles"] == 50_000
+    assert told["cycles"] == 50_000
+    assert 49_900 < told["answers_compared"] < 50_000  # all but those of cycles of reset
     assert told["outputs_left_out"] == []
 
 
@@ -462,3 +465,58 @@ def test_every_block_can_be_a_foreign_design(block: str, tmp_path: Path) -> None
 
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["answers_compared"] == 30_000
+
+
+def test_a_module_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """The tool would take the first one, whichever was meant."""
+    assert "design.sv" in refusal(tmp_path, "rr", RR + RR, RR_MAP)
+
+
+@pytest.mark.slow
+def test_a_module_that_ends_itself_at_once_ends_its_run_only(tmp_path: Path) -> None:
+    """A check of parameters that calls ``$fatal`` is a usual initial block."""
+    stops = RR.replace("endmodule", '  initial if (N < 8) $fatal(1, "N too small");\nendmodule')
+
+    result = ran(tmp_path, "rr", stops, RR_MAP)
+
+    assert not result.agrees
+    assert "design.sv" in result.ended
+
+
+@pytest.mark.slow
+def test_a_grant_that_a_reset_masks_is_no_difference(tmp_path: Path) -> None:
+    """Whether a synchronous reset clears the grant at the clock edge or masks it at once is the module's own affair."""
+    design = """module comb (input logic clk, rst, go, input logic [3:0] req, output logic [3:0] gnt);
+  logic [3:0] mask, above, pick;
+  assign above = req & mask;
+  assign pick = (above != 0) ? (above & (~above + 4'd1)) : (req & (~req + 4'd1));
+  assign gnt = rst ? 4'd0 : pick;
+  always_ff @(posedge clk)
+    if (rst) mask <= '1;
+    else if (go && pick != 0) mask <= ~(pick | (pick - 4'd1));
+endmodule
+"""
+    given = """clock = "clk"
+reset = "rst"
+[block]
+name = "rr"
+data_vls = 4
+vl15 = false
+[inputs]
+heads__request = "req"
+ready = "go"
+[absent]
+heads__fits = { each = 1 }
+heads__blocks = { each = 1 }
+hold_data = 0
+[outputs]
+vl = { port = "gnt", encoding = "onehot" }
+"""
+
+    right, wrong = (
+        ran(tmp_path, "rr", text, given) for text in (design, design.replace("mask <= '1", "mask <= 4'b1000"))
+    )
+
+    assert right.agrees
+    assert right.checked > 10_000
+    assert not wrong.agrees

@@ -14,7 +14,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -254,7 +254,8 @@ def _told(origin: Origin, what: str) -> Iterator[None]:
     before = dict(_registered)
     _loading.append(origin)
     try:
-        yield
+        with redirect_stdout(sys.stderr):  # stdout is for results
+            yield
         _loaded.setdefault(origin, "")
         _refuse_nothing(len(_registered) - len(before), what)
     except BaseException as error:
@@ -266,7 +267,7 @@ def _told(origin: Origin, what: str) -> Iterator[None]:
         if not isinstance(error, Exception | SystemExit):
             raise
         file, line = _place(error, origin)
-        said = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+        said = f"{type(error).__name__}: {error}"
         raise InputError("plug-in", "code that runs", said, source=file or what, line=line) from None
     finally:
         _loading.pop()

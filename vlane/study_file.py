@@ -66,6 +66,8 @@ class StudyFile:
         InputError
             If a key is no key of a study, or the study is refused with these values.
         """
+        if not isinstance(changes, Mapping):
+            raise InputError("changes", "a mapping of dotted keys to values", f"{changes!r}")
         content, made = copy.deepcopy(self.document.content), dict(self.changes)
         document = Document(self.document.source, self.document.text, content)
         for key, value in changes.items():

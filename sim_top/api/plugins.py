@@ -91,6 +91,7 @@ def routing(name: str, *, vls_per_sl: int = 1) -> Callable[[_F], _F]:
         raise InputError(f"vls_per_sl of routing {name}", "1 to 8", vls_per_sl)
 
     def decorate(function: _F) -> _F:
+        _check_call("routing", name, function, "a topology and the VL of each SL")
         register("routing", name, function, _ROUTINGS, vls_per_sl=vls_per_sl)
         return function
 
@@ -112,6 +113,7 @@ def pattern(name: str) -> Callable[[_F], _F]:
     """
 
     def decorate(function: _F) -> _F:
+        _check_call("pattern", name, function, "a host and a topology")
         register("pattern", name, function, get_args(Traffic.model_fields["pattern"].annotation))
         return function
 
@@ -167,6 +169,14 @@ def load_plugin(path: str | Path) -> None:
         If it cannot be run, registers nothing, or registers a name that is taken.
     """
     load_file(Path(path))
+
+
+def _check_call(kind: str, name: str, function: Callable[..., Any], words: str) -> None:
+    """Refuse a function that cannot be called with two arguments."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except (TypeError, ValueError):
+        raise InputError(f"{kind} {name}", f"a function of {words}", f"{function!r}") from None
 
 
 def _keys(name: str, function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:

@@ -110,6 +110,8 @@ class Results:
         InputError
             If no table of levels has the column, or no row is left.
         """
+        if not isinstance(values, Mapping):
+            raise InputError("values", "a mapping of columns to values", f"{values!r}")
         kept = {"levels": chosen(self.levels, values)}
         for name in ("runs", "links", "flows"):
             table: pl.DataFrame = getattr(self, name)
@@ -124,6 +126,8 @@ class Results:
         InputError
             If they have no run in common.
         """
+        if not isinstance(other, Results):
+            raise InputError("other", "vlane.Results", f"{other!r}")
         return compare_levels(self.levels, other.levels)
 
     def plot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -62,7 +63,8 @@ def simulate(
     """Run every load and seed of a study. Exit status 1 if a network gets stuck or a run's process dies twice."""
     start = time.perf_counter()
     load_plugins(plugin)
-    sweep = make_sweep(_asked(read_study_file(study), changes or [], precision, rate), _axes(sweeps or []))
+    axes = _axes(sweeps or [])
+    sweep = make_sweep(_asked(read_study_file(study), changes or [], axes, precision, rate), axes)
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
@@ -86,14 +88,15 @@ def simulate(
     except Interrupted as stop:
         tell_why(f"interrupted; {_kept(sweep, folder, len(finished))}")
         raise typer.Exit(stop.status) from None
-    seconds, clock = time.perf_counter() - start, sweep.points[0].world.study.link.clock
+    seconds, clocks = time.perf_counter() - start, {run.clock for run in runs}
+    clock = clocks.pop() if len(clocks) == 1 else None
     if as_json:
         emit_json(
             {
                 "study": str(study),
                 "runs": [_document(each) for each in runs],
-                "cycle_ns": clock.cycle_ns,
-                "rate_gbps": clock.rate_gbps,
+                "cycle_ns": clock and clock.cycle_ns,  # none if it is swept: each run has its own
+                "rate_gbps": clock and clock.rate_gbps,
                 "seconds": round(seconds, 3),
                 "results": str(folder / RESULTS),
                 "pictures": [str(picture) for picture in pictures],
@@ -105,14 +108,21 @@ def simulate(
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
-def _asked(study: StudyFile, words: list[str], precision: float | None, rate: str | None) -> StudyFile:
-    """Return a study with what the command line changes."""
+def _asked(
+    study: StudyFile, words: list[str], swept: Collection[str], precision: float | None, rate: str | None
+) -> StudyFile:
+    """Return a study with what the command line changes; what is swept is given nowhere else."""
     changes: dict[str, Any] = {}
     for word in words:
         key, text = _key(word, "--set")
         if key in changes:
             raise InputError(f"--set {key}", "given once", "twice")
+        if key in swept:
+            raise InputError(f"--set {key}", f"left out with --sweep {key}", "given")
         changes[key] = parse_value(text, f"--set {key}")
+    for option, key, given in (("--precision", "run.precision", precision), ("--rate", RATE, rate)):
+        if given is not None and key in {*changes, *swept}:
+            raise InputError(option, f"left out with {key} in --set or --sweep", "given")
     if precision is not None:
         if not 0 < precision < 1 or not study.study.traffic:
             must = "above 0 and below 1" if study.study.traffic else "left out without traffic"
@@ -176,7 +186,8 @@ def _told(run: MadeRun, finished: int, whole: int) -> None:
 
 def _document(run: MadeRun) -> dict[str, Any]:
     """Return a run without its course over time."""
-    document = {"parameters": dict(run.parameters), **asdict(run.result)}
+    clock = {"cycle_ns": run.clock.cycle_ns, "rate_gbps": run.clock.rate_gbps}
+    document = {"parameters": dict(run.parameters), **clock, **asdict(run.result)}
     for level in document["per_sl"]:
         del level["offered_parts"], level["accepted_parts"]
     return timed_document(document, run.clock)

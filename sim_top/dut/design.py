@@ -33,6 +33,7 @@ _FLAGS = (
     "-Wno-fatal",
     "-Wno-lint",
     "-Wno-style",
+    "-Werror-MODDUP",
     "--x-assign",
     "unique",
     "--x-initial",
@@ -57,9 +58,11 @@ _HEAD = """
 extern "C" { uint32_t vlane_seed = 1; }
 
 static std::string vlane_said;
+static bool vlane_closing = false;
 
 // A design that stops, or does not settle, ends its run, not the process.
 static void vlane_ends(const char* why, const char* file, int line) {
+    if (vlane_closing) return;  // in a final block: the run is over anyhow
     vlane_said = std::string(why) + " at " + (file ? file : "") + ":" + std::to_string(line);
     throw std::runtime_error(vlane_said);
 }
@@ -75,6 +78,21 @@ extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* 
         return 1;
     }
     return 0;
+}
+
+// A device whose initial blocks end the run is none.
+extern "C" void* vlane_new_guarded(const char* wave_file) {
+    try {
+        return vlane_new(wave_file);
+    } catch (const std::runtime_error&) {
+        return nullptr;
+    }
+}
+
+extern "C" void vlane_delete_guarded(void* device) {
+    vlane_closing = true;
+    vlane_delete(device);
+    vlane_closing = false;
 }
 
 extern "C" const char* vlane_why() { return vlane_said.c_str(); }
@@ -225,7 +243,12 @@ class Design:
             text, _HEAD + wrapper + _TAIL, self.top, flags=(*self._flags(), *_BUILD), defines=_DEFINES,
             traced=traced, name="design",
         )  # fmt: skip
-        return ForeignModel(library, ports)
+        try:
+            return ForeignModel(library, ports)
+        except OSError as error:
+            said = str(error).rpartition(": ")[2]
+            must = "a design whose functions are all written in Verilog"
+            raise InputError("--dut", must, said, source=str(self.files[0])) from None
 
 
 class ForeignModel(CompiledModel):
@@ -256,10 +279,15 @@ class ForeignModel(CompiledModel):
         DesignError
             If the design ends its own run.
         """
+        if self._device is None:  # its initial blocks ended it
+            raise self._ended()
         try:
             return super().run(rows, out)
         except RuntimeError:
-            raise DesignError(self._code.vlane_why().decode(errors="backslashreplace")) from None
+            raise self._ended() from None
+
+    def _ended(self) -> DesignError:
+        return DesignError(self._code.vlane_why().decode(errors="backslashreplace"))
 
 
 @contextlib.contextmanager

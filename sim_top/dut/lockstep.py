@@ -216,7 +216,7 @@ class ForeignRun:
         counted = checked = done = 0
         difference, ended = None, ""
         history: list[tuple[int, Batch, Words]] = []
-        with self._model() as model, stdout_elsewhere():
+        with stdout_elsewhere(), self._model() as model:
             model.begin(self.seed)
             start = time.perf_counter()
             try:
@@ -227,14 +227,16 @@ class ForeignRun:
                     if wrong.any():
                         at = int(np.flatnonzero(wrong)[0])
                         difference = self._difference(history, at)
-                        done, checked = done + at + 1, checked + int((batch.origin[: at + 1] >= 0).sum())
+                        done, checked = done + at + 1, checked + batch.compared(at + 1)
                         counted = difference.golden_cycle + 1
                         break
                     counted, done = counted + batch.counted, done + len(batch.rows)
-                    checked += int((batch.origin >= 0).sum())
+                    checked += batch.compared(len(batch.rows))
             except DesignError as error:
                 ended = str(error)
             seconds = time.perf_counter() - start
+        if not (checked or ended):
+            ended = "nothing was compared: no output of the map counted in any cycle"
         if difference is not None:
             stimulus = self._until(difference.golden_cycle)
         names = [rule.name for rule in stimulus.rules if rule.name in stimulus.applicable]
@@ -296,7 +298,7 @@ class ForeignRun:
         least = max(0, difference.cycle - _WAVE_BEFORE) if difference else 0
         most = difference.cycle + _WAVE_AFTER if difference else _WAVE_FIRST - 1
         done, opened = 0, False
-        with tempfile.TemporaryDirectory() as folder, self._model(traced=True) as model, stdout_elsewhere():
+        with tempfile.TemporaryDirectory() as folder, stdout_elsewhere(), self._model(traced=True) as model:
             wave = Path(folder) / "wave.vcd"
             model.begin(self.seed)
             for batch in batches(self.wiring, self._traffic()):

@@ -45,14 +45,16 @@ class Batch:
     origin: NDArray[np.int64]
     counted: int
 
+    def compared(self, count: int) -> int:
+        """Return in how many of the first cycles some bit counts."""
+        return int(((self.origin[:count] >= 0) & self.care[:count].any(axis=1)).sum())
+
 
 class _Delay:
     """What is due in later cycles, from batch to batch."""
 
     def __init__(self, wiring: Wiring) -> None:
-        timing, reset = wiring.map.timing, wiring.map.reset
-        self._latency = timing.latency
-        self._asynchronous = reset is not None and reset.kind == "asynchronous"
+        self._latency = wiring.map.timing.latency
         words = wiring.dut_outputs.words
         self._expected = np.zeros((self._latency, words), np.uint64)
         self._care = np.zeros((self._latency, words), np.uint64)
@@ -65,8 +67,8 @@ class _Delay:
     ) -> tuple[Words, Words, NDArray[np.int64]]:  # fmt: skip
         """Return what is due in the next ``count`` cycles.
 
-        ``values`` begin in cycles ``at`` and are due ``latency`` later, unless a reset comes between, which clears what
-        is on its way; ``resets`` says for each cycle whether the reset is active.
+        ``values`` begin in cycles ``at`` and are due ``latency`` later, unless a reset comes until then, which clears
+        what is on its way and may mask what is shown; ``resets`` says for each cycle whether the reset is active.
         """
         later = self._latency
         expected, care = (
@@ -78,7 +80,7 @@ class _Delay:
         history = np.concatenate([self._resets, resets])
         active = np.concatenate([[0], np.cumsum(history)])
         first = np.arange(count)
-        cleared = active[first + later + self._asynchronous] != active[first]
+        cleared = active[first + later + 1] != active[first]
         self._resets = history[count:]
         self._expected, self._care, self._origin = expected[count:], care[count:], origin[count:]
         care[:count][cleared] = 0

@@ -258,6 +258,8 @@ class Wiring:
             self.cared[places] = 1
             for key, wanted in (("when", 1), ("unless", 0)):
                 if (told := getattr(wire, key)) is not None:
+                    if told in {name, wire.when if key == "unless" else None}:
+                        raise self.map.refusal(("outputs", name, key), "another output, or it never counts", told)
                     self.conditions.append((places, self._condition((name, key), told, elements), wanted))
         return lane
 

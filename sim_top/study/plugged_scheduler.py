@@ -28,6 +28,8 @@ def check_scheduler(name: str, made: Any, *, memory: int) -> None:
     InputError
         Saying what it did.
     """
+    if not isinstance(made, type):
+        raise InputError(f"scheduler {name}", "a class with choose and, if it remembers anything, sent", f"{made!r}")
     for word, parameters in _PARAMETERS.items():
         function = made.__dict__.get(word)
         if function is None and word == "sent":

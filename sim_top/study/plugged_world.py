@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ def compiled_for(scheduler: str) -> Iterator[None]:
 def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: Any) -> Any:
     """Return what a plug-in returns; an error that is not a refusal of input names the plug-in's line."""
     try:
-        return function(*given, **keys)
+        with redirect_stdout(sys.stderr):  # stdout is for results
+            return function(*given, **keys)
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 - code of somebody else

@@ -22,9 +22,7 @@ from vlane.sim_top.study.world import World
 
 import vlane
 from vlane.packet_trace import trace_remarks
-from vlane.plugins import digest_of
 from vlane.study_file import shown_changes
-from vlane.study_model import plugins_named
 
 __all__ = ["run_sweep", "shown_run"]
 
@@ -78,7 +76,7 @@ def run_sweep(
         done[key] = MadeRun(key, result, clocks[key.point])
         told(done[key], len(done), len(wanted))
 
-    with RunStore(out, sweep.study, version=vlane.__version__, model=_model_digest(sweep)) as store:
+    with RunStore(out, sweep.study, version=vlane.__version__, model=_model_digest()) as store:
         if store.removed:
             remark(f"{store.removed} runs that another version or source of vlane made are removed")
         for said in dict.fromkeys(said for point in sweep.points for said in _remarks(point.world)):
@@ -144,10 +142,9 @@ def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str
     return None
 
 
-def _model_digest(sweep: Sweep) -> str:
-    """Return a digest of all sources that decide what a run is and what is said of it, the study's plug-ins too."""
-    plugged = digest_of({each for point in sweep.points for each in plugins_named(point.world.study)})
-    digest = hashlib.sha256((source_digest() + plugged).encode())
+def _model_digest() -> str:
+    """Return a digest of all sources of vlane that decide what a run is and what is said of it."""
+    digest = hashlib.sha256(source_digest().encode())
     own = Path(__file__).resolve().parent.parent
     for file in (*sorted(own.rglob("*.py")), *sorted(Path(vlane.__file__).resolve().parent.rglob("*.py"))):
         digest.update(file.read_bytes())

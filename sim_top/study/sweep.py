@@ -19,8 +19,10 @@ from vlane.sim_top.study.run_store import RunKey, StudyId
 from vlane.sim_top.study.world import World, make_world
 
 from vlane.errors import InputError
+from vlane.plugins import digest_of
 from vlane.study import Study
 from vlane.study_file import StudyFile, shown_changes
+from vlane.study_model import plugins_named
 
 __all__ = ["LISTS", "MOST_POINTS", "RATE", "Sweep", "SweepPoint", "make_sweep", "study_digest", "sweep_of_world"]
 
@@ -41,7 +43,8 @@ class SweepPoint:
     world : World
         What its runs share, checked.
     digest : str
-        What tells it from other studies; empty for the study without parameters.
+        What tells it from other studies, the sources of its plug-ins too; empty for a study without parameters and
+        plug-ins.
     parameters : mapping of str to object
         What is changed, by dotted key.
     """
@@ -115,7 +118,9 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
         digests[digest] = values_of_point
         is_left_out = {key: _is_list(key) or (key == RATE and key not in axes) for key in changed.changes}
         parameters = {key: value for key, value in changed.changes.items() if not is_left_out[key]}
-        points.append(SweepPoint(world, digest if parameters else "", parameters))
+        plugged = digest_of(plugins_named(changed.study))
+        digest = hashlib.sha256((digest + plugged).encode()).hexdigest() if plugged else digest
+        points.append(SweepPoint(world, digest if parameters or plugged else "", parameters))
     origin = study.origin or study
     with origin.refusals():
         digest = study_digest(origin.study, origin.base)

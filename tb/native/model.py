@@ -116,9 +116,12 @@ class CompiledModel:
         self.input_words, self.output_words = row_words(self.inputs), row_words(self.outputs)
         code = ctypes.CDLL(str(library))
         row = np.ctypeslib.ndpointer(np.uint64, flags="C_CONTIGUOUS")
-        code.vlane_new.restype = ctypes.c_void_p
-        code.vlane_new.argtypes = [ctypes.c_char_p]
-        code.vlane_delete.argtypes = [ctypes.c_void_p]
+        self._new, self._delete = (
+            getattr(code, f"{name}_guarded", getattr(code, name)) for name in ("vlane_new", "vlane_delete")
+        )
+        self._new.restype = ctypes.c_void_p
+        self._new.argtypes = [ctypes.c_char_p]
+        self._delete.argtypes = [ctypes.c_void_p]
         code.vlane_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row, row]
         code.vlane_free_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64, row]
         code.vlane_free_run.restype = ctypes.c_uint64
@@ -127,7 +130,7 @@ class CompiledModel:
             self._guarded.argtypes = code.vlane_run.argtypes
             self._guarded.restype = ctypes.c_int
         self._code = code
-        self._device: int | None = code.vlane_new(None)
+        self._device: int | None = self._new(None)
 
     def __enter__(self) -> CompiledModel:
         return self
@@ -138,13 +141,13 @@ class CompiledModel:
     def close(self) -> None:
         """Free the device, and close its wave file if one is being written."""
         if self._device is not None:
-            self._code.vlane_delete(self._device)
+            self._delete(self._device)
             self._device = None
 
     def restart(self, wave: Path | None = None) -> None:
         """Restart from power-on; with ``wave``, write a VCD of all following cycles (traced models only)."""
         self.close()
-        self._device = self._code.vlane_new(os.fsencode(wave) if wave else None)
+        self._device = self._new(os.fsencode(wave) if wave else None)
 
     def run(self, rows: Words, out: Words | None = None) -> Words:
         """Run one cycle per row of inputs and return the rows of outputs.
