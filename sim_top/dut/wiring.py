@@ -47,10 +47,8 @@ class Wiring:
         The block's.
     dut_inputs, dut_outputs, dut_ports : PortRow, PortRow, tuple of Port
         Theirs, and the ports in them; no clock, and no output that the map does not name.
-    compared, left_out : list of str
-        Outputs of the block that are compared, and those that the design lacks.
-    decides : bool
-        Whether the block is one that grants.
+    compared, left_out, decides : list of str, list of str, bool
+        Outputs that are compared, and those that the design lacks; whether the block is one that grants.
     absent : dict of str to int
         Inputs that the design lacks, and what they stay at.
     lanes : Lanes
