@@ -329,3 +329,11 @@ def test_it_never_loads_the_hardware_language() -> None:
 @each_instance(compiled=True)
 def test_it_decides_as_golden_for_long(block: str, parameters: Mapping[str, Any]) -> None:
     assert disagreement(vlane.oracle(block, **parameters), 200_000, seed=7) is None
+
+
+def test_an_input_is_given_once() -> None:
+    """By its own name or in a mapping: which of the two counts would depend on their order."""
+    golden = vlane.oracle("rr", data_vls=4, vl15=False)
+
+    with pytest.raises(InputError, match="heads__request must be given once"):
+        golden.step(heads__request=1, heads={"request": 2}, ready=1)

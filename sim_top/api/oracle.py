@@ -100,18 +100,25 @@ class Oracle:
         InputError
             If there is no such input, or a value does not fit it; then nothing has changed.
         """
-        words = [0] * len(self._given)
-        for name, value in inputs.items():
-            self._take(words, name, value)
-        self._given[:] = words
+        self._given[:] = self._words(inputs)
         self._cycle(self._machine, self._given, self._shown)
         shown = self._shown.tolist()
         return self._decision([_shown(port, shown) for port in self.outputs.values()])
 
-    def _take(self, words: list[int], name: str, value: Any) -> None:
-        """Put an input into the words."""
+    def _words(self, inputs: Mapping[str, Any]) -> list[int]:
+        """Return the words of a cycle's inputs."""
+        words, taken = [0] * len(self._given), set[str]()
+        for name, value in inputs.items():
+            self._take(words, taken, name, value)
+        return words
+
+    def _take(self, words: list[int], taken: set[str], name: str, value: Any) -> None:
+        """Put an input into the words, once."""
         port = self.inputs.get(name)
         if port is not None:
+            if name in taken:
+                raise InputError(name, "given once, by its own name or in a mapping", "twice")
+            taken.add(name)
             packed = _packed(port, value)
             for word in range(port.words):
                 words[port.word + word] = packed >> _WORD_BITS * word & _WORD
@@ -125,7 +132,7 @@ class Oracle:
         else:
             raise InputError(name, "a mapping or a list of its ports", value)
         for inner, each in nested:
-            self._take(words, f"{name}__{inner}", each)
+            self._take(words, taken, f"{name}__{inner}", each)
 
     def reset(self) -> None:
         """Return to the state after power-on, tables and counts of rules included.
@@ -152,9 +159,7 @@ class Oracle:
         """
         cycles = cycles_of(self.block, self.parameters, self.inputs, table)
         for inputs in cycles:
-            words = [0] * len(self._given)
-            for name, value in inputs.items():
-                self._take(words, name, value)
+            self._words(inputs)
         for inputs in cycles:
             self.step(**inputs)
         return len(cycles)
