@@ -46,7 +46,7 @@ typedef struct @NAME@_outputs {
 } @NAME@_outputs;
 
 @CODES@
-/* Return a new instance after power-on, NULL if there is no memory. */
+/* Return a new instance after power-on, NULL if there is no memory. The functions below must be given an instance. */
 @API@ @NAME@ *@NAME@_create(void);
 
 /* Free an instance; NULL is allowed. */
