@@ -448,7 +448,7 @@ def test_a_line_rate_form_can_be_a_foreign_design(word: str, tmp_path: Path) -> 
     done = CliRunner().invoke(app, ["cosim", word, "--dut", str(tmp_path / "design.v"), "--top", word, *options])
 
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["answers_compared"] == 30_000
+    assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # but for cycles of reset
 
 
 @pytest.mark.slow
@@ -464,7 +464,7 @@ def test_every_block_can_be_a_foreign_design(block: str, tmp_path: Path) -> None
     done = CliRunner().invoke(app, ["cosim", block, "--dut", str(tmp_path / "design.v"), "--top", block, *options])
 
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["answers_compared"] == 30_000
+    assert 29_900 < json.loads(done.stdout)["answers_compared"] <= 30_000  # but for cycles of reset
 
 
 def test_a_module_that_is_there_twice_is_refused(tmp_path: Path) -> None:

@@ -257,6 +257,9 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
         shown.lane, shown.first, shown.last = sending.lane + 1, place == 0, place == field.flits - 1
         shown.slot, shown.stamp = slot, stamp_of(machine.switches, field, sending.lane)
         slot = state.next_slot[slot]
+    for each in range(ports):  # its tail may still arrive, and its number is another packet's from now on
+        if state.arriving[each].packet == packet:
+            state.arriving[each].packet = NOBODY
     free(packets, packet)
 
 
