@@ -153,12 +153,12 @@ class Follower:
 
     def __init__(self, wiring: Wiring, golden: Golden, prepare: Callable[[], object] | None = None) -> None:
         self.wiring, self._golden, self._prepare = wiring, golden, prepare
-        self._row, self._timing, self._reset = OneRow(wiring), wiring.map.timing, wiring.map.reset
+        self._row, self._timing = OneRow(wiring), wiring.map.timing
         self._due: deque[_Due] = deque()
         self._before: deque[Cycle] = deque(maxlen=BEFORE)
         self._between = 0
         self._offered: tuple[int, dict[str, int]] | None = None
-        self._begun = self._reset is None
+        self._begun = wiring.map.reset is None
         self.cycles = self.checked = self.decisions = self.resets = 0
         self.difference: Difference | None = None
         if prepare is not None:

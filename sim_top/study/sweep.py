@@ -24,7 +24,7 @@ from vlane.study import Study
 from vlane.study_file import StudyFile, shown_changes
 from vlane.study_model import plugins_named
 
-__all__ = ["LISTS", "MOST_POINTS", "RATE", "Sweep", "SweepPoint", "make_sweep", "study_digest", "sweep_of_world"]
+__all__ = ["LISTS", "MOST_POINTS", "RATE", "Sweep", "SweepPoint", "make_sweep", "study_digest"]
 
 LISTS = ("run.loads", "run.seeds")
 """Keys whose values are runs of one point, not points."""
@@ -126,14 +126,6 @@ def make_sweep(study: StudyFile, values: Mapping[str, Sequence[Any]] | None = No
         digest = study_digest(origin.study, origin.base)
     file = name or Path(study.document.source).name
     return Sweep(StudyId(name=Path(file).stem, file=file, digest=digest), tuple(points))
-
-
-def sweep_of_world(world: World, *, file: str = "") -> Sweep:
-    """Return the one point of a study that has been made already, checked."""
-    check_world(world)
-    check_faults(world)
-    digest = study_digest(world.study, world.base)
-    return Sweep(StudyId(name=Path(file).stem, file=file, digest=digest), (SweepPoint(world),))
 
 
 def _check_axis(key: Any, values: Any) -> None:
