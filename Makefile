@@ -15,7 +15,7 @@ NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; 
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test long check formal mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim test long check formal plants mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: $(READY) types  ## lint, types, fast tests
 
 formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size
 	@for block in $(BLOCKS); do $(VLANE) prove $$block || exit 1; done
+
+plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices them: proof, lockstep
+	@$(VLANE) plants $(BLOCKS)
 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)

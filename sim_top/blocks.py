@@ -29,6 +29,7 @@ from vlane.tb.proofs import (
     prove_vlbuffer,
 )
 from vlane.tb.proofs.by_name import proofs
+from vlane.tb.proofs.properties import Instance
 from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.switches import stimulus_ib_switch, stimulus_opa_switch
 from vlane.tb.tables import stimulus_lft, stimulus_sc, stimulus_sl2vl
@@ -68,10 +69,8 @@ class Block:
         Parameters of the instance that mutants are made of.
     qualify : callable
         Makes the stimulus that reaches every rule of an instance.
-    properties : callable
-        Makes what is proven around a component.
-    proven : tuple of mapping
-        Parameters of the instances that are proven.
+    proofs : tuple of Instance
+        What is proven, around which instances.
     synthesised : tuple of mapping
         Parameters of the instances whose area is measured and whose netlists are run.
     """
@@ -83,8 +82,7 @@ class Block:
     full_size: Mapping[str, Any]
     mutated: Mapping[str, Any]
     qualify: Qualify
-    properties: Callable[[Any], Any]
-    proven: tuple[Mapping[str, Any], ...]
+    proofs: tuple[Instance, ...]
     synthesised: tuple[Mapping[str, Any], ...] = ({},)
 
     def defaults(self) -> dict[str, Any]:
@@ -101,6 +99,19 @@ class Block:
         """
         return self.shape.of_words(given, base or {})
 
+    def instance(self, name: str) -> Instance:
+        """Return what is proven of the instance of that name.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        names = {each.name: each for each in self.proofs}
+        if name not in names:
+            raise unknown_word("--instance", names, name)
+        return names[name]
+
     def make(self, parameters: Mapping[str, Any]) -> Any:
         """Return a component with checked parameters."""
         return self.component(self.shape(**parameters))
@@ -108,7 +119,6 @@ class Block:
 
 def _scheduler(each: Scheduler) -> Block:
     """Return the entry of a scheduler: its modules are found by its name."""
-    proven = proofs(each.name)
     return Block(
         name=each.name,
         title=each.title,
@@ -117,8 +127,7 @@ def _scheduler(each: Scheduler) -> Block:
         full_size=each.full_size,
         mutated=each.mutated,
         qualify=stimulus(each.name).qualified,
-        properties=proven.properties_of,
-        proven=proven.INSTANCES,
+        proofs=proofs(each.name).INSTANCES,
         synthesised=each.synthesised,
     )
 
@@ -135,8 +144,7 @@ BLOCKS = {
             full_size={"inputs": 36, "outputs": 36, "data_vls": 8},
             mutated={"inputs": 2, "outputs": 3, "data_vls": 7},
             qualify=stimulus_sl2vl.qualified,
-            properties=prove_sl2vl.SL2VLProperties,
-            proven=prove_sl2vl.INSTANCES,
+            proofs=prove_sl2vl.INSTANCES,
         ),
         Block(
             name="sc",
@@ -147,8 +155,7 @@ BLOCKS = {
             mutated={"ports": 2, "data_vls": 8},
             synthesised=({"ports": 4},),
             qualify=stimulus_sc.qualified,
-            properties=prove_sc.SCProperties,
-            proven=prove_sc.INSTANCES,
+            proofs=prove_sc.INSTANCES,
         ),
         Block(
             name="credit_ib",
@@ -158,8 +165,7 @@ BLOCKS = {
             full_size={"data_vls": 15, "buffer_blocks": 2048, "watchdog_cycles": 600},
             mutated={"data_vls": 3, "buffer_blocks": 200, "fcp_blocks": 21, "fcp_period": 2500, "watchdog_cycles": 150},
             qualify=stimulus_credit_ib.qualified,
-            properties=prove_credit_ib.CreditIBProperties,
-            proven=prove_credit_ib.INSTANCES,
+            proofs=prove_credit_ib.INSTANCES,
         ),
         Block(
             name="credit_opa",
@@ -170,8 +176,7 @@ BLOCKS = {
             mutated={"vls": 4, "vcu": 0},
             synthesised=({"vls": 4},),
             qualify=stimulus_credit_opa.qualified,
-            properties=prove_credit_opa.CreditOPAProperties,
-            proven=prove_credit_opa.INSTANCES,
+            proofs=prove_credit_opa.INSTANCES,
         ),
         Block(
             name="vlbuffer",
@@ -192,8 +197,7 @@ BLOCKS = {
                 "data_bits": 4,
             },
             qualify=stimulus_vlbuffer.qualified,
-            properties=prove_vlbuffer.VLBufferProperties,
-            proven=prove_vlbuffer.INSTANCES,
+            proofs=prove_vlbuffer.INSTANCES,
         ),
         Block(
             name="lft",
@@ -204,8 +208,7 @@ BLOCKS = {
             mutated={"lookups": 2, "ports": 7, "entries": 12},
             synthesised=({"lookups": 1},),
             qualify=stimulus_lft.qualified,
-            properties=prove_lft.LFTProperties,
-            proven=prove_lft.INSTANCES,
+            proofs=prove_lft.INSTANCES,
         ),
         Block(
             name="opa_switch",
@@ -227,8 +230,7 @@ BLOCKS = {
             },
             synthesised=(),
             qualify=stimulus_opa_switch.qualified,
-            properties=prove_opa_switch.OPASwitchProperties,
-            proven=prove_opa_switch.INSTANCES,
+            proofs=prove_opa_switch.INSTANCES,
         ),
         Block(
             name="ib_switch",
@@ -239,8 +241,7 @@ BLOCKS = {
             mutated={"ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 7},
             synthesised=({"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},),
             qualify=stimulus_ib_switch.qualified,
-            properties=prove_ib_switch.properties_of,
-            proven=prove_ib_switch.INSTANCES,
+            proofs=prove_ib_switch.INSTANCES,
         ),
     )
 }

@@ -55,7 +55,7 @@ def test_small_pair_is_proven() -> None:
     """Over any link that delays and loses, the sender never believes in more room than there is."""
     block = BLOCKS["credit_ib"]
 
-    proof = prove(block.properties(block.make(block.proven[0])), "test-credit_ib")
+    proof = prove(block.proofs[0].make(block.make), "test-credit_ib")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -75,7 +75,11 @@ def test_a_broken_port_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["credit_ib"]
 
-    proof = prove(block.properties(Overstating(block.shape(**block.proven[0]))), "test-credit_ib-broken", depth=8)
+    proof = prove(
+        block.proofs[0].properties(Overstating(block.shape(**block.proofs[0].parameters))),
+        "test-credit_ib-broken",
+        depth=8,
+    )
 
     assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
     assert "Assert failed" in proof.detail

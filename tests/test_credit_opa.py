@@ -44,7 +44,7 @@ def test_one_lane_is_proven() -> None:
     """No change of the limits, in any order of events, lets out more than the far buffer holds."""
     block = BLOCKS["credit_opa"]
 
-    proof = prove(block.properties(block.make(block.proven[0])), "test-credit_opa")
+    proof = prove(block.proofs[0].make(block.make), "test-credit_opa")
 
     assert proof.verdict == "PASS", proof.detail
 

@@ -200,11 +200,11 @@ class Generous(LaneAccount):
 @pytest.mark.parametrize("account", [LaneAccount, Generous])
 def test_accounts_are_proven_and_a_generous_one_is_not(account: type[LaneAccount]) -> None:
     block = BLOCKS["dtable"]
-    shape = next(p for p in block.proven if p["form"] == "line_rate")
-    scheduler = block.make(shape)
+    instance = block.instance("line-rate-small")
+    scheduler = block.make(instance.parameters)
     scheduler.accounts[1] = account()
 
-    proof = prove(block.properties(scheduler), f"test-{account.__name__}", depth=3)
+    proof = prove(instance.properties(scheduler), f"test-{account.__name__}", depth=3)
 
     if account is LaneAccount:
         assert proof.verdict == "PASS", proof.detail

@@ -113,7 +113,7 @@ def test_small_instances_are_proven(number: int) -> None:
     """Nobody busy crosses; the room that is counted is kept to."""
     block = BLOCKS["ib_switch"]
 
-    proof = prove(block.properties(block.make(block.proven[number])), f"test-ib-switch-{number}")
+    proof = prove(block.proofs[number].make(block.make), f"test-ib-switch-{number}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -132,10 +132,10 @@ class Doubling(Allocator):
 def test_a_broken_allocator_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["ib_switch"]
-    switch = block.make(block.proven[0])
+    switch = block.make(block.proofs[0].parameters)
     switch.allocator = Doubling(ports=2, vls=2)
 
-    proof = prove(block.properties(switch), "test-ib-switch-broken")
+    proof = prove(block.proofs[0].properties(switch), "test-ib-switch-broken")
 
     assert proof.verdict != "PASS"
 
@@ -166,7 +166,7 @@ class Losing(IBSwitch):
 def test_a_packet_is_delivered_once_and_one_that_is_lost_is_noticed(switch: type[IBSwitch]) -> None:
     """Any packet, whatever else happens; fewer cycles than the proof of `vlane prove` looks at."""
     block = BLOCKS["ib_switch"]
-    properties = block.properties(switch(block.shape(**{**block.defaults(), **block.proven[2]})))
+    properties = block.proofs[2].properties(switch(block.shape(**{**block.defaults(), **block.proofs[2].parameters})))
     properties.bounded = 9
 
     proof = prove(properties, f"test-{switch.__name__}")

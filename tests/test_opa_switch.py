@@ -58,7 +58,7 @@ def test_small_instances_are_proven(number: int) -> None:
     """Nobody busy crosses; no lane is read twice; the room that is counted is kept to."""
     block = BLOCKS["opa_switch"]
 
-    proof = prove(block.properties(block.make(block.proven[number])), f"test-opa-switch-{number}")
+    proof = prove(block.proofs[number].make(block.make), f"test-opa-switch-{number}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -76,10 +76,10 @@ class Careless(OPAAllocator):
 def test_a_broken_allocator_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["opa_switch"]
-    switch = block.make(block.proven[1])
+    switch = block.make(block.proofs[1].parameters)
     switch.allocator = Careless(ports=5, vls=2)
 
-    proof = prove(block.properties(switch), "test-opa-switch-broken")
+    proof = prove(block.proofs[0].properties(switch), "test-opa-switch-broken")
 
     assert proof.verdict != "PASS"
 

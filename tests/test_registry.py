@@ -118,7 +118,7 @@ def test_a_switch_s_instance_is_golden_and_hardware_alike(scheduler: Scheduler) 
 
 @each_scheduler
 def test_proofs_and_stimuli_have_what_the_catalogue_takes(scheduler: Scheduler) -> None:
-    assert callable(proofs(scheduler.name).properties_of)
+    assert all(callable(each.properties) for each in proofs(scheduler.name).INSTANCES)
     assert proofs(scheduler.name).INSTANCES
     assert callable(stimulus(scheduler.name).qualified)
     assert hasattr(stimulus(scheduler.name), "saturating") == scheduler.has_entries

@@ -92,9 +92,9 @@ class Hasty(SCFQ):
 def test_a_broken_scheduler_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
-    shape = {key: value for key, value in block.proven[0].items() if key != "form"}
+    shape = {key: value for key, value in block.proofs[0].parameters.items() if key != "form"}
 
-    proof = prove(block.properties(broken(block.shape(**shape))), f"test-{name}-broken", depth=10)
+    proof = prove(block.proofs[0].properties(broken(block.shape(**shape))), f"test-{name}-broken", depth=10)
 
     assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail
@@ -106,7 +106,7 @@ def test_smallest_instance_is_proven(name: str) -> None:
     """The properties hold for every table, map and input of the smallest instance; ``make formal`` proves all."""
     block = BLOCKS[name]
 
-    proof = prove(block.properties(block.make(block.proven[0])), f"test-{name}")
+    proof = prove(block.proofs[0].make(block.make), f"test-{name}")
 
     assert proof.verdict == "PASS", proof.detail
 

@@ -59,8 +59,8 @@ def test_cocotb_bench_agrees(name: str) -> None:
 def test_small_instances_are_proven(name: str) -> None:
     """Whatever was written last is what is looked up, in any history."""
     block = BLOCKS[name]
-    for number, parameters in enumerate(block.proven[:2]):
-        proof = prove(block.properties(block.make(parameters)), f"test-{name}-{number}")
+    for instance in block.proofs[:2]:
+        proof = prove(instance.make(block.make), f"test-{name}-{instance.name}")
         assert proof.verdict == "PASS", proof.detail
 
 
@@ -97,7 +97,9 @@ def test_a_broken_table_is_not_proven(name: str, broken: type[Any]) -> None:
     """The proofs can fail."""
     block = BLOCKS[name]
 
-    proof = prove(block.properties(broken(block.shape(**block.proven[0]))), f"test-{name}-broken", depth=6)
+    proof = prove(
+        block.proofs[0].properties(broken(block.shape(**block.proofs[0].parameters))), f"test-{name}-broken", depth=6
+    )
 
     assert proof.verdict == "FAIL", proof.detail
     assert "Assert failed" in proof.detail

@@ -52,7 +52,7 @@ def test_small_instances_are_proven(number: int) -> None:
     """Room is kept to in any history; flits are neither lost, doubled nor swapped in any short one."""
     block = BLOCKS["vlbuffer"]
 
-    proof = prove(block.properties(block.make(block.proven[number])), f"test-vlbuffer-{number}")
+    proof = prove(block.proofs[number].make(block.make), f"test-vlbuffer-{number}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -69,7 +69,9 @@ def test_a_broken_buffer_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["vlbuffer"]
 
-    proof = prove(block.properties(Swapping(block.shape(**block.proven[0]))), "test-vlbuffer-broken")
+    proof = prove(
+        block.proofs[0].properties(Swapping(block.shape(**block.proofs[0].parameters))), "test-vlbuffer-broken"
+    )
 
     assert proof.verdict == "FAIL", proof.detail
 

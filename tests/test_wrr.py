@@ -253,7 +253,9 @@ def test_a_broken_weighted_round_robin_is_not_proven(broken: type[Any]) -> None:
     block = BLOCKS["wrr"]
 
     proof = prove(
-        block.properties(broken(block.shape(**block.proven[0]))), f"test-wrr-{broken.__name__.lower()}", depth=10
+        block.proofs[0].properties(broken(block.shape(**block.proofs[0].parameters))),
+        f"test-wrr-{broken.__name__.lower()}",
+        depth=10,
     )
 
     assert proof.verdict == "FAIL", proof.detail

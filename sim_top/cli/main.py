@@ -26,6 +26,7 @@ VERBS = {
         "dtable": "Deficit Tables.",
         "cosim": "Run hardware against golden and compare every output in every cycle.",
         "prove": "Prove the block's properties, by k-induction or to a depth, small and full size.",
+        "plants": "Plant bugs of one line, one at a time, and tell what notices each: the proof, the lockstep.",
         "mutate": "Run mutants of the block through the lockstep; list survivors.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",

@@ -2,70 +2,117 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.blocks import find_block
+from vlane.sim_top.blocks import Block, find_block
 from vlane.sim_top.cli.block_options import BlockName, Netlist, check_netlist
 from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.cosim.proofs import prove_block, prove_block_netlist
+from vlane.sim_top.cosim.proofs import ProvenInstance, prove_block, prove_block_netlist
 from vlane.sim_top.output.console import emit_json, note, screen, table
-from vlane.tb.proofs.prove import Proof
+from vlane.tb.proofs.properties import Instance
 
 __all__ = ["app"]
 
 app = App()
 
 
-@app.command(epilog="Example: vlane prove vlarb")
+@app.command(epilog="Example: vlane prove vlarb --instance small")
 def prove(
     block: BlockName,
+    instance: Annotated[str, typer.Option(help="Name of the instance that is proven; all of them without it.")] = "",
     minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
+    covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
 ) -> None:
-    """Prove the block's properties, by k-induction or to a depth, small and full size. Exit status 1 if one fails.
+    """Prove the block's properties, by k-induction or to a depth, small and full size.
 
-    With --netlist, prove instead that what synthesis makes of a small instance is that instance.
+    Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
+    of a small instance is that instance.
     """
     found = find_block(block)
     check_netlist(netlist)
-    proofs = []
-    for parameters in ({**found.defaults(), **found.mutated},) if netlist else found.proven:
-        note(f"proving {block} with {', '.join(f'{k}={v}' for k, v in parameters.items())}")
-        if netlist:
-            proof = prove_block_netlist(found, parameters, netlist, timeout_seconds=60 * minutes)
-        else:
-            proof = prove_block(found, parameters, timeout_seconds=60 * minutes)
-        proofs.append((parameters, proof))
-    document = {
+    chosen = (found.instance(instance),) if instance else found.proofs
+    results = _of_netlist(found, netlist, minutes) if netlist else []
+    if not netlist:
+        for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes):
+            results.append(each)
+            note(f"{block}, {each.instance.name}: {each.proof.verdict} after {each.proof.seconds:.1f} s")
+    if as_json:
+        emit_json(_document(block, netlist, results))
+    else:
+        _show(block, results)
+    raise typer.Exit(0 if all(each.holds for each in results) else 1)
+
+
+def _of_netlist(block: Block, netlist: str, minutes: int) -> list[ProvenInstance]:
+    parameters = {**block.defaults(), **block.mutated}
+    proof = prove_block_netlist(block, parameters, netlist, timeout_seconds=60 * minutes)
+    return [ProvenInstance(Instance("netlist", block.proofs[0].properties, parameters), proof, ())]
+
+
+def _document(block: str, netlist: str, results: list[ProvenInstance]) -> dict[str, Any]:
+    return {
         "block": block,
         "netlist": netlist or None,
-        "proofs": [
+        "instances": [
             {
-                "parameters": dict(p),
-                "verdict": proof.verdict,
-                "bounded_cycles": proof.bounded or None,
-                "seconds": round(proof.seconds, 1),
-                "detail": proof.detail,
+                "name": each.instance.name,
+                "parameters": dict(each.instance.parameters),
+                "properties": list(each.proof.properties),
+                "verdict": each.proof.verdict,
+                "method": each.proof.method,
+                "seconds": round(each.proof.seconds, 1),
+                "failed": each.proof.failed or None,
+                "detail": each.proof.detail,
             }
-            for p, proof in proofs
+            for each in results
+        ],
+        "covers": [
+            {
+                "property": cover.property,
+                "instance": each.instance.name,
+                "assertions": cover.assertions,
+                "reached": cover.reached,
+                "depth": cover.depth,
+                "within": cover.within,
+            }
+            for each in results
+            for cover in each.covers
         ],
     }
-    if as_json:
-        emit_json(document)
-    else:
-        rows = [
-            [", ".join(f"{k}={v}" for k, v in p.items()), _reach(proof), proof.verdict, f"{proof.seconds:.1f} s"]
-            for p, proof in proofs
+
+
+def _show(block: str, results: list[ProvenInstance]) -> None:
+    rows = [
+        [
+            each.instance.name,
+            str(each.instance),
+            str(len(each.proof.properties)),
+            each.proof.method,
+            each.proof.verdict,
+            f"{each.proof.seconds:.1f} s",
         ]
-        screen.print(table(f"{block}: proofs", ["instance", "for", "verdict", ">time"], rows))
-        for _, proof in proofs:
-            if proof.detail:
-                screen.print(f"{proof.detail}\nsee {proof.folder}", markup=False, soft_wrap=True)
-    raise typer.Exit(0 if all(proof.verdict == "PASS" for _, proof in proofs) else 1)
-
-
-def _reach(proof: Proof) -> str:
-    return f"{proof.bounded} cycles from reset" if proof.bounded else "every cycle, by k-induction"
+        for each in results
+    ]
+    screen.print(table(f"{block}: proofs", ["instance", "of", ">properties", "method", "verdict", ">time"], rows))
+    met = [
+        [
+            cover.property,
+            each.instance.name,
+            f"{cover.reached} of {cover.assertions}",
+            "never" if cover.depth is None else str(cover.depth),
+            str(cover.within),
+        ]
+        for each in results
+        for cover in each.covers
+    ]
+    if met:
+        columns = ["property", "instance", ">premises met", ">after cycles", ">of"]
+        screen.print(table(f"{block}: premises", columns, met))
+    for each in results:
+        if each.proof.detail:
+            failed = f"{each.proof.failed}: " if each.proof.failed else ""
+            screen.print(f"{failed}{each.proof.detail}\nsee {each.proof.folder}", markup=False, soft_wrap=True)

@@ -1,21 +1,63 @@
-"""Proofs of a block of the catalogue."""
+"""Proofs of a block of the catalogue, and the covers of their premises."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb.proofs.prove import Proof, prove
+from vlane.tb.proofs.properties import Instance
+from vlane.tb.proofs.prove import Cover, Proof, cover, prove
 from vlane.tb.synthesis.netlist import prove_netlist
 
-__all__ = ["prove_block", "prove_block_netlist"]
+__all__ = ["ProvenInstance", "prove_block", "prove_block_netlist"]
 
 
-def prove_block(block: Block, parameters: Mapping[str, Any], *, timeout_seconds: int) -> Proof:
-    """Prove every property of one instance of a block."""
-    name = "-".join([block.name, *map(str, parameters.values())])
-    return prove(block.properties(block.make(parameters)), name, timeout_seconds=timeout_seconds)
+@dataclass(frozen=True, slots=True)
+class ProvenInstance:
+    """An instance with the verdict on it.
+
+    Parameters
+    ----------
+    instance : Instance
+        What was to be proven.
+    proof : Proof
+        The verdict.
+    covers : tuple of Cover
+        Of the properties that no instance before it has.
+    """
+
+    instance: Instance
+    proof: Proof
+    covers: tuple[Cover, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all is proven, and every premise was met."""
+        return self.proof.verdict == "PASS" and all(each.reached == each.assertions for each in self.covers)
+
+
+def prove_block(
+    block: Block, instances: tuple[Instance, ...], *, covers: bool, timeout_seconds: int
+) -> Iterator[ProvenInstance]:
+    """Prove every property of instances of a block, one after the other.
+
+    Parameters
+    ----------
+    covers : bool
+        Whether the premises of each property are looked for too, in the first of the instances that has it.
+    timeout_seconds : int
+        Time after which a proof is given up.
+    """
+    seen: set[str] = set()
+    for instance in instances:
+        name = f"{block.name}-{instance.name}"
+        proof = prove(instance.make(block.make), name, timeout_seconds=timeout_seconds)
+        new = [each for each in proof.properties if each not in seen] if covers else []
+        seen.update(new)
+        found = cover(instance.make(block.make), name, new, timeout_seconds=timeout_seconds) if new else ()
+        yield ProvenInstance(instance, proof, found)
 
 
 def prove_block_netlist(block: Block, parameters: Mapping[str, Any], netlist: str, *, timeout_seconds: int) -> Proof:

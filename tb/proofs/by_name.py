@@ -1,7 +1,6 @@
 """The proofs of each scheduler of the registry: the module ``prove_NAME`` beside this one.
 
-Every module has ``properties_of``, which makes what is proven around a component, and ``INSTANCES``, the parameters of
-the instances that are proven.
+Every module has ``INSTANCES``: what is proven, around which components.
 """
 
 from __future__ import annotations

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from amaranth.hdl import Assert, Cat, Elaboratable, Module, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Cat, Module, Signal, Value
+from vlane.tb.proofs.properties import Properties, free_inputs
 
 __all__ = ["AxiLiteProperties"]
 
 _UNDER_WAY = range(4)
 
 
-class AxiLiteProperties(Elaboratable):
+class AxiLiteProperties(Properties):
     """A bus with the properties that the AXI specification requires of a subordinate.
-
-    An answer stays until it is taken; each answers one address (and one word), none comes without; what is written is
-    the word and the address that the master gave, once, and only whole.
 
     Parameters
     ----------
@@ -24,7 +21,14 @@ class AxiLiteProperties(Elaboratable):
         The component. Its internal signals are observed; nothing in it is changed.
     """
 
+    statements: ClassVar = {
+        "answers": "Each answer belongs to one address, and of a write to one word; none comes without.",
+        "stays": "An answer stays, unchanged, until it is taken.",
+        "writes": "What is written is the word and the address that the master gave, whole, and once.",
+    }
+
     def __init__(self, bus: Any) -> None:
+        super().__init__()
         self.bus = bus
 
     def ports(self) -> list[Value]:
@@ -37,10 +41,8 @@ class AxiLiteProperties(Elaboratable):
         address = self._open(m, "aw", "b", bus.has_address + bus.s_axil_bvalid)
         word = self._open(m, "w", "b", bus.has_word + bus.s_axil_bvalid)
         read = self._open(m, "ar", "r", bus.has_read + bus.s_axil_rvalid)
-        m.d.comb += [
-            Assert(~bus.s_axil_bvalid | ((address > 0) & (word > 0))),
-            Assert(~bus.s_axil_rvalid | (read > 0)),
-        ]
+        self.claim(m, "answers", (address > 0) & (word > 0), when=bus.s_axil_bvalid)
+        self.claim(m, "answers", read > 0, when=bus.s_axil_rvalid)
         self._stays(m, bus.s_axil_bvalid, bus.s_axil_bready, bus.s_axil_bresp)
         self._stays(m, bus.s_axil_rvalid, bus.s_axil_rready, Cat(bus.s_axil_rdata, bus.s_axil_rresp))
         self._writes(m)
@@ -52,14 +54,13 @@ class AxiLiteProperties(Elaboratable):
         given, taken = (getattr(self.bus, f"s_axil_{answered}{name}") for name in ("valid", "ready"))
         count = Signal(_UNDER_WAY, name=f"open_{asked}")
         m.d.sync += count.eq(count + (valid & ready) - (given & taken))
-        m.d.comb += Assert(count == held)
+        self.claim(m, "answers", count == held)
         return count
 
     def _stays(self, m: Module, valid: Value, ready: Value, value: Value) -> None:
         waited, was = Signal(), Signal(len(value))
         m.d.sync += [waited.eq(valid & ~ready), was.eq(value)]
-        with m.If(waited):
-            m.d.comb += Assert(valid & (value == was))
+        self.claim(m, "stays", valid & (value == was), when=waited)
 
     def _writes(self, m: Module) -> None:
         bus = self.bus
@@ -69,9 +70,7 @@ class AxiLiteProperties(Elaboratable):
         with m.If(bus.s_axil_wvalid & bus.s_axil_wready):
             m.d.sync += [word.eq(bus.s_axil_wdata), strobes.eq(bus.s_axil_wstrb)]
         m.d.sync += wrote.eq(bus.write)
-        m.d.comb += [
-            Assert(~bus.has_address | (bus.write_at == address)),
-            Assert(~bus.has_word | ((bus.data == word) & (bus.strobes == strobes))),
-            Assert(~bus.write | (bus.has_address & bus.has_word & strobes.all())),
-            Assert(~wrote | (bus.s_axil_bvalid & ~bus.write)),
-        ]
+        self.claim(m, "writes", bus.write_at == address, when=bus.has_address)
+        self.claim(m, "writes", (bus.data == word) & (bus.strobes == strobes), when=bus.has_word)
+        self.claim(m, "writes", bus.has_address & bus.has_word & strobes.all(), when=bus.write)
+        self.claim(m, "writes", bus.s_axil_bvalid & ~bus.write, when=wrote)

@@ -9,18 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance, Properties
 
 from vlane.fcp import CREDIT_CAP
 
 __all__ = ["INSTANCES", "CreditIBProperties"]
 
 _TIMES = {"fcp_blocks": 0, "fcp_period": 16, "watchdog_cycles": 32}
-INSTANCES = ({"data_vls": 1, "buffer_blocks": 16, **_TIMES},)
-"""Parameters of the instance that is proven; 100 blocks were undecided after four minutes."""
 
 
-class CreditIBProperties(Elaboratable):
+class CreditIBProperties(Properties):
     """Two ports and a link, with the properties to prove.
 
     Parameters
@@ -30,6 +29,7 @@ class CreditIBProperties(Elaboratable):
     """
 
     def __init__(self, port: Any) -> None:
+        super().__init__()
         self.near = port
         self.far = type(port)(replace(port.parameters, data_vls=1))
         self.size = Signal(7)
@@ -120,3 +120,7 @@ class CreditIBProperties(Elaboratable):
             m.d.comb += [Assert(out_bits[32:44] == near.fctbs[0]), Assert(flying == 0)]
         limit_ahead = Signal(12)
         m.d.comb += [limit_ahead.eq(far.receiver.limit[0] - near.fccl[0]), Assert(limit_ahead <= most)]
+
+
+INSTANCES = (Instance("pair", CreditIBProperties, {"data_vls": 1, "buffer_blocks": 16, **_TIMES}),)
+"""What is proven."""

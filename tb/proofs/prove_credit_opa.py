@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 
 from vlane.opa_credit import ResizeStep
 
 __all__ = ["INSTANCES", "CreditOPAProperties"]
 
-INSTANCES = ({"vls": 1, "vcu": 0},)
-"""Parameters of the instance that is proven; two lanes were undecided after four minutes."""
-
 _BUFFER = 2176
 _SUM_BITS = 16
 
 
-class CreditOPAProperties(Elaboratable):
+class CreditOPAProperties(Properties):
     """A port with the properties to prove.
 
     Parameters
@@ -32,6 +29,7 @@ class CreditOPAProperties(Elaboratable):
     """
 
     def __init__(self, port: Any) -> None:
+        super().__init__()
         self.port = port
 
     def ports(self) -> list[Value]:
@@ -116,3 +114,7 @@ class CreditOPAProperties(Elaboratable):
         total = Signal(_SUM_BITS, name=name)
         m.d.comb += total.eq(sum(values[1:], Value.cast(values[0])))
         return total
+
+
+INSTANCES = (Instance("one-lane", CreditOPAProperties, {"vls": 1, "vcu": 0}),)
+"""What is proven."""

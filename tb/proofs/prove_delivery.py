@@ -7,8 +7,8 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Elaboratable, Module, Signal, Value, unsigned
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Array, Assert, Assume, Cat, Module, Signal, Value, unsigned
+from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
 __all__ = ["DEPTH", "DeliveryProperties"]
@@ -20,7 +20,7 @@ _LOOKED_UP, _TOLD = 1, 2
 """Cycles from a head's arrival to its look-up, and to the report of a drop."""
 
 
-class DeliveryProperties(Elaboratable):
+class DeliveryProperties(Properties):
     """The switch beside any one packet that is followed, for all that may happen in ``DEPTH`` cycles from reset.
 
     Packets have one flit. The followed one, of any sender and cycle, has a source LID of its own, which passes through.
@@ -36,6 +36,7 @@ class DeliveryProperties(Elaboratable):
     unfolds_memories = True
 
     def __init__(self, switch: Any) -> None:
+        super().__init__()
         self.switch = switch
         self.m = Module()
         self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)

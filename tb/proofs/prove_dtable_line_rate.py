@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Module, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Module, Signal, Value
+from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_list_memory import KeptEntry
 from vlane.tb.proofs.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
@@ -14,7 +14,7 @@ from vlane.vlarb import VL15
 __all__ = ["LineRateProperties"]
 
 
-class LineRateProperties(Elaboratable):
+class LineRateProperties(Properties):
     """The scheduler with the properties to prove.
 
     Assumed: packets stay until they are sent, ``behind`` and ``behind_blocks`` come true, sizes are 1 to
@@ -30,6 +30,7 @@ class LineRateProperties(Elaboratable):
     any_memory = True
 
     def __init__(self, scheduler: Any) -> None:
+        super().__init__()
         self.scheduler = scheduler
         self.followed, self.kept = FollowedEntry(scheduler.walk, "walk"), KeptEntry(scheduler.walk, "walk")
 

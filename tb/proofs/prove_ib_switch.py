@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Cat, Module, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
 from vlane.tb.proofs.prove_switch import at_most_one, prove_input, prove_returns, prove_room
 
 from vlane.schedulers import DEFAULT
 
-__all__ = ["INSTANCES", "IBSwitchProperties", "properties_of"]
+__all__ = ["INSTANCES", "IBSwitchProperties"]
 
 _SMALL = {"scheduler": DEFAULT, "entries": 1, "lids": 4, "data_bits": 64}
-INSTANCES = (
-    {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
-    {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
-    {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
-    {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, **_SMALL, "credit": "fcp"},
-)
-"""Parameters of the instances that are proven: all by induction but the third, which follows a packet, to a depth."""
 
 
-def properties_of(switch: Any) -> Elaboratable:
-    """Return what is proven of an instance: of one with room for one flit a lane, that packets are delivered."""
-    return DeliveryProperties(switch) if switch.geometry.maximum == 1 else IBSwitchProperties(switch)
-
-
-class IBSwitchProperties(Elaboratable):
+class IBSwitchProperties(Properties):
     """The switch with properties that hold for every history and all inputs.
 
     Parameters
@@ -38,6 +26,7 @@ class IBSwitchProperties(Elaboratable):
     """
 
     def __init__(self, switch: Any) -> None:
+        super().__init__()
         self.switch = switch
 
     def ports(self) -> list[Value]:
@@ -74,3 +63,28 @@ class IBSwitchProperties(Elaboratable):
             source = allocator.source[port]
             prove_input(m, allocator, port, Cat(allocator.source[output][port] for output in range(ports)))
             m.d.comb += [Assert(~source.any() | allocator.output_free[port]), Assert(at_most_one(source))]
+
+
+INSTANCES = (
+    Instance(
+        "small",
+        IBSwitchProperties,
+        {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
+    ),
+    Instance(
+        "three-ports",
+        IBSwitchProperties,
+        {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
+    ),
+    Instance(
+        "delivery",
+        DeliveryProperties,
+        {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
+    ),
+    Instance(
+        "limits",
+        IBSwitchProperties,
+        {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, **_SMALL, "credit": "fcp"},
+    ),
+)
+"""What is proven: all by induction but the third, which follows a packet, to a depth."""

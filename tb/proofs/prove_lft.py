@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Fragment, Module, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Fragment, Module, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant, remembered
 
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE, UNASSIGNED, LFTCause
 
 __all__ = ["INSTANCES", "LFTProperties"]
 
-INSTANCES = (
-    {"lookups": 2, "ports": 4, "entries": 16},
-    {"lookups": 2, "ports": 36, "entries": 100},
-    {"lookups": 8, "ports": 8, "entries": 1024},
-)
-"""Parameters of the instances that are proven."""
 
-
-class LFTProperties(Elaboratable):
+class LFTProperties(Properties):
     """The look-up with the properties to prove; look-up 0 always reads the observed LID.
 
     Parameters
@@ -30,6 +23,7 @@ class LFTProperties(Elaboratable):
     """
 
     def __init__(self, lft: Any) -> None:
+        super().__init__()
         self.lft = lft
         self.m = Module()
         self.lid = constant(self.m, "watched_lid", 16, 0, lft.entries - 1)
@@ -66,3 +60,11 @@ class LFTProperties(Elaboratable):
                 Assert((t.dlid[index] != PERMISSIVE) | (~t.drop[index] & (t.port[index] == 0))),
             ]
         return m
+
+
+INSTANCES = (
+    Instance("small", LFTProperties, {"lookups": 2, "ports": 4, "entries": 16}),
+    Instance("odd", LFTProperties, {"lookups": 2, "ports": 36, "entries": 100}),
+    Instance("full", LFTProperties, {"lookups": 8, "ports": 8, "entries": 1024}),
+)
+"""What is proven."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Cat, Elaboratable, Module, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Cat, Module, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_switch import at_most_one, prove_input, prove_returns, prove_room
 
 from vlane.mports import MPORT, READERS, ports_of
@@ -14,20 +14,9 @@ from vlane.schedulers import DEFAULT
 __all__ = ["INSTANCES", "OPASwitchProperties"]
 
 _SMALL = {"scheduler": DEFAULT, "entries": 1, "lids": 4, "data_bits": 64}
-INSTANCES = (
-    {
-        "ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1,
-        "central_blocks": 4, "central_minimum": 1, "central_maximum": 3, **_SMALL,
-    },
-    {
-        "ports": 5, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2,
-        "central_blocks": 6, "central_minimum": 2, "central_maximum": 4, **_SMALL,
-    },
-)  # fmt: skip
-"""Parameters of the instances that are proven: one MPort, and two of which one has a single port."""
 
 
-class OPASwitchProperties(Elaboratable):
+class OPASwitchProperties(Properties):
     """The switch with properties that hold for every history and all inputs.
 
     Parameters
@@ -39,6 +28,7 @@ class OPASwitchProperties(Elaboratable):
     unfolds_memories = True
 
     def __init__(self, switch: Any) -> None:
+        super().__init__()
         self.switch = switch
 
     def ports(self) -> list[Value]:
@@ -105,3 +95,40 @@ class OPASwitchProperties(Elaboratable):
                 Assert(~(allocator.reader_lane[lower] & allocator.reader_lane[upper]).any()),
                 Assert(~(allocator.reading[lower] & allocator.reading[upper]).any()),
             ]
+
+
+INSTANCES = (
+    Instance(
+        "small",
+        OPASwitchProperties,
+        {
+            "ports": 2,
+            "data_vls": 2,
+            "blocks": 4,
+            "minimum": 1,
+            "maximum": 3,
+            "largest": 1,
+            "central_blocks": 4,
+            "central_minimum": 1,
+            "central_maximum": 3,
+            **_SMALL,
+        },
+    ),
+    Instance(
+        "two-mports",
+        OPASwitchProperties,
+        {
+            "ports": 5,
+            "data_vls": 2,
+            "blocks": 4,
+            "minimum": 2,
+            "maximum": 2,
+            "largest": 2,
+            "central_blocks": 6,
+            "central_minimum": 2,
+            "central_maximum": 4,
+            **_SMALL,
+        },
+    ),
+)
+"""What is proven: one MPort, and two of which one has a single port."""

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Fragment, Module, Mux, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Fragment, Module, Mux, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant, remembered
 
 from vlane.sc import SC15, SC_COUNT, SCTable
 
 __all__ = ["INSTANCES", "SCProperties"]
 
-INSTANCES = (
-    {"ports": 2, "data_vls": 4},
-    {"ports": 3, "data_vls": 20},
-    {"ports": 8, "data_vls": 8},
-)
-"""Parameters of the instances that are proven."""
 
-
-class SCProperties(Elaboratable):
+class SCProperties(Properties):
     """The maps with the properties to prove; port 0 and both ends always look up the observed channel and egress.
 
     Parameters
@@ -30,6 +23,7 @@ class SCProperties(Elaboratable):
     """
 
     def __init__(self, maps: Any) -> None:
+        super().__init__()
         self.maps = maps
         self.m = Module()
         self.sc = constant(self.m, "watched_sc", 5, 0, SC_COUNT - 1)
@@ -98,3 +92,11 @@ class SCProperties(Elaboratable):
         for lane in lanes[1:]:
             found = found | lane
         return found
+
+
+INSTANCES = (
+    Instance("small", SCProperties, {"ports": 2, "data_vls": 4}),
+    Instance("odd", SCProperties, {"ports": 3, "data_vls": 20}),
+    Instance("full", SCProperties, {"ports": 8, "data_vls": 8}),
+)
+"""What is proven."""

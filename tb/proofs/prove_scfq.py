@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from amaranth.hdl import Assert, Assume, Module, Signal, Value
+from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_scheduler import SchedulerProperties, at
 
-__all__ = ["INSTANCES", "SCFQProperties", "properties_of"]
-
-INSTANCES = (
-    {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 13, "reciprocal_bits": 5, "units": "shared"},
-    {"data_vls": 4, "requesters": 3, "vl15": False, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
-    {"data_vls": 4, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
-)
-"""Parameters of the instances that are proven."""
+__all__ = ["INSTANCES", "SCFQProperties"]
 
 
 class SCFQProperties(SchedulerProperties):
@@ -51,5 +45,21 @@ class SCFQProperties(SchedulerProperties):
             m.d.comb += Assert(((s.has_tag & ~had) != 0) & ((had & ~s.has_tag) == 0))
 
 
-properties_of = SCFQProperties
-"""What is proven around a component."""
+INSTANCES = (
+    Instance(
+        "small",
+        SCFQProperties,
+        {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 13, "reciprocal_bits": 5, "units": "shared"},
+    ),
+    Instance(
+        "mapped",
+        SCFQProperties,
+        {"data_vls": 4, "requesters": 3, "vl15": False, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
+    ),
+    Instance(
+        "four-lanes",
+        SCFQProperties,
+        {"data_vls": 4, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
+    ),
+)
+"""What is proven."""

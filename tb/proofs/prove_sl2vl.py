@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Fragment, Module, Mux, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Fragment, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant, remembered
 
 from vlane.sl2vl import SL_COUNT, VL_DROP
 
 __all__ = ["INSTANCES", "SL2VLProperties"]
 
-INSTANCES = (
-    {"inputs": 2, "outputs": 3, "data_vls": 4},
-    {"inputs": 8, "outputs": 8, "data_vls": 8},
-    {"inputs": 3, "outputs": 36, "data_vls": 15},
-)
-"""Parameters of the instances that are proven."""
 
-
-class SL2VLProperties(Elaboratable):
+class SL2VLProperties(Properties):
     """The mapping with the properties to prove; input 0 always looks up the observed row.
 
     Parameters
@@ -30,6 +23,7 @@ class SL2VLProperties(Elaboratable):
     """
 
     def __init__(self, mapping: Any) -> None:
+        super().__init__()
         self.mapping = mapping
         self.m = Module()
         self.row = constant(self.m, "watched_output", 6, 0, mapping.outputs - 1)
@@ -63,3 +57,11 @@ class SL2VLProperties(Elaboratable):
                 Assert(s.drop[port] | (s.vl[port] < s.data_vls)),
             ]
         return m
+
+
+INSTANCES = (
+    Instance("small", SL2VLProperties, {"inputs": 2, "outputs": 3, "data_vls": 4}),
+    Instance("square", SL2VLProperties, {"inputs": 8, "outputs": 8, "data_vls": 8}),
+    Instance("full", SL2VLProperties, {"inputs": 3, "outputs": 36, "data_vls": 15}),
+)
+"""What is proven."""

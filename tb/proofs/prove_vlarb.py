@@ -7,33 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance, Properties
 from vlane.tb.proofs.prove_vlarb_line_rate import LineRateProperties
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15
 
-__all__ = ["INSTANCES", "VLArbProperties", "properties_of"]
-
-INSTANCES = (
-    {"data_vls": 2, "entries": 4, "vl15": True},
-    {"data_vls": 3, "entries": 5, "vl15": False},
-    {"data_vls": 15, "entries": 64, "vl15": True},
-    {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"},
-    {"data_vls": 3, "entries": 20, "vl15": False, "form": "line_rate"},
-    {"data_vls": 15, "entries": 64, "vl15": True, "form": "line_rate"},
-)
-"""Parameters of the instances that are proven: small, not a power of two, full size; then the line-rate form."""
+__all__ = ["INSTANCES", "VLArbProperties"]
 
 _SUMMED_ENTRIES = 8
 
 
-def properties_of(arbiter: Any) -> Elaboratable:
-    """Return the properties of an arbiter, by its form."""
-    return LineRateProperties(arbiter) if arbiter.form == "line_rate" else VLArbProperties(arbiter)
-
-
-class VLArbProperties(Elaboratable):
+class VLArbProperties(Properties):
     """The arbiter with the properties to prove.
 
     Parameters
@@ -43,6 +29,7 @@ class VLArbProperties(Elaboratable):
     """
 
     def __init__(self, arbiter: Any) -> None:
+        super().__init__()
         self.arbiter = arbiter
         self.watched_entry = Signal(range(arbiter.entries))
 
@@ -211,3 +198,14 @@ def _is(signal: Value, code: ListCode) -> Value:
 
 def _positive(value: Signal, width: int) -> Value:
     return Mux(value > 0, value, 0)[:width]
+
+
+INSTANCES = (
+    Instance("small", VLArbProperties, {"data_vls": 2, "entries": 4, "vl15": True}),
+    Instance("odd", VLArbProperties, {"data_vls": 3, "entries": 5, "vl15": False}),
+    Instance("full", VLArbProperties, {"data_vls": 15, "entries": 64, "vl15": True}),
+    Instance("line-rate-small", LineRateProperties, {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"}),
+    Instance("line-rate-odd", LineRateProperties, {"data_vls": 3, "entries": 20, "vl15": False, "form": "line_rate"}),
+    Instance("line-rate-full", LineRateProperties, {"data_vls": 15, "entries": 64, "vl15": True, "form": "line_rate"}),
+)
+"""What is proven: small, not a power of two, full size; then the line-rate form."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_list_memory import KeptEntry
 from vlane.tb.proofs.prove_list_walk import FollowedEntry, assert_entries, lane_bit
 
@@ -15,7 +15,7 @@ from vlane.vlarb import VL15
 __all__ = ["LineRateProperties"]
 
 
-class LineRateProperties(Elaboratable):
+class LineRateProperties(Properties):
     """The arbiter with the properties to prove.
 
     Parameters
@@ -28,6 +28,7 @@ class LineRateProperties(Elaboratable):
     any_memory = True
 
     def __init__(self, arbiter: Any) -> None:
+        super().__init__()
         self.arbiter = arbiter
         self.followed = [FollowedEntry(each.walk, each.name) for each in arbiter.lists]
         self.kept = [KeptEntry(each.walk, each.name) for each in arbiter.lists]

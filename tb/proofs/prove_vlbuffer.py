@@ -1,110 +1,219 @@
-"""Proofs of the VL buffer: room is proven by induction, the delivery of flits up to a depth.
-
-Instances of up to 8 flits follow any one flit from its write to its read, for every sequence of events of up to
-``DEPTH`` cycles from reset; larger ones are proven by induction, without that.
-"""
+"""Proofs of the VL buffer: room and counts by induction against accounts, the delivery of flits up to a depth."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
 
-from amaranth.hdl import Assert, Assume, Elaboratable, Module, Mux, Signal, Value
-from vlane.tb.proofs.prove import free_inputs
+from amaranth.hdl import Array, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
-__all__ = ["DEPTH", "INSTANCES", "VLBufferProperties"]
+__all__ = ["DEPTH", "INSTANCES", "DeliveryProperties", "VLBufferProperties"]
 
-DEPTH = 8
-_ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
-_MANY = {"writers": 2, "readers": 2, "write_flits": 2, "read_flits": 2, "data_bits": 1}
-INSTANCES = (
-    {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "shared"},
-    {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1, **_ONE, "form": "static"},
-    {"vls": 4, "flits": 64, "minimum": 8, "maximum": 40, "mtu_flits": 8, **_ONE, "form": "shared"},
-    {"vls": 3, "flits": 40, "minimum": 5, "maximum": 20, "mtu_flits": 6, **_MANY, "form": "shared"},
-)
-"""Parameters of the instances that are proven."""
-
-_FOLLOWED_FLITS = 8
+DEPTH, TWO_PORTS_DEPTH = 8, 4
+"""Cycles from reset for which flits are followed; with two ports 8 were undecided after five minutes."""
 
 
-class VLBufferProperties(Elaboratable):
-    """The buffer with the properties to prove.
+class VLBufferProperties(Properties):
+    """The buffer beside an account of one arbitrary lane: what was reserved, written and read.
 
     Parameters
     ----------
     buffer : VLBuffer
         The component.
-
-    Attributes
-    ----------
-    bounded : int
-        Number of cycles from reset of a bounded proof; 0 for a proof by induction.
     """
 
+    statements: ClassVar = {
+        "reserved": "The flits reserved for a lane are those that were accepted less those that were read.",
+        "held": "The flits in a lane are those that were written into reserved room less those that were read.",
+        "accepted": "A packet is accepted exactly when its lane stays within its maximum and every lane can still use"
+        " its minimum.",
+        "room": "A lane is said to have room exactly when its largest packet would be accepted.",
+        "storage": "All lanes together never reserve more than the storage, the unused minimum of each included.",
+        "bounds": "No lane reserves more than its maximum, or holds more than it reserved.",
+        "discarded": "The flits discarded in a cycle are those that are written without a lane or without reserved"
+        " room.",
+        "readable": "A reading port shows the flits that its lane holds, at most as many as it has places; the other"
+        " places are 0.",
+    }
+
     def __init__(self, buffer: Any) -> None:
-        self.buffer = buffer
-        self.bounded = DEPTH if buffer.flits <= _FOLLOWED_FLITS else 0
-        self.m = Module()
+        super().__init__()
+        self.buffer, self.m = buffer, Module()
+        self.unfolds_memories = buffer.readers * buffer.read_flits > 1
         self.lane = constant(self.m, "watched_lane", 5, 0, buffer.vls - 1)
-        self.mark = Signal()
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
-        return [*free_inputs(self.buffer), self.lane, self.mark]
+        return [*free_inputs(self.buffer), self.lane]
 
     def elaborate(self, _platform: object) -> Module:
         m, b = self.m, self.buffer
         m.submodules.buffer = b
-        in_use, held = Signal(16), Signal(16)
-        pool = b.flits - b.vls * b.minimum
-        m.d.comb += [
-            in_use.eq(sum(Mux(used > b.minimum, used - b.minimum, 0) for used in b.used_now)),
-            held.eq(sum(b.held_now)),
-            Assert(in_use <= pool),
-            Assert(held <= b.flits),
-        ]
+        self._room(m)
+        gained = Signal(10)
+        m.d.comb += gained.eq(Mux(b.accepted & (b.reserve_vl == self.lane), b.reserve_flits, 0))
+        used, held, leaving = Signal(16), Signal(16), Signal(4)
+        m.d.comb += leaving.eq(self._leaving(held))
+        written = self._written(m, held, used + gained)
+        m.d.sync += [used.eq(used + gained - leaving), held.eq(held + written - leaving)]
+        self.claim(m, "reserved", self._of_lane(b.used) == used)
+        self.claim(m, "held", self._of_lane(b.held) == held)
         for vl in range(b.vls):
-            used = b.used_now[vl]
-            m.d.comb += [
-                Assert(used <= b.maximum),
-                Assert(b.held_now[vl] <= used),
-                Assert(b.room[vl] | (used + b.mtu_flits > b.minimum)),
-            ]
-            with m.If((b.reserve_vl == vl) & (b.reserve_flits != 0)):
-                m.d.comb += Assert(b.accepted | (used + b.reserve_flits > b.minimum))
-                with m.If(b.accepted):
-                    m.d.comb += Assert(used + b.reserve_flits <= b.maximum)
-        for port in range(b.readers):
-            m.d.comb += Assert(b.readable[port] <= b.read_flits)
-        if self.bounded:
-            self._follow_a_flit(m)
+            self.claim(m, "bounds", (b.used[vl] <= b.maximum) & (b.held[vl] <= b.used[vl]))
+        self._discarded(m)
+        self._readable(m)
         return m
 
-    def _follow_a_flit(self, m: Module) -> None:
-        """Assert that a flit, marked when it is written, is shown at its place in the queue until it is read."""
+    def _of_lane(self, values: Any) -> Value:
+        return Array(values[vl] for vl in range(self.buffer.vls))[self.lane]
+
+    def _room(self, m: Module) -> None:
+        """Claim what is accepted: the storage has a place for each flit reserved and for each minimum not yet used."""
         b = self.buffer
+        promised, asks = Signal(16), Signal()
+        m.d.comb += [promised.eq(sum(self._promised(b.used[vl]) for vl in range(b.vls))), asks.eq(b.reserve_flits != 0)]
+        self.claim(m, "storage", promised <= b.flits)
+        fits = []
+        for vl in range(b.vls):
+            fits.append((b.reserve_vl == vl) & self._fits(b.used[vl], b.reserve_flits, promised))
+            self.claim(m, "room", b.room[vl] == self._fits(b.used[vl], b.mtu_flits, promised))
+        self.claim(m, "accepted", b.accepted == reduce(or_, fits), when=asks)
+        self.claim(m, "accepted", ~b.accepted, when=~asks)
+
+    def _promised(self, used: Value) -> Value:
+        return Mux(used < self.buffer.minimum, self.buffer.minimum, used)
+
+    def _fits(self, used: Value, more: Value | int, promised: Value) -> Value:
+        b, after = self.buffer, used + more
+        return (after <= b.maximum) & (promised - self._promised(used) + self._promised(after) <= b.flits)
+
+    def _leaving(self, held: Value) -> Value:
+        """Return how many flits leave the lane: the first port that removes any has it to itself (VLB-6, VLB-7)."""
+        b, leaving = self.buffer, Value.cast(0)
+        for port in reversed(range(b.readers)):
+            most = Mux(held < b.read_flits, held, b.read_flits)
+            removes = Mux(b.read_count[port] < most, b.read_count[port], most)
+            leaving = Mux((b.read_vl[port] == self.lane) & (removes != 0), removes, leaving)
+        return leaving
+
+    def _written(self, m: Module, held: Value, reserved: Value) -> Value:
+        """Return how many flits are written into reserved room of the lane."""
+        b, count, written, room = self.buffer, Value.cast(0), Signal(4), Signal(16)
+        for port in range(b.writers):
+            given = Mux(b.write_count[port] < b.write_flits, b.write_count[port], b.write_flits)
+            count = count + Mux(b.write_vl[port] == self.lane, given, 0)
+        m.d.comb += [room.eq(reserved - held), written.eq(Mux(count < room, count, room))]
+        return written
+
+    def _discarded(self, m: Module) -> None:
+        """Claim that of the flits written in a cycle those that no lane gains are discarded."""
+        b = self.buffer
+        ran, written, gone, before, after = (Signal(16, name=name) for name in ("ran", "written", "gone", "was", "now"))
+        m.d.comb += after.eq(sum(b.held))
+        m.d.sync += [
+            ran.eq(1),
+            before.eq(after - sum(b.takes)),
+            gone.eq(b.discarded),
+            written.eq(sum(Mux(count < b.write_flits, count, b.write_flits) for count in b.write_count)),
+        ]
+        self.claim(m, "discarded", written == gone + after - before, when=ran[0] & (written != 0))
+
+    def _readable(self, m: Module) -> None:
+        b = self.buffer
+        for port in range(b.readers):
+            held = Signal(16, name=f"held_at_{port}")
+            m.d.comb += held.eq(
+                sum(Mux(b.read_vl[port] == vl, b.held[vl], 0) for vl in range(b.vls)),
+            )
+            most = Mux(held < b.read_flits, held, b.read_flits)
+            self.claim(m, "readable", b.readable[port] == most)
+            for index in range(b.read_flits):
+                flit = b.read_data[port * b.read_flits + index]
+                self.claim(m, "readable", flit == 0, when=b.readable[port] <= index)
+
+
+class DeliveryProperties(Properties):
+    """The buffer beside a flit that is marked when it is written and followed until it is read.
+
+    Parameters
+    ----------
+    buffer : VLBuffer
+        The component.
+    """
+
+    statements: ClassVar = {
+        "order": "A flit that is written is shown behind those written to its lane before, until it is removed, and"
+        " unchanged: none is lost, doubled or swapped.",
+    }
+
+    def __init__(self, buffer: Any) -> None:
+        super().__init__()
+        self.buffer, self.m = buffer, Module()
+        self.unfolds_memories = buffer.readers * buffer.read_flits > 1
+        self.bounded = TWO_PORTS_DEPTH if buffer.readers > 1 else DEPTH
+        self.lane = constant(self.m, "watched_lane", 5, 0, buffer.vls - 1)
+        self.place = Signal(range(max(2, buffer.write_flits * buffer.writers)))
+        self.mark = Signal()
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.buffer), self.lane, self.mark, self.place]
+
+    def elaborate(self, _platform: object) -> Module:
+        m, b = self.m, self.buffer
+        m.submodules.buffer = b
         following, flit, ahead = Signal(), Signal(b.data_bits), Signal(8)
-        held, used, leaving = Signal(8), Signal(8), Signal(8)
+        held, used, leaving, joins = (Signal(8, name=name) for name in ("in_lane", "reserved", "leaving", "joins"))
         for vl in range(b.vls):
             with m.If(self.lane == vl):
-                m.d.comb += [held.eq(b.held_now[vl]), used.eq(b.used_now[vl])]
-        takes = [Mux(b.read_vl[port] == self.lane, b.takes[port], 0) for port in range(b.readers)]
-        m.d.comb += [
-            leaving.eq(sum(takes)),
-            Assert(leaving <= held),
-            Assume(self.lane < b.vls),
-        ]
-        starts = self.mark & ~following & (b.write_vl[0] == self.lane) & (b.write_count[0] != 0) & (held < used)
-        with m.If(starts):
-            m.d.sync += [following.eq(1), flit.eq(b.write_data[0]), ahead.eq(held - leaving)]
+                gained = Mux(b.accepted & (b.reserve_vl == vl), b.reserve_flits, 0)
+                m.d.comb += [held.eq(b.held[vl]), used.eq(b.used[vl] + gained)]
+        m.d.comb += leaving.eq(sum(Mux(b.read_vl[port] == self.lane, b.takes[port], 0) for port in range(b.readers)))
+        for place in range(b.writers * b.write_flits):
+            port, index = divmod(place, b.write_flits)
+            comes = (b.write_vl[port] == self.lane) & (b.write_count[port] > index)
+            earlier = sum(
+                (b.write_vl[place // b.write_flits] == self.lane)
+                & (b.write_count[place // b.write_flits] > place % b.write_flits)
+                for place in range(place)
+            )
+            with m.If(self.mark & ~following & comes & (self.place == place) & (held + earlier < used)):
+                m.d.comb += joins.eq(1)
+                m.d.sync += [flit.eq(b.write_data[place]), ahead.eq(held + earlier - leaving)]
+        with m.If(joins):
+            m.d.sync += following.eq(1)
         with m.If(following):
-            m.d.comb += Assert(ahead < held)
             m.d.sync += [following.eq(ahead >= leaving), ahead.eq(ahead - leaving)]
-            for port in range(b.readers):
-                for index in range(b.read_flits):
-                    with m.If((b.read_vl[port] == self.lane) & (ahead == index)):
-                        m.d.comb += [
-                            Assert(b.readable[port] > index),
-                            Assert(b.read_data[port * b.read_flits + index] == flit),
-                        ]
+        self.claim(m, "order", ahead < held, when=following)
+        for port in range(b.readers):
+            for index in range(b.read_flits):
+                is_next = following & (b.read_vl[port] == self.lane) & (ahead == index)
+                shown = b.read_data[port * b.read_flits + index]
+                self.claim(m, "order", (b.readable[port] > index) & (shown == flit), when=is_next)
+        return m
+
+
+_ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
+_MANY = {"writers": 2, "readers": 2, "write_flits": 2, "read_flits": 2, "data_bits": 1}
+_TINY = {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1}
+_PARTS = {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1}
+INSTANCES = (
+    Instance("small", VLBufferProperties, {**_TINY, **_ONE, "form": "shared"}),
+    Instance("small-two-ports", VLBufferProperties, {
+        "vls": 3, "flits": 8, "minimum": 1, "maximum": 5, "mtu_flits": 2, **_MANY, "form": "shared",
+    }),
+    Instance("static", VLBufferProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance("shared", VLBufferProperties, {
+        "vls": 4, "flits": 64, "minimum": 8, "maximum": 40, "mtu_flits": 8, **_ONE, "form": "shared",
+    }),
+    Instance("two-ports", VLBufferProperties, {
+        "vls": 3, "flits": 40, "minimum": 5, "maximum": 20, "mtu_flits": 6, **_MANY, "form": "shared",
+    }),
+    Instance("followed-shared", DeliveryProperties, {**_TINY, **_ONE, "form": "shared"}),
+    Instance("followed-static", DeliveryProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance("followed-two-ports", DeliveryProperties, {**_TINY, **_MANY, "form": "shared"}),
+)  # fmt: skip
+"""What is proven: accounts by induction, then flits that are followed."""

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_scheduler import SchedulerProperties, at
 
-__all__ = ["INSTANCES", "WRRProperties", "properties_of"]
-
-INSTANCES = (
-    {"data_vls": 3, "requesters": 0, "vl15": True},
-    {"data_vls": 6, "requesters": 4, "vl15": False},
-    {"data_vls": 15, "requesters": 0, "vl15": True},
-    {"data_vls": 15, "requesters": 16, "vl15": True},
-)
-"""Parameters of the instances that are proven."""
+__all__ = ["INSTANCES", "WRRProperties"]
 SUMMED = 4
 """Most requesters whose weights are summed in a proof."""
 
@@ -97,5 +90,10 @@ class WRRProperties(SchedulerProperties):
         return total
 
 
-properties_of = WRRProperties
-"""What is proven around a component."""
+INSTANCES = (
+    Instance("small", WRRProperties, {"data_vls": 3, "requesters": 0, "vl15": True}),
+    Instance("mapped", WRRProperties, {"data_vls": 6, "requesters": 4, "vl15": False}),
+    Instance("full", WRRProperties, {"data_vls": 15, "requesters": 0, "vl15": True}),
+    Instance("mapped-full", WRRProperties, {"data_vls": 15, "requesters": 16, "vl15": True}),
+)
+"""What is proven."""

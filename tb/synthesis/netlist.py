@@ -64,7 +64,7 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
         verdict, detail = "UNKNOWN" if "unproven" in str(error) else "ERROR", str(error)
     except subprocess.TimeoutExpired:
         verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s"
-    return Proof(verdict, time.perf_counter() - start, folder, detail)
+    return Proof(verdict, time.perf_counter() - start, folder, detail, "equivalence, by induction")
 
 
 def _included(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Planted bugs: each changes one line of the hardware, and something must notice it."""

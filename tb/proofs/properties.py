@@ -1,0 +1,130 @@
+"""Named properties of a block: what is claimed, in which instance, and when each claim has something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assert, Cover, Elaboratable, Module, Value
+from amaranth.lib import wiring
+
+__all__ = ["Claims", "Instance", "Properties", "free_inputs"]
+
+REACHED = "reach."
+"""Prefix of the label of the cover of a claim's premise."""
+
+
+class Claims:
+    """Collector of the assertions of a proof, each under the name of a property.
+
+    Parameters
+    ----------
+    statements : mapping of str to str
+        What each property says, by name. A claim of another name is refused.
+
+    Attributes
+    ----------
+    count : dict of str to int
+        Assertions made so far, by name.
+
+    Raises
+    ------
+    KeyError
+        If a claim's name is not one of ``statements``.
+    """
+
+    def __init__(self, statements: Mapping[str, str]) -> None:
+        self.statements = statements
+        self.count: dict[str, int] = {}
+
+    def __call__(self, m: Module, name: str, holds: Value, *, when: Value | None = None) -> None:
+        """Assert that ``holds`` wherever ``when`` is true, and cover ``when``, so that an empty claim is found.
+
+        What the claim presupposes belongs into ``when`` (or into an ``m.If`` around the call), not into ``holds``.
+        """
+        if name not in self.statements:
+            raise KeyError(f"no statement for the property {name!r}")
+        self.count[name] = self.count.get(name, 0) + 1
+        label = f"{name}.{self.count[name]}"
+        assertion = Assert(holds, label, src_loc_at=1)
+        if when is None:
+            m.d.comb += [assertion, Cover(1, REACHED + label, src_loc_at=1)]
+        else:
+            with m.If(when):
+                m.d.comb += [assertion, Cover(1, REACHED + label, src_loc_at=1)]
+
+
+class Properties(Elaboratable):
+    """What is proven around a component; nothing in the component is changed.
+
+    Attributes
+    ----------
+    statements : mapping of str to str
+        What each property says, in a sentence for the block's users, by name (lower case, words joined by hyphens).
+    bounded : int
+        The proof is for so many cycles from reset only; 0 for all cycles, by induction.
+    depth : int
+        Steps of the induction.
+    within : int
+        Cycles from reset within which every premise must be reached.
+    unfolds_memories : bool
+        Memories become registers: the solver's own cannot take an address that another port reads in the same cycle.
+    any_memory : bool
+        Memories hold anything at first.
+    """
+
+    statements: ClassVar[Mapping[str, str]] = {}
+    bounded = 0
+    depth = 2
+    within = 20
+    unfolds_memories = False
+    any_memory = False
+
+    def __init__(self) -> None:
+        self.claim = Claims(self.statements)
+
+    @property
+    def method(self) -> str:
+        """How it is proven."""
+        return f"bounded, {self.bounded} cycles from reset" if self.bounded else f"induction, {self.depth} steps"
+
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance that is proven.
+
+    Parameters
+    ----------
+    name : str
+        One word, unique for the block.
+    properties : callable
+        Makes the properties around the component.
+    parameters : mapping
+        Of the component; the rest of them are the block's defaults.
+    part : callable, optional
+        Makes the component of ``parameters`` as keywords, if it is a part of the block instead of the block.
+    """
+
+    name: str
+    properties: Callable[[Any], Properties]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    part: Callable[..., wiring.Component] | None = None
+
+    def make(self, block: Callable[[Mapping[str, Any]], Any]) -> Properties:
+        """Return the properties around a new component; ``block`` makes a component of the block of its parameters."""
+        return self.properties(self.part(**self.parameters) if self.part else block(self.parameters))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+
+
+def free_inputs(component: Any) -> list[Value]:
+    """Return every input of a component; in a proof they are free."""
+    return [
+        Value.cast(value) for _, member, value in component.signature.flatten(component) if member.flow.name == "In"
+    ]

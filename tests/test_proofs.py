@@ -1,0 +1,165 @@
+"""Properties by name, covers of their premises, and bugs of one line that are planted."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from amaranth.hdl import Module, Signal, Value
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cosim.plants import LEAST_PLANTS
+from vlane.tb.plants.by_name import plants
+from vlane.tb.plants.plant import Plant, planted
+from vlane.tb.proofs.properties import Claims, Properties
+from vlane.tb.proofs.prove import cover, prove
+
+from tests.conftest import call
+
+ROOT = Path(__file__).parent.parent
+
+
+class Counting(Properties):
+    """A counter of four bits that stops at 9."""
+
+    statements: ClassVar = {
+        "stops": "The counter is never above 9.",
+        "at-nine": "At 9 it stays.",
+        "at-twelve": "At 12 it stays.",
+    }
+    within = 12
+
+    def __init__(self, *, stops_at: int = 9) -> None:
+        super().__init__()
+        self.stops_at, self.counts = stops_at, Signal()
+
+    def ports(self) -> list[Value]:
+        return [self.counts]
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        count, before = Signal(4), Signal(4)
+        with m.If(self.counts & (count < self.stops_at)):
+            m.d.sync += count.eq(count + 1)
+        m.d.sync += before.eq(count)
+        self.claim(m, "stops", count <= 9)
+        self.claim(m, "at-nine", count == 9, when=before == 9)
+        self.claim(m, "at-nine", count >= before, when=before == 9)
+        self.claim(m, "at-twelve", count == 12, when=before == 12)
+        return m
+
+
+@pytest.mark.slow
+def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
+    good, bad = prove(Counting(), "test-proofs-good"), prove(Counting(stops_at=10), "test-proofs-bad", depth=14)
+
+    assert (good.verdict, good.properties, good.failed) == ("PASS", ("stops", "at-nine", "at-twelve"), "")
+    assert (bad.verdict, bad.method) == ("FAIL", "induction, 14 steps")
+    assert bad.failed in {"stops", "at-nine"}
+
+
+@pytest.mark.slow
+def test_a_premise_is_reached_at_its_depth_or_said_not_to_be() -> None:
+    found = {each.property: (each.assertions, each.reached, each.depth) for each in cover(Counting(), "test-proofs")}
+
+    assert found == {"stops": (1, 1, 0), "at-nine": (2, 2, 10), "at-twelve": (1, 0, None)}
+    assert [each.property for each in cover(Counting(), "test-proofs", ["stops"])] == ["stops"]
+
+
+def test_a_claim_needs_a_statement() -> None:
+    with pytest.raises(KeyError, match="no statement for the property 'speed'"):
+        Claims({"stops": "It stops."})(Module(), "speed", Value.cast(1))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_instances_and_properties_are_well_named(name: str) -> None:
+    """A name is of small letters, digits and hyphens, a statement is a sentence."""
+    block = BLOCKS[name]
+    names = [each.name for each in block.proofs]
+
+    assert len(set(names)) == len(names)
+    for instance in block.proofs:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", instance.name)
+        made = instance.make(block.make)
+        assert made.statements
+        for title, statement in made.statements.items():
+            assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", title)
+            assert re.fullmatch(r"[A-Z].*\.", statement), statement
+
+
+@pytest.mark.slow
+def test_pages_tell_what_is_proven() -> None:
+    """Every block's page has the tables that its properties make: ``python docs/_ext/proven.py``."""
+    done = subprocess.run(
+        [sys.executable, "docs/_ext/proven.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = " ".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
+    assert all(f"<!-- proven: {name} -->" in pages for name in BLOCKS)
+
+
+@pytest.mark.slow
+def test_prove_tells_instances_and_covers() -> None:
+    done = call("prove", "rr", "--instance", "small", "--json")
+    document = done.json()
+
+    assert done.status == 0
+    (instance,) = document["instances"]
+    assert (instance["name"], instance["verdict"], instance["method"]) == ("small", "PASS", "induction, 2 steps")
+    assert "wait" in instance["properties"]
+    assert {each["property"] for each in document["covers"]} == set(instance["properties"])
+    assert all(each["reached"] == each["assertions"] and each["depth"] < each["within"] for each in document["covers"])
+
+
+def test_an_instance_that_is_not_there_is_refused() -> None:
+    done = call("prove", "rr", "--instance", "large")
+
+    assert done.status == 2
+    assert "--instance must be one of small, mapped, full, mapped-full, not large" in done.err
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_planted_bugs_change_a_line_that_is_there(name: str) -> None:
+    """Each is one line that is there once, another one instead, and the proof of an instance that there is."""
+    block, bugs = BLOCKS[name], plants(name)
+
+    assert len(bugs) >= LEAST_PLANTS
+    assert len({bug.name for bug in bugs}) == len(bugs)
+    for bug in bugs:
+        assert bug.file.startswith("hdl/")
+        assert bug.line != bug.instead
+        compile(planted((ROOT / bug.file).read_text(), bug.line, bug.instead), bug.file, "exec")
+        assert block.instance(bug.instance)
+        assert block.shape(**{**block.mutated, **bug.parameters})
+        assert re.fullmatch(r"[A-Z].*\.", bug.statement)
+
+
+@pytest.mark.parametrize(("line", "times"), [("b = 2", 0), ("a = 1", 2)])
+def test_a_line_that_is_not_there_once_is_refused(line: str, times: int) -> None:
+    with pytest.raises(ValueError, match=f"is there {times} times"):
+        planted("a = 1\nif a:\n    a = 1\n", line, "c = 3")
+
+
+def test_a_planted_line_keeps_its_indent() -> None:
+    assert planted("if a:\n    b = 1\n", "b = 1", "b = 2") == "if a:\n    b = 2\n"
+
+
+@pytest.mark.slow
+def test_a_planted_bug_is_noticed_by_the_proof() -> None:
+    """The command runs with the line in place, and only that command."""
+    bug: Plant = plants("rr")[0]
+    words = [sys.executable, "-m", "vlane.tb.plants", bug.file, bug.line, bug.instead]
+
+    done = subprocess.run(
+        [*words, "prove", "rr", "--instance", bug.instance, "--no-covers", "--json"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    document: dict[str, Any] = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert document["instances"][0]["failed"] == "last-served"
