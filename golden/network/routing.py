@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network.topology import Topology
+from vlane.golden.network.topology import Topology, torus_port
 
 from vlane.egress import lane_of_vl
 from vlane.errors import InputError
@@ -193,7 +193,10 @@ def dmodk(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
 
 
 def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
-    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can."""
+    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can.
+
+    Ports have the next power of two of LIDs, as an LMC gives them; those beyond the roots are not used.
+    """
     k, n = _tree(topology)
     return _climbing(topology, vl_of_sl, roots=k ** (n - 1))
 
@@ -209,6 +212,7 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
     row = k ** (n - 1)
     copies = 1 if roots is None else 1 << (roots - 1).bit_length()
     lids = _lids(topology, copies)
+    lids[:, 1] = roots or 1
     lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
     hosts, words = np.arange(len(topology.hosts)), np.arange(row)
     leaf = hosts // k
@@ -226,7 +230,9 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
     """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
 
     SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
-    are by incoming VL. A tie of half a ring goes up for even DLIDs; a trunk's member is DLID modulo trunks.
+    are by incoming VL. A packet stays on one member of the trunks, which its destination says: hosts of a switch are
+    on different members, and each switch begins with another one. A tie of half a ring goes up for every other
+    destination of a member, in turns along each dimension.
     """
     if "size" not in topology.shape:
         raise InputError("routing", "one for this topology; dor is for tori", topology.name)
@@ -237,16 +243,18 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
     lids = _lids(topology)
     lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
+    hosts = len(topology.hosts) // topology.switches
     for host, (target, port) in enumerate(topology.hosts):
-        lid = int(lids[host, 0])
+        place = sum(target // each % k for each, k in zip(step, size, strict=True))
+        turn = host % hosts + place * (hosts % trunks)
         ports = np.full(topology.switches, port)
         for dimension in reversed(range(len(size))):
             k = size[dimension]
             ahead = (target // step[dimension] - switches // step[dimension]) % k
-            up = (2 * ahead < k) | ((2 * ahead == k) & (lid % 2 == 0))
-            way = 2 * trunks * dimension + np.where(up, 0, trunks) + lid % trunks
+            up = (2 * ahead < k) | ((2 * ahead == k) & ((host % hosts // trunks + place) % 2 == 0))
+            way = torus_port(dimension, turn % trunks, dimensions=len(size), trunks=trunks) + np.where(up, 0, 1)
             ports = np.where(ahead != 0, way, ports)
-        lft[:, lid] = ports
+        lft[:, lids[host, 0]] = ports
     return Routes(lft, _dateline_rows(topology, size, trunks, step), _class_rows(topology, classes), lids, by_lane=True)
 
 
@@ -259,14 +267,14 @@ def _dateline_rows(topology: Topology, size: tuple[int, ...], trunks: int, step:
     lanes = np.arange(SL_COUNT)
     first, second = lanes & ~1, lanes | 1
     table = np.zeros((topology.switches, topology.ports, topology.ports, SL_COUNT), np.uint8)
-    links = 2 * trunks * len(size)
     table[:] = first
-    for output in range(links):
-        dimension, down = output // (2 * trunks), output // trunks % 2
-        at = np.arange(topology.switches) // step[dimension] % size[dimension]
-        wraps = at == (0 if down else size[dimension] - 1)
-        same = slice(2 * trunks * dimension, 2 * trunks * (dimension + 1))
-        table[:, same, output] = lanes
-        table[wraps, :, output] = second
+    for dimension, k in enumerate(size):
+        ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]
+        at = np.arange(topology.switches) // step[dimension] % k
+        ring = np.array([*ups, *(port + 1 for port in ups)])
+        for output in ring.tolist():
+            wraps = at == (k - 1 if output in ups else 0)
+            table[:, ring, output] = lanes
+            table[wraps, :, output] = second
     table[..., VL_DROP] = VL_DROP
     return table
