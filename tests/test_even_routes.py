@@ -49,17 +49,25 @@ def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], k: int, n
 
 
 @pytest.mark.parametrize(
-    ("size", "hosts", "trunks", "bars"),
+    ("size", "hosts", "trunks", "keeps", "bars"),
     [
-        ((8, 8, 8), 4, 4, (1, 1, 1)),
-        ((8, 8), 1, 1, (1, 1)),
-        ((8, 8), 8, 10, (1.08, 1.25)),  # in a column a member has 8 of 64 destinations or fewer: 8 over 6.4
-        ((4, 4, 4), 2, 2, (1, 1, 1)),
+        ((8, 8, 8), 4, 4, False, (1, 1, 1)),
+        ((8, 8), 1, 1, False, (1, 1)),
+        ((8, 8), 8, 10, False, (7 / 6.4, 7 / 6.4)),  # 6.4 times what a host sends, in whole hosts
+        (
+            (8, 8),
+            8,
+            10,
+            True,
+            (7 / 6.4, 8 / 6.4),
+        ),  # each of 10 members has 6 or 7 of a column's 64 destinations: not even
+        ((6, 5), 3, 2, False, (1.15, 1.15)),
+        ((4, 4, 4), 2, 2, False, (1, 1, 1)),
     ],
 )
-def test_tori(size: tuple[int, ...], hosts: int, trunks: int, bars: tuple[float, ...]) -> None:
+def test_tori(size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, bars: tuple[float, ...]) -> None:
     topology = torus(size, hosts=hosts, trunks=trunks)
-    loads = carried(topology, dimension_order(topology, 1))
+    loads = carried(topology, dimension_order(topology, 1, keeps_member=keeps))
 
     for dimension, bar in enumerate(bars):
         ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network.topology import Topology, torus_port
+from vlane.golden.network.trunks import goes_up, trunk_members
 
 from vlane.egress import lane_of_vl
 from vlane.errors import InputError
@@ -226,13 +227,14 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
     return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
 
 
-def dimension_order(topology: Topology, classes: int) -> Routes:
+def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False) -> Routes:
     """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
 
     SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
-    are by incoming VL. A packet stays on one member of the trunks, which its destination says: hosts of a switch are
-    on different members, and each switch begins with another one. A tie of half a ring goes up for every other
-    destination of a member, in turns along each dimension.
+    are by incoming VL. Ties of half a ring and members of trunks are spread over the destinations (``trunks.py``); a
+    packet turns from the first of a pair of dimensions to the second on the member that it is on. With
+    ``keeps_member`` it stays on it all around a ring: Omni-Path's switches need that, because other ways lead through
+    central buffers, where packets for hosts and for rings would wait for each other.
     """
     if "size" not in topology.shape:
         raise InputError("routing", "one for this topology; dor is for tori", topology.name)
@@ -244,16 +246,24 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
     lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
     hosts = len(topology.hosts) // topology.switches
+    members = [
+        trunk_members(k, destinations=hosts * prod(size[dimension + 1 :]), trunks=trunks, changes=not keeps_member)
+        for dimension, k in enumerate(size)
+    ]
+    at = [switches // width % k for width, k in zip(step, size, strict=True)]
     for host, (target, port) in enumerate(topology.hosts):
-        place = sum(target // each % k for each, k in zip(step, size, strict=True))
-        turn = host % hosts + place * (hosts % trunks)
-        ports = np.full(topology.switches, port)
+        ports, member = np.full(topology.switches, port), np.zeros(topology.switches, np.int64)
+        index, count = host % hosts, hosts
         for dimension in reversed(range(len(size))):
-            k = size[dimension]
-            ahead = (target // step[dimension] - switches // step[dimension]) % k
-            up = (2 * ahead < k) | ((2 * ahead == k) & ((host % hosts // trunks + place) % 2 == 0))
-            way = torus_port(dimension, turn % trunks, dimensions=len(size), trunks=trunks) + np.where(up, 0, 1)
-            ports = np.where(ahead != 0, way, ports)
+            k, goal = size[dimension], int(at[dimension][target])
+            ahead = (goal - at[dimension]) % k
+            tie = goes_up(goal, index, destinations=count, trunks=trunks)
+            up = (2 * ahead < k) | ((2 * ahead == k) & tie)
+            if dimension % 2 or dimension == len(size) - 1:
+                member = members[dimension][np.where(up, 0, 1), at[dimension], goal, index]
+            first, second = (torus_port(dimension, each, dimensions=len(size), trunks=trunks) for each in (0, 1))
+            ports = np.where(ahead != 0, first + member * (second - first) + np.where(up, 0, 1), ports)
+            index, count = index + count * goal, count * k
         lft[:, lids[host, 0]] = ports
     return Routes(lft, _dateline_rows(topology, size, trunks, step), _class_rows(topology, classes), lids, by_lane=True)
 
