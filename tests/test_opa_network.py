@@ -100,6 +100,16 @@ def test_every_packet_arrives_once_and_in_order(topology: Topology, routes: Rout
     assert net.switches.centre.rooms.taken["blocks"].max() <= 8  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(("size", "hosts", "trunks"), [((4, 4), 3, 4), ((5,), 2, 3), ((4, 3, 4), 2, 2), ((6, 5), 3, 2)])
+def test_tori_with_trunks_are_free_of_circles(size: tuple[int, ...], hosts: int, trunks: int) -> None:
+    """A packet stays on its trunk's member, whose ports share an MPort, so that transit waits for no centre."""
+    topology = torus(size, hosts=hosts, trunks=trunks)
+    given = channels(topology, dimension_order(topology, 1, keeps_member=True), 2)
+    net = made(topology, given, lanes=2, cycles=10, trace=[(0, 0, 1, 0, 64)])
+
+    assert not find_cycle(net, follow_paths(net, _ONE_LEVEL, _NO_PATHS))
+
+
 def test_levels_from_16_on_have_channels_and_lanes_of_their_own() -> None:
     """31 data lanes, those above VL15 one lower; every level arrives, told apart."""
     topology = dumbbell(3, 3)

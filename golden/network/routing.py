@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network.topology import Topology
+from vlane.golden.network.topology import Topology, torus_port
+from vlane.golden.network.trunks import goes_up, trunk_members
 
 from vlane.egress import lane_of_vl
 from vlane.errors import InputError
@@ -193,7 +194,10 @@ def dmodk(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
 
 
 def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
-    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can."""
+    """Return routes over every root: LID base + r climbs towards root r, and turns down where it can.
+
+    Ports have the next power of two of LIDs, as an LMC gives them; those beyond the roots are not used.
+    """
     k, n = _tree(topology)
     return _climbing(topology, vl_of_sl, roots=k ** (n - 1))
 
@@ -209,6 +213,7 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
     row = k ** (n - 1)
     copies = 1 if roots is None else 1 << (roots - 1).bit_length()
     lids = _lids(topology, copies)
+    lids[:, 1] = roots or 1
     lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
     hosts, words = np.arange(len(topology.hosts)), np.arange(row)
     leaf = hosts // k
@@ -222,11 +227,14 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
     return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
 
 
-def dimension_order(topology: Topology, classes: int) -> Routes:
+def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False) -> Routes:
     """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
 
     SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
-    are by incoming VL. A tie of half a ring goes up for even DLIDs; a trunk's member is DLID modulo trunks.
+    are by incoming VL. Ties of half a ring and members of trunks are spread over the destinations (``trunks.py``); a
+    packet turns from the first of a pair of dimensions to the second on the member that it is on. With
+    ``keeps_member`` it stays on it all around a ring: Omni-Path's switches need that, because other ways lead through
+    central buffers, where packets for hosts and for rings would wait for each other.
     """
     if "size" not in topology.shape:
         raise InputError("routing", "one for this topology; dor is for tori", topology.name)
@@ -237,16 +245,26 @@ def dimension_order(topology: Topology, classes: int) -> Routes:
     lids = _lids(topology)
     lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
+    hosts = len(topology.hosts) // topology.switches
+    members = [
+        trunk_members(k, destinations=hosts * prod(size[dimension + 1 :]), trunks=trunks, changes=not keeps_member)
+        for dimension, k in enumerate(size)
+    ]
+    at = [switches // width % k for width, k in zip(step, size, strict=True)]
     for host, (target, port) in enumerate(topology.hosts):
-        lid = int(lids[host, 0])
-        ports = np.full(topology.switches, port)
+        ports, member = np.full(topology.switches, port), np.zeros(topology.switches, np.int64)
+        index, count = host % hosts, hosts
         for dimension in reversed(range(len(size))):
-            k = size[dimension]
-            ahead = (target // step[dimension] - switches // step[dimension]) % k
-            up = (2 * ahead < k) | ((2 * ahead == k) & (lid % 2 == 0))
-            way = 2 * trunks * dimension + np.where(up, 0, trunks) + lid % trunks
-            ports = np.where(ahead != 0, way, ports)
-        lft[:, lid] = ports
+            k, goal = size[dimension], int(at[dimension][target])
+            ahead = (goal - at[dimension]) % k
+            tie = goes_up(goal, index, destinations=count, trunks=trunks)
+            up = (2 * ahead < k) | ((2 * ahead == k) & tie)
+            if dimension % 2 or dimension == len(size) - 1:
+                member = members[dimension][np.where(up, 0, 1), at[dimension], goal, index]
+            first, second = (torus_port(dimension, each, dimensions=len(size), trunks=trunks) for each in (0, 1))
+            ports = np.where(ahead != 0, first + member * (second - first) + np.where(up, 0, 1), ports)
+            index, count = index + count * goal, count * k
+        lft[:, lids[host, 0]] = ports
     return Routes(lft, _dateline_rows(topology, size, trunks, step), _class_rows(topology, classes), lids, by_lane=True)
 
 
@@ -259,14 +277,14 @@ def _dateline_rows(topology: Topology, size: tuple[int, ...], trunks: int, step:
     lanes = np.arange(SL_COUNT)
     first, second = lanes & ~1, lanes | 1
     table = np.zeros((topology.switches, topology.ports, topology.ports, SL_COUNT), np.uint8)
-    links = 2 * trunks * len(size)
     table[:] = first
-    for output in range(links):
-        dimension, down = output // (2 * trunks), output // trunks % 2
-        at = np.arange(topology.switches) // step[dimension] % size[dimension]
-        wraps = at == (0 if down else size[dimension] - 1)
-        same = slice(2 * trunks * dimension, 2 * trunks * (dimension + 1))
-        table[:, same, output] = lanes
-        table[wraps, :, output] = second
+    for dimension, k in enumerate(size):
+        ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]
+        at = np.arange(topology.switches) // step[dimension] % k
+        ring = np.array([*ups, *(port + 1 for port in ups)])
+        for output in ring.tolist():
+            wraps = at == (k - 1 if output in ups else 0)
+            table[:, ring, output] = lanes
+            table[wraps, :, output] = second
     table[..., VL_DROP] = VL_DROP
     return table

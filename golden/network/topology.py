@@ -13,7 +13,7 @@ from vlane.golden.engine.bits import MAX_SET
 
 from vlane.errors import InputError
 
-__all__ = ["End", "Topology", "dumbbell", "irregular", "read_edges", "torus", "tree"]
+__all__ = ["End", "Topology", "dumbbell", "irregular", "read_edges", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
 """A switch and one of its ports, both from 0."""
@@ -120,7 +120,7 @@ def tree(k: int, n: int) -> Topology:
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:
-    """Return a torus: ports are, for each dimension, ``trunks`` up and ``trunks`` down, then the hosts.
+    """Return a torus; ``torus_port`` says which port is which, hosts come last.
 
     A switch's number has its coordinates as digits, the first dimension lowest.
     """
@@ -133,12 +133,23 @@ def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology
     for switch, (dimension, k), trunk in product(range(prod(size)), enumerate(size), range(trunks)):
         at = switch // step[dimension] % k
         up = switch + ((at + 1) % k - at) * step[dimension]
-        port = 2 * trunks * dimension + trunk
-        cables.append(((switch, port), (up, port + trunks)))
+        port = torus_port(dimension, trunk, dimensions=len(size), trunks=trunks)
+        cables.append(((switch, port), (up, port + 1)))
     first = 2 * trunks * len(size)
     places = tuple((switch, first + host) for switch in range(prod(size)) for host in range(hosts))
     name = f"{'x'.join(map(str, size))} torus"
     return Topology(name, prod(size), first + hosts, tuple(cables), places, {"size": size, "trunks": trunks})
+
+
+def torus_port(dimension: int, member: int, *, dimensions: int, trunks: int) -> int:
+    """Return a torus' port up a dimension, of one cable of its trunk; the port down is the next one.
+
+    Dimensions are taken in pairs: +x, -x, +y, -y of one member are four consecutive ports, then those of the next
+    member; a last dimension without another one has two ports a member. So a packet that stays on its member stays in
+    one MPort of an Omni-Path switch, and waits for no central buffer on its way around a ring.
+    """
+    paired = dimension ^ 1 < dimensions
+    return 2 * trunks * (dimension & ~paired) + (4 * member + 2 * (dimension & 1) if paired else 2 * member)
 
 
 def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:

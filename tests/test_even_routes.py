@@ -1,0 +1,85 @@
+"""Routes load links evenly: most over mean of each class of links, with every ordered pair of hosts counted equally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from vlane.golden.network.routing import Routes, dimension_order, dmodk, valiant
+from vlane.golden.network.topology import Topology, torus, torus_port, tree
+
+IDENTITY = tuple(range(16))
+
+
+def carried(topology: Topology, routes: Routes) -> NDArray[np.float64]:
+    """Return how many pairs of hosts use each port towards another switch, by switch and port; each LID its part."""
+    beyond = np.full((topology.switches, topology.ports), -1)
+    for (switch, port), (other, _) in topology.far_ends().items():
+        beyond[switch, port] = other
+    found, every = np.zeros(beyond.shape), np.arange(topology.switches)
+    sources = np.bincount([switch for switch, _ in topology.hosts], minlength=topology.switches).astype(float)
+    for first, count in routes.lids.tolist():
+        for lid in range(first, first + count):
+            ports = routes.lft[:, lid].astype(int)
+            here = sources / count
+            while here.any():
+                to = beyond[every, ports]
+                on = to >= 0
+                found[every[on], ports[on]] += here[on]
+                here = np.bincount(to[on], here[on], minlength=topology.switches)
+    return found
+
+
+def worst(loads: NDArray[np.float64]) -> float:
+    return float(loads.max() / loads.mean())
+
+
+@pytest.mark.parametrize(("k", "n"), [(4, 3), (24, 2), (3, 3)])
+@pytest.mark.parametrize("routing", [dmodk, valiant])
+def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], k: int, n: int) -> None:
+    """Valiant uses each of the k^(n-1) roots as often as any other, though its LIDs are a power of two."""
+    topology = tree(k, n)
+    loads = carried(topology, routing(topology, IDENTITY)).reshape(n, -1, 2, k)
+
+    for level in range(n - 1):
+        assert worst(loads[level, :, 1]) == pytest.approx(1)
+        assert worst(loads[level + 1, :, 0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("size", "hosts", "trunks", "keeps", "bars"),
+    [
+        ((8, 8, 8), 4, 4, False, (1, 1, 1)),
+        ((8, 8), 1, 1, False, (1, 1)),
+        ((8, 8), 8, 10, False, (7 / 6.4, 7 / 6.4)),  # 6.4 times what a host sends, in whole hosts
+        (
+            (8, 8),
+            8,
+            10,
+            True,
+            (7 / 6.4, 8 / 6.4),
+        ),  # each of 10 members has 6 or 7 of a column's 64 destinations: not even
+        ((6, 5), 3, 2, False, (1.15, 1.15)),
+        ((4, 4, 4), 2, 2, False, (1, 1, 1)),
+    ],
+)
+def test_tori(size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, bars: tuple[float, ...]) -> None:
+    topology = torus(size, hosts=hosts, trunks=trunks)
+    loads = carried(topology, dimension_order(topology, 1, keeps_member=keeps))
+
+    for dimension, bar in enumerate(bars):
+        ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]
+        for way in (0, 1):
+            assert worst(loads[:, [port + way for port in ups]]) <= bar + 1e-9
+
+
+def test_ports_of_a_member_share_an_mport() -> None:
+    """+x, -x, +y, -y of a trunk's member are ports of one MPort of four; z pairs come after them, then hosts."""
+    two = [[torus_port(dimension, member, dimensions=2, trunks=3) for dimension in (0, 1)] for member in range(3)]
+    three = [[torus_port(dimension, member, dimensions=3, trunks=2) for dimension in range(3)] for member in range(2)]
+
+    assert two == [[0, 2], [4, 6], [8, 10]]
+    assert three == [[0, 2, 8], [4, 6, 10]]
+    assert min(port for _, port in torus((4, 4, 4), hosts=2, trunks=2).hosts) == 12
