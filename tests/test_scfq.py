@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from vlane.golden.schedulers import scfq as golden
 from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
-from vlane.golden.schedulers.lanes import SELECT_TABLE
+from vlane.golden.schedulers.lanes import SELECT_MAP, SELECT_TABLE
 
-from tests.scheduling import qualified_lockstep
+from tests.scheduling import qualified_lockstep, run_rows
 from vlane.errors import InputError
 from vlane.scfq import SCFQWeights
 
@@ -27,6 +28,54 @@ SHAPES = [
 def test_hardware_agrees_with_golden(shape: dict[str, Any]) -> None:
     """Saturation, random load, stalls, resets, live rewrites, forbidden inputs; tags that wrap or do not."""
     assert qualified_lockstep("scfq", shape).decisions > 10_000
+
+
+SETTINGS = ((1, SELECT_TABLE, 0, 0, 15), (1, SELECT_TABLE, 1, 0, 1), (1, SELECT_MAP, 1, 0, 0))
+"""Lanes 0 to 2 belong to requester 0, whose packets cost much, and lane 3 to requester 1, whose packets cost little."""
+
+DROPPED_TAGS = (
+    (0b1111, 3), (0b1110, 3), (0b1101, 3), (0b0111, 0),  # tags of lanes 0 and 1 are dropped: their lanes cannot send
+    (0b1111, 3), (0b1000, 3), (0b0111, 1), (0b0111, 2),  # the tag of lane 1 is dropped: its requester cannot send
+)  # fmt: skip
+"""Lanes that fit in a decision, and the lane that sends in it."""
+
+
+def send_golden(shape: dict[str, Any]) -> list[int]:
+    """Return the lanes that golden sends from, with a cycle that is not ready before every decision."""
+    state = golden.make_state(**shape)
+    rules, blocks = np.zeros(golden.RULE_COUNT, np.int64), np.ones(5, np.int64)
+    for write in SETTINGS:
+        golden.step(state, no_heads(4), True, False, write, False, rules)
+    lanes = []
+    for fits, _ in DROPPED_TAGS:
+        for ready in (False, True):
+            lane, _, _ = golden.step(state, Heads(15, fits, blocks, 0, blocks), ready, False, NO_WRITE, False, rules)
+        lanes.append(lane)
+    return lanes
+
+
+def send_hardware(shape: dict[str, Any]) -> list[int]:
+    """Return the lanes that hardware sends from, with the same inputs."""
+    fields = ("enable", "select", "index", "requester", "weight")
+    rows = [dict(zip((f"program__{field}" for field in fields), write, strict=True)) for write in SETTINGS]
+    one = sum(1 << 7 * lane for lane in range(4))
+    for fits, _ in DROPPED_TAGS:
+        heads = {"heads__request": 15, "heads__fits": fits, "heads__blocks": one}
+        rows += [{**heads, "ready": ready} for ready in (0, 1)]
+    outs = run_rows("scfq", shape, [({"rst": 1}, {"vl": 0})] + [(row, {"vl": 0, "grant": 1}) for row in rows])
+    assert all(out["grant"] for out, _ in outs[len(SETTINGS) + 2 :: 2])
+    return [out["vl"] for out, _ in outs[len(SETTINGS) + 2 :: 2]]
+
+
+@pytest.mark.parametrize("send", [send_golden, send_hardware])
+@pytest.mark.parametrize("units", ["shared", "per_requester"])
+def test_a_dropped_tag_does_not_pass_the_turn_of_the_lanes(
+    send: Callable[[dict[str, Any]], list[int]], units: str
+) -> None:
+    """The turn of a requester's lanes passes when a packet is sent, not when a tag is computed."""
+    shape = {"data_vls": 4, "requesters": 2, "vl15": False, "tag_bits": 24, "reciprocal_bits": 4, "units": units}
+
+    assert send(shape) == [lane for _, lane in DROPPED_TAGS]
 
 
 @pytest.mark.parametrize("reciprocals", [(3, 5), (1, 15), (7, 7)])

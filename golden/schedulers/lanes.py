@@ -141,8 +141,8 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
 
 
 @kernel
-def hold(lanes: Lanes, able: int, held: int) -> int:
-    """Let requesters offer the lane they offered last, while it can send; return those whose lane cannot.
+def hold(lanes: Lanes, able: int, held: int, taken: NDArray[np.int64]) -> int:
+    """Let requesters that are held offer the lane they have taken, while it can send; return those whose lane cannot.
 
     To be called after ``offer``, with the same lanes.
     """
@@ -151,7 +151,7 @@ def hold(lanes: Lanes, able: int, held: int) -> int:
     lost = 0
     for requester in range(lanes.requesters):
         if (held >> requester) & 1:
-            lane = lanes.last[requester]
+            lane = taken[requester]
             if lanes.owner[lane] == requester and (able >> lane) & 1:
                 lanes.lane[requester] = lane
             else:

@@ -79,6 +79,8 @@ class State(NamedTuple):
         What a block adds to a requester's tag; a requester with 0 is never served.
     tag : array of int64, (requesters,)
         Finishing tags of the heads.
+    taken : array of int64, (requesters,)
+        Lane for whose head the tag was computed.
     regs : array of int64, (3,)
         Virtual time, requesters with a tag, requester that the shared unit served last.
     """
@@ -88,6 +90,7 @@ class State(NamedTuple):
     tag_bits: int
     reciprocal: NDArray[np.int64]
     tag: NDArray[np.int64]
+    taken: NDArray[np.int64]
     regs: NDArray[np.int64]
 
 
@@ -104,6 +107,7 @@ def make_state(
         int(tag_bits),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
         np.zeros(3, np.int64),
     )
     reset(state)
@@ -116,29 +120,16 @@ def reset(state: State) -> None:
     reset_lanes(state.lanes)
     state.reciprocal[:] = 0
     state.tag[:] = 0
+    state.taken[:] = 0
     state.regs[TIME], state.regs[HAS_TAG], state.regs[UNIT] = 0, 0, state.lanes.requesters - 1
 
 
 @inner
 def new_tag(state: State, requester: int, blocks: NDArray[np.int64]) -> None:
     """Give a head its finishing tag: virtual time, and what its blocks add; its lane is offered from then on."""
-    sent(state.lanes, requester)
-    size = blocks[offered(state.lanes, requester)]
-    state.tag[requester] = state.regs[TIME] + size * state.reciprocal[requester]
-
-
-@inner
-def give_tag(
-    state: State,
-    requester: int,
-    blocks: NDArray[np.int64],
-    commit: bool,  # noqa: FBT001 - a signal of the hardware
-) -> None:
-    """Give a head its tag in the decision itself; the lane is held only if the decision is taken."""
-    last = state.lanes.last[requester]
-    new_tag(state, requester, blocks)
-    if not commit:
-        state.lanes.last[requester] = last
+    lane = offered(state.lanes, requester)
+    state.taken[requester] = lane
+    state.tag[requester] = state.regs[TIME] + blocks[lane] * state.reciprocal[requester]
 
 
 @inner
@@ -192,7 +183,7 @@ def decide(
         rules[TAGGED] += commit and fresh != 0
         for requester in range(len(state.tag)):
             if (fresh >> requester) & 1:
-                give_tag(state, requester, blocks, commit)
+                new_tag(state, requester, blocks)
     winner, same = -1, False
     if decides and missing == 0:
         winner, same = least_tag(state, active)
@@ -211,6 +202,7 @@ def decide(
             rules[WRAPPED] += state.tag[winner] >> state.tag_bits != regs[TIME] >> state.tag_bits
             regs[TIME] = state.tag[winner]
             regs[HAS_TAG] &= ~(1 << winner)
+            sent(state.lanes, winner)
     return winner
 
 
@@ -237,7 +229,7 @@ def step(
     able, data = heads.request & heads.fits, (1 << state.lanes.data_vls) - 1
     lane, source, decides = gate(state.lanes, able, ready, hold_data, rules, HELD)
     active, _ = offer(state.lanes, able & data, heads.request & data)
-    lost = hold(state.lanes, able & data, state.regs[HAS_TAG])
+    lost = hold(state.lanes, able & data, state.regs[HAS_TAG], state.taken)
     rules[LANE_LOST] += lost & active != 0
     state.regs[HAS_TAG] &= ~(lost & active)
     served = decide(state, active, heads.blocks, decides, decides and ready, rules)

@@ -79,7 +79,7 @@ class Scheduler(wiring.Component):
         self.decides = Signal()
         self.winner = Signal(self.requesters)
         self.held, self.lost = Signal(self.requesters), Signal(self.requesters)
-        self.notes_lane = Signal(self.requesters)
+        self.takes_lane, self.notes_lane = Signal(self.requesters), Signal(self.requesters)
         self.sends = Signal()
         owner = range(self.requesters + 1)
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
@@ -88,9 +88,9 @@ class Scheduler(wiring.Component):
         """Derive the requesters from the lanes, and the grant from ``winner`` and ``sends``; drive ``decides``.
 
         VL15 is granted before all data lanes. ``winner`` must have one bit set while ``sends`` is asserted; it is
-        used in decision cycles only. A requester in ``held`` offers the lane that was recorded last; ``lost`` has the
-        requesters whose recorded lane cannot send while another lane of theirs can. The offered lane is recorded in
-        cycles of ``notes_lane``.
+        used in decision cycles only. In cycles of ``takes_lane`` a requester takes the lane that it offers: while it
+        is in ``held`` it offers no other one, and ``lost`` has the requesters whose taken lane cannot send while
+        another lane of theirs can. The turn passes to the lane after the offered one in cycles of ``notes_lane``.
         """
         able = self.heads.request & self.heads.fits
         vl15_wins = Signal()
@@ -128,22 +128,28 @@ class Scheduler(wiring.Component):
         for requester in range(self.requesters):
             owned = Signal(self.data_vls, name=f"owned_{requester}")
             last = Signal(range(self.data_vls), name=f"last_{requester}", init=self.data_vls - 1)
+            taken = Signal(range(self.data_vls), name=f"taken_{requester}")
+            kept, lane = Signal(self.data_vls, name=f"kept_{requester}"), Signal.like(last, name=f"lane_{requester}")
+            chosen = Signal(self.data_vls, name=f"chosen_{requester}")
             m.submodules[f"turns_{requester}"] = turns = ListSearch(self.data_vls)
             m.d.comb += [
                 owned.eq(Cat(equals(owner, requester) for owner in self.owners)),
                 turns.eligible.eq(owned & able),
                 turns.pointer.eq(last),
-                turns.weight_left.eq(self.held[requester]),
-                self.lost[requester].eq(self.held[requester] & turns.arrives),
+                turns.weight_left.eq(0),
+                kept.eq(Mux(self.held[requester], owned & able & (1 << taken), 0)),
+                chosen.eq(Mux(kept.any(), kept, turns.chosen)),
+                lane.eq(Mux(kept.any(), taken, turns.entry)),
+                self.lost[requester].eq(self.held[requester] & turns.found & ~kept.any()),
                 self.active[requester].eq(turns.found),
                 self.waiting[requester].eq((owned & self.heads.request).any() & ~turns.found),
-                self.sizes[requester].eq(
-                    one_of(turns.chosen, (self.heads.blocks[lane] for lane in range(self.data_vls)))
-                ),
+                self.sizes[requester].eq(one_of(chosen, (self.heads.blocks[lane] for lane in range(self.data_vls)))),
             ]
+            with m.If(self.takes_lane[requester]):
+                m.d.sync += taken.eq(lane)
             with m.If(self.notes_lane[requester]):
-                m.d.sync += last.eq(turns.entry)
-            offered.append(Mux(self.winner[requester], turns.chosen, 0))
+                m.d.sync += last.eq(lane)
+            offered.append(Mux(self.winner[requester], chosen, 0))
         m.d.comb += lane_wins.eq(reduce(or_, offered))
 
     def programmed_requester(self) -> Value:

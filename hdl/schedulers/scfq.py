@@ -86,6 +86,7 @@ class SCFQ(Scheduler):
         tags = self._shared_unit(m, untagged, missing) if shared else self._own_units(m, untagged)
         least = self._least(m, served, tags)
         m.d.comb += [self.sends.eq(least.valid & ~missing.any()), self.winner.eq(least.alone)]
+        self.note_winner(m)
         with m.If(self.ready & self.decides):
             m.d.sync += self.has_tag.eq(served & ~missing & ~Mux(self.sends, least.alone, 0))
             with m.If(self.sends):
@@ -105,7 +106,7 @@ class SCFQ(Scheduler):
             made = Signal(self.tag_bits, name=f"made_{requester}")
             m.d.comb += made.eq(self.virtual_time + self.sizes[requester] * self.reciprocals[requester])
             with m.If(self.ready & self.decides & untagged[requester]):
-                m.d.comb += self.notes_lane[requester].eq(1)
+                m.d.comb += self.takes_lane[requester].eq(1)
                 m.d.sync += kept.eq(made)
             tags.append(Mux(untagged[requester], made, kept))
         return tags
@@ -122,7 +123,7 @@ class SCFQ(Scheduler):
             missing.eq(untagged & ~unit.chosen),
             made.eq(self.virtual_time + size * one_of(unit.chosen, self.reciprocals)),
         ]
-        m.d.comb += self.notes_lane.eq(unit.chosen)
+        m.d.comb += self.takes_lane.eq(unit.chosen)
         m.d.sync += self.has_tag.eq((self.has_tag & ~self.lost) | unit.chosen)
         with m.If(unit.found):
             m.d.sync += self.unit_last.eq(unit.entry)
