@@ -71,12 +71,13 @@ class LFT(wiring.Component):
             }
         )
         self.top = Signal(16)
-        self.read: list[Value] = []
+        self.tables: list[Memory] = []
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         memory = Memory(shape=unsigned(8), depth=self.entries, init=[UNASSIGNED] * self.entries)
         m.submodules.ports = memory
+        self.tables.append(memory)
         writer = memory.write_port()
         writes_entry = self.program.enable & ~self.program.top
         m.d.comb += [
@@ -88,7 +89,6 @@ class LFT(wiring.Component):
             m.d.sync += self.top.eq(self.program.lid)
         for index in range(self.lookups):
             reader = memory.read_port(domain="comb")
-            self.read.append(reader.data)
             dlid, cause = self.dlid[index], Signal(LFTCause, name=f"cause_{index}")
             permissive = Signal(name=f"permissive_{index}")
             m.d.comb += [reader.addr.eq(dlid), permissive.eq(dlid == PERMISSIVE)]

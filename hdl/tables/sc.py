@@ -95,7 +95,7 @@ class SC(wiring.Component):
     def __init__(self, parameters: SCParameters) -> None:
         self.parameters = p = parameters
         self.ports, self.data_vls = p.ports, p.data_vls
-        self.read: dict[str, list[Value]] = {}
+        self.tables: dict[str, Memory] = {}
         channels = data.ArrayLayout(_SC_BITS, p.ports)
         super().__init__(
             {
@@ -146,6 +146,7 @@ class SC(wiring.Component):
         """Add a table of 32 entries per row, 1 to 1 at power-on; return the data read at each address."""
         memory = Memory(shape=unsigned(_SC_BITS), depth=rows * SC_COUNT, init=list(range(SC_COUNT)) * rows)
         m.submodules[name] = memory
+        self.tables[name] = memory
         writer = memory.write_port()
         m.d.comb += [writer.en.eq(enable), writer.addr.eq(where), writer.data.eq(self.program.value)]
         found = []
@@ -153,7 +154,6 @@ class SC(wiring.Component):
             reader = memory.read_port(domain="comb")
             m.d.comb += reader.addr.eq(address)
             found.append(reader.data)
-        self.read[name] = found
         return found
 
     def _channel_out(self, m: Module, port: int) -> Value:

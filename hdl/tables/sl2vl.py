@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
@@ -76,7 +76,7 @@ class SL2VL(wiring.Component):
     def __init__(self, parameters: SL2VLParameters) -> None:
         self.parameters = p = parameters
         self.inputs, self.outputs, self.data_vls = p.inputs, p.outputs, p.data_vls
-        self.read: list[Value] = []
+        self.tables: list[Memory] = []
         super().__init__(
             {
                 "output": In(data.ArrayLayout(_PORT_BITS, p.inputs)),
@@ -96,6 +96,7 @@ class SL2VL(wiring.Component):
         for port in range(self.inputs):
             memory = Memory(shape=unsigned(4 * SL_COUNT), depth=self.outputs, init=[initial] * self.outputs)
             m.submodules[f"rows_{port}"] = memory
+            self.tables.append(memory)
             writer, reader = memory.write_port(), memory.read_port(domain="comb")
             meant = self.program.every_input | equals(self.program.input, port)
             output = self.output[port]
@@ -105,7 +106,6 @@ class SL2VL(wiring.Component):
                 writer.data.eq(self.program.row),
                 reader.addr.eq(output),
             ]
-            self.read.append(reader.data)
             mapped, served, missing = Signal(4), Signal(), Signal()
             lanes = (reader.data[4 * sl : 4 * sl + 4] for sl in range(SL_COUNT))
             m.d.comb += [

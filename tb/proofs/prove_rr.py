@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Instance
-from vlane.tb.proofs.prove_scheduler import STATEMENTS, SchedulerProperties, at
+from vlane.tb.proofs.prove_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, at
 
 __all__ = ["INSTANCES", "RRProperties"]
 
@@ -16,6 +16,7 @@ class RRProperties(SchedulerProperties):
 
     statements: ClassVar = {
         **STATEMENTS,
+        **LANE_TURNS,
         "work-conserving": "In a decision a packet is granted exactly when a requester can send.",
         "last-served": "The requester served last is remembered: that of the last data packet that started.",
         "next-in-turn": "No requester that can send stands between the one served last and the one that is served.",
@@ -27,6 +28,7 @@ class RRProperties(SchedulerProperties):
 
     def _own(self, m: Module) -> None:
         s, claim = self.scheduler, self.claim
+        self.lane_turns(m)
         last, served = Signal(range(s.requesters), init=s.requesters - 1), Signal()
         m.d.comb += served.eq(s.ready & s.decides & s.grant)
         for requester in range(s.requesters):

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.hdl import Assume, Module, Mux, Signal, Value
 
-__all__ = ["constant", "remembered"]
+__all__ = ["at", "constant", "opened", "remembered"]
+
+
+def at(values: Sequence[Value], index: Value) -> Value:
+    """Return the value at an index; 0 past the end."""
+    found: Value = Value.cast(0)
+    for place, value in enumerate(values):
+        found = Mux(index == place, value, found)
+    return found
 
 
 def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:
@@ -16,6 +27,13 @@ def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:
     with m.If(started):
         m.d.comb += Assume(value == before)
     return value
+
+
+def opened(component: Any) -> Module:
+    """Return a component's module, to whose memories ports can still be added."""
+    component._MustUse__used = True  # elaborated here, not by the module that it is put into
+    module: Module = component.elaborate(None)
+    return module
 
 
 def remembered(m: Module, name: str, initial: Value, written: Value, value: Value) -> Value:
