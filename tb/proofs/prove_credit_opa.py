@@ -15,7 +15,7 @@ INSTANCES = (
     Instance("sender", CreditOPASenderProperties, {"vls": 3, "vcu": 5}),
     Instance("receiver", CreditOPAReceiverProperties, {"vls": 2, "vcu": 0}),
     Instance("receiver-large-unit", CreditOPAReceiverProperties, {"vls": 3, "vcu": 5}),
-    Instance("pair", CreditOPAPairProperties, {"vls": 2, "vcu": 1}),
+    Instance("pair", CreditOPAPairProperties, {"vls": 2, "vcu": 0}),
     Instance("one-lane", CreditOPADivisionProperties, {"vls": 1, "vcu": 0}),
 )
 """What is proven: one port's sender and receiver, two ports and a link, and limits that change."""
