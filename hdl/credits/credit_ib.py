@@ -276,7 +276,7 @@ class CreditIB(wiring.Component):
             due_at_reset=False,
         )  # fmt: skip
         self.busy = Signal()
-        self.returned = Signal(p.data_vls)
+        self.returned, self.seen = Signal(p.data_vls), Signal(p.data_vls)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -346,7 +346,7 @@ class CreditIB(wiring.Component):
 
     def _watch(self, m: Module, heard: Signal) -> None:
         """Note the lanes that heard of nothing in a whole window."""
-        timer, seen = self.watchdog_timer, Signal(self.data_vls)
+        timer, seen = self.watchdog_timer, self.seen
         with m.If(equals(timer, self.watchdog_cycles - 1)):
             m.d.sync += [self.overdue.eq(~(seen | heard)), timer.eq(0), seen.eq(0)]
         with m.Else():

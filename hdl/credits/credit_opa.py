@@ -265,6 +265,7 @@ class CreditOPA(wiring.Component):
             }
         )
         self.sender, self.receiver = CreditOPASender(p.vls), CreditOPAReceiver(p.vls, p.vcu)
+        self.heard, self.count = Signal(6, reset_less=True), Signal(2)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -295,7 +296,7 @@ class CreditOPA(wiring.Component):
 
     def _hear(self, m: Module) -> None:
         """Put a return together from four LTPs, lowest bits first."""
-        heard, count = Signal(6, reset_less=True), Signal(2)
+        heard, count = self.heard, self.count
         whole = Signal(data.StructLayout({"code": unsigned(_CODE_BITS), "vl": unsigned(_VL_BITS)}))
         complete, named = Signal(), Signal()
         m.d.comb += [

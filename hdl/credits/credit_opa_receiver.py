@@ -52,12 +52,13 @@ class CreditOPAReceiver(wiring.Component):
                 "owed": Out(data.ArrayLayout(COUNTER_BITS, vls)),
             }
         )
+        self.last = Signal(range(max(2, vls)), init=vls - 1)
+        self.saying, self.said = Signal(_VL_BITS + _CODE_BITS), Signal(2)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.search = search = ListSearch(self.vls)
-        last = Signal(range(max(2, self.vls)), init=self.vls - 1)
-        saying, said = Signal(_VL_BITS + _CODE_BITS), Signal(2)
+        last, saying, said = self.last, self.saying, self.said
         owed, code, units = Signal(COUNTER_BITS), Signal(_CODE_BITS), Signal(COUNTER_BITS)
         m.d.comb += [
             self.credit_out.eq(saying[:2]),

@@ -73,15 +73,17 @@ class FCPOffer(wiring.Component):
             }
         )
         self.search = ListSearch(vls)
+        self.pending = Signal(vls, init=-1 if due_at_reset else 0)
+        self.last = Signal(range(max(2, vls)), init=vls - 1)
+        self.said = [Signal(COUNTER_BITS, name=f"said_{vl}", init=sent) for vl in range(vls)]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.search = search = self.search
-        pending = Signal(self.vls, init=-1 if self.due_at_reset else 0)
-        last = Signal(range(max(2, self.vls)), init=self.vls - 1)
+        pending, last = self.pending, self.last
         sent, wraps = Signal(self.vls), Signal()
         for vl in range(self.vls):
-            said = Signal(COUNTER_BITS, name=f"said_{vl}", init=self.sent)
+            said = self.said[vl]
             ahead = Signal(COUNTER_BITS, name=f"ahead_{vl}")
             m.d.comb += [
                 ahead.eq(self.limits[vl] - said),
