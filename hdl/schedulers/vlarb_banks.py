@@ -119,16 +119,16 @@ class VLArbBanks(wiring.Component):
                 "bad_entries": Out(range(2 * entries + 1)),
             }
         )
+        self.active = Signal()
+        self.limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
+        self.lists = [[Signal(lists, name=f"{name}_{bank}") for name in ("high", "low")] for bank in range(2)]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        active = Signal()
+        active, limits, lists = self.active, self.limits, self.lists
         with m.If(self.exchange):
             m.d.sync += active.eq(~active)
 
-        limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
-        layout = data.ArrayLayout(ENTRY_LAYOUT, self.entries)
-        lists = [[Signal(layout, name=f"{name}_{bank}") for name in ("high", "low")] for bank in range(2)]
         for bank in range(2):
             with m.If(self.program.enable & ~self.exchange & (active != bank)):
                 self._write(m, lists[bank], limits[bank])
