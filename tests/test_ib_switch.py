@@ -13,8 +13,9 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_ib_switch import PARAMETERS, STEPS
 from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
+from vlane.tb.proofs.prove_allocator import AllocatorProperties
 
-from tests.conftest import assert_refused, call, long_but
+from tests.conftest import assert_refused, call
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.ib_switch import IBSwitchParameters
 
@@ -107,13 +108,23 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     assert seen == {10: header, 18: 77}
 
 
+LONG_PROOFS = ("tells", "input", "output", "output-fcp", "delivery")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("number", long_but([0], [0, 1, 3]))
-def test_small_instances_are_proven(number: int) -> None:
-    """Nobody busy crosses; the room that is counted is kept to."""
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each.name, marks=pytest.mark.long if each.name in LONG_PROOFS else ())
+        for each in BLOCKS["ib_switch"].proofs
+        if each.name != "delivery"
+    ],
+)
+def test_instances_are_proven(name: str) -> None:
+    """Each part beside its account, and what connects them."""
     block = BLOCKS["ib_switch"]
 
-    proof = prove(block.proofs[number].make(block.make), f"test-ib-switch-{number}")
+    proof = prove(block.instance(name).make(block.make), f"test-ib-switch-{name}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -131,13 +142,9 @@ class Doubling(Allocator):
 @pytest.mark.slow
 def test_a_broken_allocator_is_not_proven() -> None:
     """The proof can fail."""
-    block = BLOCKS["ib_switch"]
-    switch = block.make(block.proofs[0].parameters)
-    switch.allocator = Doubling(ports=2, vls=2)
+    proof = prove(AllocatorProperties(Doubling(ports=2, vls=2)), "test-ib-switch-broken")
 
-    proof = prove(block.proofs[0].properties(switch), "test-ib-switch-broken")
-
-    assert proof.verdict != "PASS"
+    assert (proof.verdict, proof.failed) == ("FAIL", "lane-turn")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,8 @@ class Losing(IBSwitch):
 def test_a_packet_is_delivered_once_and_one_that_is_lost_is_noticed(switch: type[IBSwitch]) -> None:
     """Any packet, whatever else happens; fewer cycles than the proof of `vlane prove` looks at."""
     block = BLOCKS["ib_switch"]
-    properties = block.proofs[2].properties(switch(block.shape(**{**block.defaults(), **block.proofs[2].parameters})))
+    instance = block.instance("delivery")
+    properties = instance.properties(switch(block.shape(**{**block.defaults(), **instance.parameters})))
     properties.bounded = 9
 
     proof = prove(properties, f"test-{switch.__name__}")

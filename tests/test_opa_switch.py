@@ -11,6 +11,7 @@ from vlane.hdl.switches.opa_switch import OPASwitch
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_opa_switch import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
+from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
 
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.opa_switch import OPASwitchParameters
@@ -52,13 +53,22 @@ def test_cocotb_benches_agree() -> None:
     assert_bench_agrees("opa_switch", PARAMETERS, tests=3, apart=tests)
 
 
+LONG_PROOFS = ("input", "output", "connections", "centre")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [0, pytest.param(1, marks=LONG)])
-def test_small_instances_are_proven(number: int) -> None:
-    """Nobody busy crosses; no lane is read twice; the room that is counted is kept to."""
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each.name, marks=pytest.mark.long if each.name in LONG_PROOFS else ())
+        for each in BLOCKS["opa_switch"].proofs
+    ],
+)
+def test_instances_are_proven(name: str) -> None:
+    """Each part beside its account, and what connects them."""
     block = BLOCKS["opa_switch"]
 
-    proof = prove(block.proofs[number].make(block.make), f"test-opa-switch-{number}")
+    proof = prove(block.instance(name).make(block.make), f"test-opa-switch-{name}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -72,16 +82,12 @@ class Careless(OPAAllocator):
         self.reading = reading
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_broken_allocator_is_not_proven() -> None:
     """The proof can fail."""
-    block = BLOCKS["opa_switch"]
-    switch = block.make(block.proofs[1].parameters)
-    switch.allocator = Careless(ports=5, vls=2)
+    proof = prove(OPAAllocatorProperties(Careless(ports=5, vls=2)), "test-opa-switch-broken")
 
-    proof = prove(block.proofs[0].properties(switch), "test-opa-switch-broken")
-
-    assert proof.verdict != "PASS"
+    assert (proof.verdict, proof.failed) == ("FAIL", "reader-turn")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, ClassVar
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Signal, Value, unsigned
+from amaranth.hdl import Array, Assume, Cat, Module, Signal, Value, unsigned
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
@@ -31,6 +31,11 @@ class DeliveryProperties(Properties):
         The component; its largest packet has one block.
     """
 
+    statements: ClassVar = {
+        "once": "An accepted packet that does not drop leaves once; until then a flit is held in the switch.",
+        "where": "It leaves at the output and on the lane that the tables gave for it, and its header names that lane.",
+        "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
+    }
     bounded = DEPTH
     """Cycles from reset that are looked at: its tables are programmed in the first of them."""
     unfolds_memories = True
@@ -72,15 +77,14 @@ class DeliveryProperties(Properties):
         out = Signal(unsigned(2))
         leaves = Cat(tx.valid & (_tag(tx.data) == _TAG) for tx in switch.tx)
         m.d.sync += out.eq(out + leaves.any())
-        m.d.comb += [
-            Assert(out + sum(leaves) <= 1),
-            Assert(~leaves.any() | let_in),
-            Assert(~leaves.any() | (leaves == (1 << to)[: switch.ports])),
-            *(Assert(~leaves[number] | (tx.vl == lane)) for number, tx in enumerate(switch.tx)),
-            *(Assert(~leaves[number] | (_vl(tx.data) == lane)) for number, tx in enumerate(switch.tx)),
-            Assert(~let_in | self._holds_any() | (out == 1)),
-            Assert(~(dropped & leaves.any())),
-        ]
+        claim = self.claim
+        claim(m, "once", out + sum(leaves) == 1, when=leaves.any())
+        claim(m, "once", out == 1, when=let_in & ~self._holds_any())
+        claim(m, "where", leaves == (1 << to)[: switch.ports], when=leaves.any())
+        for number, tx in enumerate(switch.tx):
+            claim(m, "where", (tx.vl == lane) & (_vl(tx.data) == lane), when=leaves[number])
+        claim(m, "dropped-never-leaves", let_in, when=leaves.any())
+        claim(m, "dropped-never-leaves", ~leaves.any(), when=dropped)
         return m
 
     def _looked_up(self, m: Module, now: Signal) -> tuple[Signal, Signal]:

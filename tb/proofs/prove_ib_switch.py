@@ -1,23 +1,37 @@
-"""Proofs of the InfiniBand switch: only free inputs and outputs are granted, and no buffer exceeds its room."""
+"""Proofs of the InfiniBand switch: each part beside an account, what connects them, and the way of a packet."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Cat, Module, Value
-from vlane.tb.proofs.properties import Instance, Properties, free_inputs
+from amaranth.hdl import Module, Value
+from vlane.hdl.buffers.size_queue import SizeQueue
+from vlane.hdl.common.round_robin import RoundRobin
+from vlane.hdl.links.fcp_limits import FCPLimits
+from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
+from vlane.hdl.links.room import Room
+from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.write_port import WritePort
+from vlane.tb.proofs.properties import Instance
+from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
-from vlane.tb.proofs.prove_switch import at_most_one, prove_input, prove_returns, prove_room
+from vlane.tb.proofs.prove_queues import DEPTH, SizeQueueProperties, WritePortProperties
+from vlane.tb.proofs.prove_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
+from vlane.tb.proofs.prove_round_robin import RoundRobinProperties
+from vlane.tb.proofs.prove_switch import SwitchWiringProperties
+from vlane.tb.proofs.prove_switch_input import SwitchInputProperties, switch_input
+from vlane.tb.proofs.prove_switch_output import SwitchOutputProperties, switch_output
 
-from vlane.schedulers import DEFAULT
+from vlane.schedulers import DEFAULT, IB_ARBITER
 
 __all__ = ["INSTANCES", "IBSwitchProperties"]
 
-_SMALL = {"scheduler": DEFAULT, "entries": 1, "lids": 4, "data_bits": 64}
+_SL = slice(52, 56)
+"""Of the local route header."""
 
 
-class IBSwitchProperties(Properties):
-    """The switch with properties that hold for every history and all inputs.
+class IBSwitchProperties(SwitchWiringProperties):
+    """The InfiniBand switch's connections.
 
     Parameters
     ----------
@@ -25,66 +39,54 @@ class IBSwitchProperties(Properties):
         The component.
     """
 
-    def __init__(self, switch: Any) -> None:
-        super().__init__()
-        self.switch = switch
+    def _mapped_away(self, number: int) -> Value:
+        dropped: Value = self.switch.map.drop[number]
+        return dropped
 
-    def ports(self) -> list[Value]:
-        """Return the free inputs of the proof."""
-        return free_inputs(self.switch)
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        m.submodules.switch = self.switch
-        self._allocation(m)
-        for port in self.switch.inputs:
-            prove_returns(m, port)
-        for output in self.switch.outputs:
-            if output.turns is None:
-                prove_room(m, output.remote)
-            else:
-                self._limits(m, output)
-        return m
-
-    def _limits(self, m: Module, output: Any) -> None:
-        """Assert that a flow-control packet leaves between packets only, and then no packet starts."""
-        turns, scheduler = output.turns, output.scheduler
-        m.d.comb += [
-            Assert(~turns.takes | output.ready),
-            Assert(~(turns.takes & output.remote.take.any())),
-            Assert(~(turns.takes & scheduler.ready)),
-            Assert(~(turns.says.valid & output.tx.valid)),
-        ]
-
-    def _allocation(self, m: Module) -> None:
-        """Assert that busy inputs and outputs are not granted, and that each has one grant at a time."""
-        allocator, ports = self.switch.allocator, self.switch.ports
-        for port in range(ports):
-            source = allocator.source[port]
-            prove_input(m, allocator, port, Cat(allocator.source[output][port] for output in range(ports)))
-            m.d.comb += [Assert(~source.any() | allocator.output_free[port]), Assert(at_most_one(source))]
+    def _own(self, m: Module) -> None:
+        s, a, claim = self.switch, self.switch.allocator, self.claim
+        for number, port in enumerate(s.inputs):
+            claim(m, "lane-map", s.map.sl[number] == port.header[_SL])
+            found = s.table.port[number]
+            claim(m, "lane-map", s.map.output[number] + 1 == found, when=(found != 0) & (found <= s.ports))
+            vl = s.map.vl[number]
+            claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
+        for number, output in enumerate(s.outputs):
+            source: Any = Value.cast(a.source[number])
+            claim(m, "resources", (a.output_free[number] == output.free) & (a.room[number] == output.room))
+            packets = [each for port in range(s.ports) for each in self._of_input(source[port], port)]
+            self._reserves(m, output, source, packets)
+            claim(m, "reserved", output.enters == 1, when=source.any())
+            crossings = [port.crossing for port in s.inputs]
+            self._crosses(m, output.crossing[0], [(each.to == number, each) for each in crossings])
 
 
+_SMALL = {"scheduler": DEFAULT, "entries": 1, "data_bits": 64}
 INSTANCES = (
-    Instance(
-        "small",
-        IBSwitchProperties,
-        {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 1, "maximum": 3, "largest": 1, **_SMALL},
-    ),
-    Instance(
-        "three-ports",
-        IBSwitchProperties,
-        {"ports": 3, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, **_SMALL},
-    ),
-    Instance(
-        "delivery",
-        DeliveryProperties,
-        {"ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, **_SMALL, "lids": 3},
-    ),
-    Instance(
-        "limits",
-        IBSwitchProperties,
-        {"ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, **_SMALL, "credit": "fcp"},
-    ),
-)
-"""What is proven: all by induction but the third, which follows a packet, to a depth."""
+    Instance("turns", RoundRobinProperties, {"count": 4}, part=RoundRobin),
+    Instance("turns-of-one", RoundRobinProperties, {"count": 1}, part=RoundRobin),
+    Instance("allocation", AllocatorProperties, {"ports": 2, "vls": 2}, part=Allocator),
+    Instance("allocation-three", AllocatorProperties, {"ports": 3, "vls": 3}, part=Allocator),
+    Instance("room", RoomProperties, {
+        "vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 1, "behind": True,
+    }, part=Room),
+    Instance("limits", LimitsProperties, {"vls": 2, "blocks": PART, "largest": 2, "behind": True}, part=FCPLimits),
+    Instance("tells", TellsProperties, {"vls": 3, "blocks": PART, "step": STEP, "period": PERIOD}, part=FCPRoundRobin),
+    Instance("write-port", WritePortProperties, {"vls": 3}, part=WritePort),
+    Instance("sizes", SizeQueueProperties, {"depth": DEPTH, "largest": 3}, part=SizeQueue),
+    Instance("input", SwitchInputProperties, {"flits": 1, "largest": 2, "channels": False}, part=switch_input),
+    Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
+    Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
+    Instance("connections", IBSwitchProperties, {
+        "ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4,
+        "scheduler": IB_ARBITER, "entries": 2, "line_rate": True, "data_bits": 64,
+    }),
+    Instance("connections-fcp", IBSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,
+        "credit": "fcp",
+    }),
+    Instance("delivery", DeliveryProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "lids": 3, **_SMALL,
+    }),
+)  # fmt: skip
+"""What is proven: the parts, then what connects them, then the way of a packet through the smallest switch."""

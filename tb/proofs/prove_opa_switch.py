@@ -1,23 +1,34 @@
-"""Proofs of the Omni-Path switch: only free resources are granted, and no buffer exceeds its room."""
+"""Proofs of the Omni-Path switch: each part beside an account, and what connects them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Cat, Module, Value
-from vlane.tb.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.proofs.prove_switch import at_most_one, prove_input, prove_returns, prove_room
+from amaranth.hdl import Assume, Cat, Module, Mux, Value
+from vlane.hdl.links.room import Room
+from vlane.hdl.switches.opa_allocator import OPAAllocator
+from vlane.hdl.switches.write_port import WritePort
+from vlane.tb.proofs.properties import Instance
+from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
+from vlane.tb.proofs.prove_queues import WritePortProperties
+from vlane.tb.proofs.prove_room import RoomProperties
+from vlane.tb.proofs.prove_switch import SwitchWiringProperties
+from vlane.tb.proofs.prove_switch_input import SwitchInputProperties, switch_input
+from vlane.tb.proofs.prove_switch_output import SwitchOutputProperties, switch_output
+from vlane.tb.proofs.turns import at_most_one
 
 from vlane.mports import MPORT, READERS, ports_of
+from vlane.sc import SC15
 from vlane.schedulers import DEFAULT
 
 __all__ = ["INSTANCES", "OPASwitchProperties"]
 
-_SMALL = {"scheduler": DEFAULT, "entries": 1, "lids": 4, "data_bits": 64}
+_LOCAL, _CENTRAL = 0, 1
+"""Write ports of an output."""
 
 
-class OPASwitchProperties(Properties):
-    """The switch with properties that hold for every history and all inputs.
+class OPASwitchProperties(SwitchWiringProperties):
+    """The Omni-Path switch's connections.
 
     Parameters
     ----------
@@ -25,110 +36,88 @@ class OPASwitchProperties(Properties):
         The component.
     """
 
-    unfolds_memories = True
+    def _channel(self, number: int) -> Value:
+        header = self.switch.inputs[number].header
+        return Cat(header[60:64], header[51])
 
-    def __init__(self, switch: Any) -> None:
-        super().__init__()
-        self.switch = switch
+    def _mapped_away(self, number: int) -> Value:
+        away: Value = self.switch.map.drop[number] | (self._channel(number) == SC15)
+        return away
 
-    def ports(self) -> list[Value]:
-        """Return the free inputs of the proof."""
-        return free_inputs(self.switch)
+    def _own(self, m: Module) -> None:
+        s, claim = self.switch, self.claim
+        for number, port in enumerate(s.inputs):
+            claim(m, "lane-map", s.map.channel[number] == self._channel(number))
+            claim(m, "lane-map", port.channel == s.map.channel_out[number])
+            found, vl = s.table.port[number], s.map.vl[number]
+            claim(m, "lane-map", s.map.egress[number] + 1 == found, when=(found != 0) & (found <= s.ports))
+            lane = Mux(vl > SC15, vl - 1, vl)
+            claim(m, "lane-map", port.outgoing_vl == lane, when=(lane < s.geometry.vls) & (vl != SC15))
+        for mport, centre in enumerate(s.centres):
+            self._centre(m, mport, centre)
+        for number in range(s.ports):
+            self._output(m, number)
 
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        m.submodules.switch = self.switch
-        self._inputs(m)
-        self._outputs(m)
-        self._readers(m)
-        for port in self.switch.inputs:
-            prove_returns(m, port)
-        for output in self.switch.outputs:
-            prove_room(m, output.remote)
-        return m
+    def _stored(self, taken: Value, reader: int) -> list[tuple[Value, Value, Value]]:
+        """Return the packets that a read port may give, if its packet is taken."""
+        s = self.switch
+        centre, lanes = s.centres[reader // READERS], s.allocator.reader_lane[reader]
+        return [(taken & lanes[lane], centre.blocks[lane], Value.cast(lane)) for lane in range(s.geometry.vls)]
 
-    def _inputs(self, m: Module) -> None:
-        """Assert the properties that every input of either kind of switch has: one output or central link serves it."""
-        allocator, ports = self.switch.allocator, self.switch.ports
-        for mport in range(allocator.mports):
-            for port in ports_of(mport, ports):
-                serves = Cat(
-                    *(allocator.source[output][port % MPORT] for output in ports_of(mport, ports)),
-                    allocator.central_source[mport][port % MPORT],
-                )
-                prove_input(m, allocator, port, serves)
+    def _centre(self, m: Module, mport: int, centre: Any) -> None:
+        s, a = self.switch, self.switch.allocator
+        mine, vls, first = ports_of(mport, s.ports), s.geometry.vls, READERS * mport
+        sees = [a.link_free[mport] == centre.link_free, a.central_room[mport] == centre.room]
+        sees += [a.stored[mport] == centre.stored]
+        sees += [a.stored_output[mport * vls + lane] == centre.outputs[lane] for lane in range(vls)]
+        for reader in range(READERS):
+            number = first + reader
+            m.d.comb += Assume(at_most_one(Value.cast(a.reader_lane[number])))
+            sees += [a.reader_free[number] == centre.free[reader], a.reading[number] == centre.reading[reader]]
+            sees += [centre.granted[reader] == a.reader_granted[number], centre.lane[reader] == a.reader_lane[number]]
+        self.claim(m, "resources", Cat(sees).all())
+        source: Any = Value.cast(a.central_source[mport])[: len(mine)]
+        self.claim(m, "resources", centre.source[: len(mine)] == source)
+        self._reserves(m, centre, source, [
+            each for place, port in enumerate(mine) for each in self._of_input(source[place], port)
+        ])  # fmt: skip
+        for place, port in enumerate(mine):
+            self._crosses(m, centre.crossing[place], [(Value.cast(1), s.inputs[port].crossing)])
 
-    def _outputs(self, m: Module) -> None:
-        """Assert that outputs and central links grant one packet, over a free port, to a lane not being written."""
-        allocator, ports = self.switch.allocator, self.switch.ports
-        ways = [output.write_ports for output in self.switch.outputs] + [centre.links for centre in self.switch.centres]
-        m.d.comb += [Assert(~(one.writes & other.writes).any()) for one, other in ways]
-        for output in range(ports):
-            source = allocator.source[output]
-            m.d.comb += [
-                Assert(at_most_one(source)),
-                Assert(~source[:MPORT].any() | allocator.local_free[output]),
-                Assert(~source[MPORT:].any() | allocator.central_free[output]),
-            ]
-        for mport in range(allocator.mports):
-            source = allocator.central_source[mport]
-            m.d.comb += [Assert(at_most_one(source)), Assert(~source.any() | allocator.link_free[mport])]
-
-    def _readers(self, m: Module) -> None:
-        """Assert that read ports are free, read what is there, and never both the same lane."""
-        allocator = self.switch.allocator
-        for mport in range(allocator.mports):
-            pair = range(READERS * mport, READERS * (mport + 1))
-            for reader in pair:
-                lane, granted = allocator.reader_lane[reader], allocator.reader_granted[reader]
-                serves = Cat(allocator.source[output][MPORT + reader] for output in range(self.switch.ports))
-                m.d.comb += [
-                    Assert(~granted | allocator.reader_free[reader]),
-                    Assert(~granted | (lane & allocator.stored[mport]).any()),
-                    Assert(at_most_one(lane)),
-                    Assert(at_most_one(serves)),
-                    Assert(granted == serves.any()),
-                    *(Assert(~(lane & allocator.reading[other]).any()) for other in pair if other != reader),
-                ]
-            lower, upper = pair
-            m.d.comb += [
-                Assert(~(allocator.reader_lane[lower] & allocator.reader_lane[upper]).any()),
-                Assert(~(allocator.reading[lower] & allocator.reading[upper]).any()),
-            ]
+    def _output(self, m: Module, number: int) -> None:
+        s, a, output = self.switch, self.switch.allocator, self.switch.outputs[number]
+        mine, source = ports_of(number // MPORT, s.ports), Value.cast(a.source[number])
+        free = Cat(a.local_free[number], a.central_free[number])
+        self.claim(m, "resources", (free == output.free) & (a.room[number] == output.room))
+        readers = range(READERS * a.mports)
+        local, central = source[: len(mine)], source[MPORT:]
+        packets = [each for place, port in enumerate(mine) for each in self._of_input(local[place], port)]
+        packets += [each for reader in readers for each in self._stored(central[reader], reader)]
+        self._reserves(m, output, Cat(local, central), packets)
+        self.claim(m, "reserved", output.enters == 1 << _LOCAL, when=local.any())
+        self.claim(m, "reserved", output.enters == 1 << _CENTRAL, when=central.any())
+        crossings = [s.inputs[port].crossing for port in mine]
+        reads = [centre.read[reader] for centre in s.centres for reader in range(READERS)]
+        for place, comes in ((_LOCAL, crossings), (_CENTRAL, reads)):
+            self._crosses(m, output.crossing[place], [(each.to == number, each) for each in comes])
 
 
 INSTANCES = (
-    Instance(
-        "small",
-        OPASwitchProperties,
-        {
-            "ports": 2,
-            "data_vls": 2,
-            "blocks": 4,
-            "minimum": 1,
-            "maximum": 3,
-            "largest": 1,
-            "central_blocks": 4,
-            "central_minimum": 1,
-            "central_maximum": 3,
-            **_SMALL,
-        },
-    ),
-    Instance(
-        "two-mports",
-        OPASwitchProperties,
-        {
-            "ports": 5,
-            "data_vls": 2,
-            "blocks": 4,
-            "minimum": 2,
-            "maximum": 2,
-            "largest": 2,
-            "central_blocks": 6,
-            "central_minimum": 2,
-            "central_maximum": 4,
-            **_SMALL,
-        },
-    ),
-)
-"""What is proven: one MPort, and two of which one has a single port."""
+    Instance("allocation", OPAAllocatorProperties, {"ports": 5, "vls": 2}, part=OPAAllocator),
+    Instance("allocation-one-mport", OPAAllocatorProperties, {"ports": 3, "vls": 3}, part=OPAAllocator),
+    Instance("room", RoomProperties, {
+        "vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 3, "behind": False,
+    }, part=Room),
+    Instance("write-port", WritePortProperties, {"vls": 3}, part=WritePort),
+    Instance("input", SwitchInputProperties, {"flits": 3, "largest": 3, "channels": True}, part=switch_input),
+    Instance("output", SwitchOutputProperties, {"flits": 3, "write_ports": 2, "fcp": False}, part=switch_output),
+    Instance("connections", OPASwitchProperties, {
+        "ports": 6, "data_vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "central_blocks": 9,
+        "central_minimum": 2, "central_maximum": 5, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
+    }),
+    Instance("connections-lanes", OPASwitchProperties, {
+        "ports": 2, "data_vls": 17, "blocks": 17, "minimum": 1, "maximum": 1, "largest": 1, "central_blocks": 17,
+        "central_minimum": 1, "central_maximum": 1, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
+    }),
+)  # fmt: skip
+"""What is proven: the parts, then what connects them; the last has lanes behind 15."""

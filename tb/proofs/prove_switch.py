@@ -1,62 +1,149 @@
-"""Proofs of switches of both kinds: senders keep to the room that they count, and every block is returned."""
+"""Proofs of what connects the parts of a switch: the parts are taken out, and their outputs may be anything."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from amaranth.hdl import Assert, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Assume, Cat, Module, Value
+from vlane.tb.proofs.inside import emptied
+from vlane.tb.proofs.properties import Properties, free_inputs
+from vlane.tb.proofs.turns import at_most_one
 
-__all__ = ["at_most_one", "prove_input", "prove_returns", "prove_room"]
+from vlane.drop_cause import DropCause
+
+__all__ = ["SwitchWiringProperties"]
+
+_DLID = slice(32, 48)
+"""Of the local route header, its first byte on top (IBA 7.7)."""
 
 
-def at_most_one(bits: Value) -> Value:
-    """Return whether no two bits are set."""
-    return (bits & (bits - 1)) == 0
+class SwitchWiringProperties(Properties):
+    """A switch without the insides of its parts; a subclass adds what only its kind has.
 
-
-def prove_input(m: Module, allocator: Any, port: int, serves: Value) -> None:
-    """Assert that a granted input is free, has the packet, and crosses to one place or to none.
+    Of the parts it is assumed what is proven of each: an allocator takes one packet for each place, and of one lane,
+    and at most one packet crosses to a place.
 
     Parameters
     ----------
-    serves : Value
-        A bit for each place that takes its packet.
+    switch : Switch
+        The component.
     """
-    lane, granted = allocator.lane[port], allocator.granted[port]
-    m.d.comb += [
-        Assert(~granted | allocator.input_free[port]),
-        Assert(~granted | (lane & allocator.valid[port]).any()),
-        Assert(at_most_one(lane)),
-        Assert(at_most_one(serves)),
-        Assert(~serves.any() | granted),
-        Assert(~serves.any() | ~(lane & allocator.drop[port]).any()),
-    ]
 
+    statements: ClassVar = {
+        "look-up": "The forwarding table is asked for the destination of each head, and the packet is routed to the"
+        " port that it names, which counts from 1 in the table.",
+        "cause": "A head drops if the table does not know its LID, if it is for port 0, or if there is no VL for it, in"
+        " this order, and for no other cause.",
+        "lane-map": "The maps are asked with the head's own SL or channel, its input, and the output that was found;"
+        " the outgoing lane is theirs.",
+        "links": "Each link is that of its port: what arrives, what leaves, the returns both ways, stalls and drops.",
+        "programs": "A write of a scheduler's table reaches exactly the outputs that it names.",
+        "heads": "The allocation sees each lane's own head, and its grants reach the input that was granted.",
+        "resources": "The allocation sees the room and the free write ports of each output itself, and those of each"
+        " central buffer.",
+        "reserved": "Room is reserved in exactly the buffer that takes a packet, of the size and on the lane of that"
+        " packet.",
+        "crossing": "A place takes exactly the flits of the packet that is for it.",
+    }
+    depth = 1
 
-def prove_returns(m: Module, port: Any) -> None:
-    """Assert that for each lane of an input the blocks returned are those accepted less those held.
+    def __init__(self, switch: Any) -> None:
+        super().__init__()
+        self.switch, self.m = switch, Module()
+        parts = [*switch.inputs, *switch.outputs, switch.table, switch.map, switch.allocator]
+        self.free = [each for part in [*parts, *getattr(switch, "centres", [])] for each in emptied(part)]
 
-    Counted modulo the next power of two, so that more or less than what is held cannot pass.
-    """
-    storage, returned = port.storage, port.returned
-    for lane in range(storage.vls):
-        owed = Signal(unsigned(storage.maximum.bit_length() + 2), name=f"owed_{lane}")
-        lets_in = Mux(storage.accepted & (storage.reserve_vl == lane), storage.reserve_flits, 0)
-        tells = Mux(returned.vl == lane, returned.blocks, 0)
-        m.d.sync += owed.eq(owed + lets_in - tells)
-        m.d.comb += [
-            Assert(storage.held[lane] <= storage.used[lane]),
-            Assert(storage.used[lane] <= storage.maximum),
-            Assert(owed == storage.used[lane] + tells),
-        ]
+    def ports(self) -> list[Value]:
+        """Return the free inputs of the proof."""
+        return [*free_inputs(self.switch), *self.free]
 
+    def elaborate(self, _platform: object) -> Module:
+        m, s = self.m, self.switch
+        m.submodules.switch = s
+        for number in range(s.ports):
+            self._look_up(m, number)
+            self._links(m, number)
+            self._heads(m, number)
+        self._own(m)
+        return m
 
-def prove_room(m: Module, room: Any) -> None:
-    """Assert that the blocks taken of a far buffer keep to each maximum and leave every lane its minimum."""
-    beyond = Signal(16, name="beyond_in_all")
-    m.d.comb += beyond.eq(sum(Mux(used > room.minimum, used - room.minimum, 0) for used in room.used))
-    m.d.comb += [
-        *(Assert(used <= room.maximum) for used in room.used),
-        Assert(room.beyond == beyond),
-        Assert(beyond <= room.shared),
-    ]
+    def _own(self, m: Module) -> None:
+        """Claim the connections of this kind of switch alone."""
+        raise NotImplementedError
+
+    def _mapped_away(self, number: int) -> Value:
+        """Return whether there is no VL for an input's head."""
+        raise NotImplementedError
+
+    def _look_up(self, m: Module, number: int) -> None:
+        s, claim = self.switch, self.claim
+        port, table = s.inputs[number], s.table
+        found, unknown = table.port[number], table.drop[number]
+        claim(m, "look-up", table.dlid[number] == port.header[_DLID])
+        claim(m, "look-up", port.output + 1 == found, when=(found != 0) & (found <= s.ports))
+        cause, away = Value.cast(port.cause), self._mapped_away(number)
+        claim(m, "cause", cause == int(DropCause.UNKNOWN_LID), when=unknown)
+        claim(m, "cause", cause == int(DropCause.PORT_0), when=~unknown & (found == 0))
+        claim(m, "cause", cause == int(DropCause.NO_VL), when=~unknown & (found != 0) & away)
+        claim(m, "cause", cause == 0, when=~unknown & (found != 0) & ~away)
+
+    def _links(self, m: Module, number: int) -> None:
+        s = self.switch
+        port, output, pairs = s.inputs[number], s.outputs[number], []
+        pairs += [(getattr(port.rx, name), getattr(s.rx[number], name)) for name in s.rx[number].signature.members]
+        pairs += [(getattr(s.tx[number], name), getattr(output.tx, name)) for name in s.tx[number].signature.members]
+        ends = [(port.returned, "returned"), (output.heard, "heard")] if output.turns is None else []
+        for end, name in ends:
+            mine = getattr(s, name)[number]
+            pairs += [(mine.blocks, end.blocks), (mine.vl, end.vl)]
+        if output.turns is not None:
+            for end, name in ((output.says, "says"), (output.hears, "hears")):
+                mine = getattr(s, name)[number]
+                pairs += [(mine.valid, end.valid), (mine.vl, end.vl), (mine.limit, end.limit)]
+            pairs += [(output.freed.blocks, port.returned.blocks), (output.freed.vl, port.returned.vl)]
+        pairs += [(output.ready, s.ready[number]), (Value.cast(s.dropped[number]), Value.cast(port.dropped))]
+        self.claim(m, "links", Cat(one == other for one, other in pairs).all())
+        program = getattr(output.scheduler, "program", None)
+        if program is None:
+            return
+        self.claim(m, "programs", program.enable == (s.schedule.enable & s.schedule_ports[number]))
+        same = [getattr(program, name) == getattr(s.schedule, name) for name in program.signature.members]
+        self.claim(m, "programs", Cat(same).all(), when=program.enable)
+        if "swap" in s.signature.members:
+            self.claim(m, "programs", output.scheduler.swap == s.swap[number])
+
+    def _heads(self, m: Module, number: int) -> None:
+        s, a = self.switch, self.switch.allocator
+        port, vls = s.inputs[number], s.geometry.vls
+        m.d.comb += Assume(at_most_one(Value.cast(a.lane[number])))
+        sees = [
+            a.valid[number] == port.valid, a.drop[number] == port.drop, a.input_free[number] == port.free,
+            port.granted == a.granted[number], port.lane == a.lane[number],
+        ]  # fmt: skip
+        for lane in range(vls):
+            sees.append(a.output[number * vls + lane] == port.outputs[lane])
+            sees.append(a.outgoing_vl[number * vls + lane] == port.outgoing_vls[lane])
+        self.claim(m, "heads", Cat(sees).all())
+
+    def _reserves(self, m: Module, place: Any, source: Value, packets: list[tuple[Value, Value, Value]]) -> None:
+        """Claim what is reserved at a place, of packets each with whether it is taken, its size and its lane."""
+        m.d.comb += Assume(at_most_one(source))
+        for taken, size, lane in packets:
+            self.claim(m, "reserved", (place.reserved == size) & (place.reserved_vl == lane), when=taken)
+        self.claim(m, "reserved", ~place.reserved.any(), when=~source.any())
+
+    def _of_input(self, taken: Value, number: int) -> list[tuple[Value, Value, Value]]:
+        """Return the packets that an input may give, if its packet is taken."""
+        port, lanes = self.switch.inputs[number], range(self.switch.geometry.vls)
+        return [(taken & port.lane[lane], port.blocks[lane], port.outgoing_vls[lane]) for lane in lanes]
+
+    def _crosses(self, m: Module, to: Any, comes: list[tuple[Value, Any]]) -> None:
+        """Claim that of crossings, each with whether it is for this place, the one with flits comes in."""
+        those = Cat(is_for & crossing.count.any() for is_for, crossing in comes)
+        m.d.comb += Assume(at_most_one(those))
+        for number, (_, crossing) in enumerate(comes):
+            same = [
+                Value.cast(getattr(to, name)) == Value.cast(getattr(crossing, name)) for name in to.signature.members
+            ]
+            self.claim(m, "crossing", Cat(same).all(), when=those[number])
+        self.claim(m, "crossing", ~to.count.any(), when=~those.any())

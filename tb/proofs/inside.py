@@ -1,0 +1,48 @@
+"""Signals inside an elaborated component, to which the account of a proof is tied, and parts that are taken out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Fragment, Module, Signal, Value
+
+__all__ = ["emptied", "inside"]
+
+
+def inside(fragment: Fragment, name: str, *path: str) -> Signal:
+    """Return the signal of a name that a part of an elaborated component drives.
+
+    Parameters
+    ----------
+    fragment : Fragment
+        The elaborated component.
+    name : str
+        Of the signal.
+    path : str
+        Names of the submodules on the way to the part.
+
+    Raises
+    ------
+    KeyError
+        If the part drives no such signal, or several.
+    """
+    for each in path:
+        fragment = fragment.find_subfragment(each)
+    found = {
+        id(signal): signal
+        for statements in fragment.statements.values()
+        for statement in statements
+        for signal in statement._lhs_signals()
+        if signal.name == name
+    }
+    if len(found) != 1:
+        raise KeyError(f"{len(found)} signals named {name!r} in {'.'.join(path) or 'the component'}")
+    (signal,) = found.values()
+    return signal
+
+
+def emptied(part: Any) -> list[Value]:
+    """Take everything out of a component, and return its outputs: inputs of the proof, which may be anything."""
+    Fragment.get(part, None)  # else Amaranth warns of what is inside
+    part.elaborate = lambda _platform: Module()
+    return [Value.cast(value) for _, member, value in part.signature.flatten(part) if member.flow.name == "Out"]
