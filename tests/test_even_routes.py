@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from vlane.golden.network.routing import Routes, dimension_order, dmodk, valiant
-from vlane.golden.network.topology import Topology, torus, torus_port, tree
+from vlane.golden.network.topology import Topology, fat_tree, torus, torus_port, tree
 
 IDENTITY = tuple(range(16))
 
@@ -36,16 +36,31 @@ def worst(loads: NDArray[np.float64]) -> float:
     return float(loads.max() / loads.mean())
 
 
-@pytest.mark.parametrize(("k", "n"), [(4, 3), (24, 2), (3, 3)])
+@pytest.mark.parametrize(
+    "topology",
+    [tree(4, 3), tree(24, 2), tree(3, 3), fat_tree(4, 3), fat_tree(4, 4), fat_tree(36, 2)],
+    ids=lambda topology: topology.name,
+)
 @pytest.mark.parametrize("routing", [dmodk, valiant])
-def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], k: int, n: int) -> None:
+def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology: Topology) -> None:
     """Valiant uses each of the k^(n-1) roots as often as any other, though its LIDs are a power of two."""
-    topology = tree(k, n)
-    loads = carried(topology, routing(topology, IDENTITY)).reshape(n, -1, 2, k)
+    k, n, halves = (topology.shape[key] for key in ("k", "n", "halves"))
+    row = halves * k ** (n - 1)
+    loads = carried(topology, routing(topology, IDENTITY))
 
     for level in range(n - 1):
-        assert worst(loads[level, :, 1]) == pytest.approx(1)
-        assert worst(loads[level + 1, :, 0]) == pytest.approx(1)
+        here, above = loads[level * row : (level + 1) * row], loads[(level + 1) * row : (level + 2) * row]
+        assert worst(here[:, k:]) == pytest.approx(1)
+        assert worst(above[:, : k if level < n - 2 else halves * k]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("m", "n", "switches", "hosts"), [(4, 3, 20, 16), (4, 4, 56, 32), (36, 2, 54, 648)])
+def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hosts: int) -> None:
+    """Every port of every switch is used (Lin, Chung and Huang 2004)."""
+    topology = fat_tree(m, n)
+
+    assert (topology.switches, len(topology.hosts)) == (switches, hosts)
+    assert 2 * len(topology.cables) + hosts == m * switches
 
 
 @pytest.mark.parametrize(

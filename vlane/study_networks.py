@@ -33,6 +33,17 @@ class TreeNetwork(Section):
     )
 
 
+class FatTreeNetwork(Section):
+    """An m-port n-tree."""
+
+    topology: Literal["fat_tree"] = Field(description="The word that chooses this network.")
+    m: int = Field(ge=4, description="Ports of a switch, an even number.")
+    n: int = Field(ge=2, le=8, description="Levels of switches; there are 2 (m/2)^n hosts.")
+    routing: Literal["dmodk", "valiant", "updown"] = Field(
+        "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
+    )
+
+
 class TorusNetwork(Section):
     """A torus."""
 
@@ -86,12 +97,12 @@ class FabricNetwork(Section):
 
 
 NETWORKS: tuple[type[Section], ...] = (
-    TreeNetwork, TorusNetwork, IrregularNetwork, DumbbellNetwork, EdgesNetwork, FabricNetwork,
+    TreeNetwork, FatTreeNetwork, TorusNetwork, IrregularNetwork, DumbbellNetwork, EdgesNetwork, FabricNetwork,
 )  # fmt: skip
 """A section for each topology of vlane's own."""
 
 Net = Annotated[
-    TreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
+    TreeNetwork | FatTreeNetwork | TorusNetwork | IrregularNetwork | DumbbellNetwork | EdgesNetwork | FabricNetwork,
     Field(discriminator="topology"),
 ]
 

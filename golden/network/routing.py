@@ -210,20 +210,22 @@ def _tree(topology: Topology) -> tuple[int, int]:
 
 def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) -> Routes:
     k, n = _tree(topology)
-    row = k ** (n - 1)
+    row, halves = k ** (n - 1), topology.shape["halves"]
     copies = 1 if roots is None else 1 << (roots - 1).bit_length()
     lids = _lids(topology, copies)
     lids[:, 1] = roots or 1
     lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
-    hosts, words = np.arange(len(topology.hosts)), np.arange(row)
+    hosts = np.arange(len(topology.hosts))
     leaf = hosts // k
     for level in range(n):
-        below = leaf[None, :] // k**level == words[:, None] // k**level
-        down = hosts // k**level % k
+        first, is_root = level * halves * row, level == n - 1
+        words = np.arange(row if is_root else halves * row)
+        below = is_root | (leaf[None, :] // k**level == words[:, None] // k**level)
+        down = hosts // k**level % (halves * k if is_root else k)
         for copy in range(copies):
             climbing = hosts // k**level % k if roots is None else np.full(len(hosts), copy % roots // k**level % k)
             ports = np.where(below, down[None, :], (k + climbing)[None, :])
-            lft[level * row : (level + 1) * row, lids[:, 0] + copy] = ports
+            lft[first : first + len(words), lids[:, 0] + copy] = ports
     return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
 
 

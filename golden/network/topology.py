@@ -13,7 +13,7 @@ from vlane.golden.engine.bits import MAX_SET
 
 from vlane.errors import InputError
 
-__all__ = ["End", "Topology", "dumbbell", "irregular", "read_edges", "torus", "torus_port", "tree"]
+__all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
 
 End = tuple[int, int]
 """A switch and one of its ports, both from 0."""
@@ -34,7 +34,7 @@ class Topology:
     hosts : tuple of End
         Where each host's NIC is.
     shape : dict
-        What a routing needs to know: ``k`` and ``n`` of a tree; ``size`` and ``trunks`` of a torus.
+        What a routing needs to know: ``k``, ``n`` and ``halves`` of a tree; ``size`` and ``trunks`` of a torus.
     switch_names, host_names : tuple of str
         What their owner calls them, as he wrote it; empty if they have numbers only.
 
@@ -116,7 +116,29 @@ def tree(k: int, n: int) -> Topology:
         above = word + (up - digit) * k**level
         cables.append(((level * row + word, k + up), ((level + 1) * row + above, digit)))
     hosts = tuple((host // k, host % k) for host in range(k**n))
-    return Topology(f"{k}-ary {n}-tree", n * row, 2 * k, tuple(cables), hosts, {"k": k, "n": n})
+    return Topology(f"{k}-ary {n}-tree", n * row, 2 * k, tuple(cables), hosts, {"k": k, "n": n, "halves": 1})
+
+
+def fat_tree(m: int, n: int) -> Topology:
+    """Return an m-port n-tree: two k-ary n-trees, k = m / 2, that share the roots; 2 k**n hosts.
+
+    Switch ``w`` of level ``l`` in half ``h`` is number ``(2 * l + h) * k**(n-1) + w``, with ports as in a tree; the
+    roots come last, and their port ``h * k + j`` goes down into half ``h`` (Lin, Chung and Huang 2004).
+    """
+    k = m // 2
+    if m % 2 or not 4 <= m <= MAX_SET or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
+        raise InputError("m", f"4 to {MAX_SET} and even, with n of 2 to 8 and up to 65536 hosts", f"{m} with n = {n}")
+    row = k ** (n - 1)
+    cables = []
+    for level, half, word, up in product(range(n - 1), range(2), range(row), range(k)):
+        digit = word // k**level % k
+        above = word + (up - digit) * k**level
+        is_root = level == n - 2
+        upper = (2 * (level + 1) + (0 if is_root else half)) * row + above
+        cables.append((((2 * level + half) * row + word, k + up), (upper, half * k * is_root + digit)))
+    hosts = tuple((host // k, host % k) for host in range(2 * k**n))
+    shape = {"k": k, "n": n, "halves": 2}
+    return Topology(f"{m}-port {n}-tree", (2 * n - 1) * row, m, tuple(cables), hosts, shape)
 
 
 def torus(size: tuple[int, ...], *, hosts: int = 1, trunks: int = 1) -> Topology:

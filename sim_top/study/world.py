@@ -144,6 +144,8 @@ def _levels(study: Study, replayed: NDArray[np.int64]) -> dict[int | str, int]:
 def _topology(network: Any, base: Path) -> Topology:
     if network.topology == "tree":
         return topologies.tree(network.k, network.n)
+    if network.topology == "fat_tree":
+        return topologies.fat_tree(network.m, network.n)
     if network.topology == "torus":
         return topologies.torus(tuple(network.size), hosts=network.hosts_per_switch, trunks=network.trunks)
     if network.topology == "irregular":
