@@ -36,7 +36,7 @@ class CreditIBRecoveryProperties(CreditIBPairProperties):
         f" what is under way, in each direction: {4 * PROMPT + 2} cycles for a flight and a packet of up to {PROMPT}"
         " cycles each.",
     }
-    depth = 12  # of the base case: so long from reset to a loss and its repair
+    depth = 10  # of the base case: so long from reset to a loss and its repair
 
     def __init__(self, port: Any) -> None:
         super().__init__(port)

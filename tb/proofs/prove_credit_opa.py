@@ -12,7 +12,7 @@ __all__ = ["INSTANCES"]
 
 INSTANCES = (
     Instance("small", CreditOPASenderProperties, {"vls": 2, "vcu": 0}),
-    Instance("sender", CreditOPASenderProperties, {"vls": 3, "vcu": 5}),
+    Instance("large-unit", CreditOPASenderProperties, {"vls": 3, "vcu": 5}),
     Instance("receiver", CreditOPAReceiverProperties, {"vls": 2, "vcu": 0}),
     Instance("receiver-large-unit", CreditOPAReceiverProperties, {"vls": 3, "vcu": 5}),
     Instance("pair", CreditOPAPairProperties, {"vls": 2, "vcu": 0}),
