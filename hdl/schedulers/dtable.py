@@ -89,7 +89,7 @@ class DTable(Scheduler):
             data.StructLayout({"requester": self.name_shape(count), "weight": unsigned(8)}), p.entries
         )
         self.banks = [Signal(layout, name=f"entries_{bank}") for bank in range(2)]
-        self.table = Signal(layout)
+        self.table, self.bank = Signal(layout), Signal(name="active_bank")
 
     def further_members(self) -> dict[str, object]:
         """Return the members that only this form has."""
@@ -127,7 +127,7 @@ class DTable(Scheduler):
 
     def _banks(self, m: Module) -> Signal:
         """Write the shadow bank; exchange the banks in the first ready cycle, after its decision."""
-        active, exchange, wanted = Signal(), Signal(), Signal()
+        active, exchange, wanted = self.bank, Signal(), Signal()
         m.d.comb += [
             wanted.eq(self.swap | self.swap_pending),
             exchange.eq(wanted & self.ready),
