@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from vlane.golden.network import network
 from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
 from vlane.golden.network.meters import new_meters
-from vlane.golden.network.network import Network
+from vlane.golden.network.network import Change, Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.sources import TrafficClass, new_sources
 from vlane.golden.network.topology import Topology
@@ -75,8 +76,8 @@ def run_to(net: Network, cycles: int) -> tuple[int, Any]:
     return network.run_to(net, new_packets(1 << 10), cycles)
 
 
-def replayed(net: Network, cycles: int) -> list[Delivery]:
+def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[Delivery]:
     """Run a network that replays a trace; return the deliveries in the order in which they were counted."""
-    run_to(net, cycles)
+    network.run_to(net, new_packets(1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle)))
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
     return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]

@@ -52,6 +52,7 @@ class FcpEgress(Egress):
 
     def begin(self, now: int) -> None:
         """Begin a cycle: with a period an FCP of every lane is due (IBS-C3)."""
+        super().begin(now)
         if now % self.scheme.fcp_period == 0:
             self.period_over = [True] * self.sizes.lanes
         self._check()
@@ -70,7 +71,7 @@ class FcpEgress(Egress):
 
     def decide(self, *, is_free: bool = True) -> int | None:
         """Return the lane whose packet starts; none if an FCP takes the link (IBS-C4)."""
-        can_send = self.peer is not None and (self.scheme.sideband or self.sending is None)
+        can_send = self.peer is not None and (self.scheme.sideband or (self.sending is None and not self.is_stalled))
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
         return super().decide(is_free=is_free and not takes_the_link)
@@ -84,7 +85,8 @@ class FcpEgress(Egress):
         """Send the FCP that was decided and one flit, and deliver what arrives; its limit holds afterwards (IBS-C5)."""
         if self.fcp is not None:
             assert self.scheme.sideband or self.sending is None, "an FCP and a flit on a link"
-            self.fcps.append((now + self.flight, self.fcp))
+            if not any(loss.covers(now) for loss in self.losses):  # one that is lost counts as sent (IBS-C6)
+                self.fcps.append((now + self.flight, self.fcp))
             self.last_lane = self.fcp.lane
             self.said[self.fcp.lane] = self.fcp.limit
             self.period_over[self.fcp.lane] = False

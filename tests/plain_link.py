@@ -6,9 +6,11 @@ Written from ``docs/ib_switch.md`` (Room, IBS-6 to IBS-9) alone.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from tests.plain_faults import Span
 
 __all__ = ["Egress", "Flit", "Packet", "Room", "Seen", "Serve", "Sizes", "round_robin"]
 
@@ -123,6 +125,9 @@ class Egress:
         self.returns: deque[tuple[int, int, int]] = deque()
         self.peer: Egress | None = None
         self.receive: Callable[[int, int, Flit], None] | None = None
+        self.stalls: Sequence[Span] = ()
+        self.losses: Sequence[Span] = ()
+        self.is_stalled = False
 
     def join(self, peer: Egress, receive: Callable[[int, int, Flit], None]) -> None:
         """Lead the cable to another one, and its flits to what is beside that."""
@@ -137,7 +142,8 @@ class Egress:
         queue.append(flit)
 
     def begin(self, now: int) -> None:
-        """Begin a cycle: count the room that has come back on the reverse lane."""
+        """Begin a cycle: see whether the link is stalled, and count the room that has come back on the reverse lane."""
+        self.is_stalled = any(stall.covers(now) for stall in self.stalls)
         while self.returns and self.returns[0][0] <= now:
             _, lane, blocks = self.returns.popleft()
             self.remote_credit.change(lane, -blocks)
@@ -166,7 +172,9 @@ class Egress:
             if len(waiting) > 1:
                 behind_blocks[lane] = waiting[1]
                 behind |= self.fits(lane, waiting[0] + waiting[1]) << lane
-        lane = self.serve(Seen(request, fits, blocks, behind, behind_blocks), is_free and self.sending is None)
+        lane = self.serve(
+            Seen(request, fits, blocks, behind, behind_blocks), is_free and self.sending is None and not self.is_stalled
+        )
         return lane if lane >= 0 else None
 
     def start(self, lane: int) -> None:

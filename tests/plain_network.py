@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.plain_credits import Credits, FcpEgress
+from tests.plain_faults import Faults
 from tests.plain_link import Egress, Flit, Packet, Room, Serve, Sizes, round_robin
 
-__all__ = ["CrossbarPort", "Delivery", "Grant", "Input", "PlainNetwork", "Switch", "Tables"]
+__all__ = ["NO_FAULTS", "CrossbarPort", "Delivery", "Grant", "Input", "PlainNetwork", "Switch", "Tables"]
 
 NO_PORT = 255
+NO_FAULTS = Faults()
 CrossbarPort = tuple[str, int, int]
 """A port of a crossbar: "input" or "output", its number, and the VL if each has its own."""
 
@@ -45,6 +47,7 @@ class Tables(NamedTuple):
     vl: NDArray[np.uint8]
     nic_vl: NDArray[np.uint8]
     by_lane: bool = False
+    faults: Faults = NO_FAULTS
 
 
 class Grant(NamedTuple):
@@ -122,7 +125,8 @@ class Switch:
         """Yield the first packets of an input's queues that take part (IBS-1), by incoming VL."""
         for lane, heads in enumerate(self.inputs[port].heads):
             if heads and heads[0][0] <= now:
-                yield self._route(port, lane, heads[0][1])
+                takes_part_from, packet = heads[0]
+                yield self._route(port, lane, packet, takes_part_from - 2)
 
     def firsts(self, now: int) -> Iterator[Grant]:
         """Yield the first packets of all queues that take part (IBS-1), by input, then by incoming VL."""
@@ -145,8 +149,9 @@ class Switch:
         output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, 0)]
         return [("input", wish.port, 0), *output]
 
-    def _route(self, port: int, lane: int, packet: Packet) -> Grant:
-        output = int(self.tables.lft[self.number, packet.dlid])
+    def _route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
+        table = int(self.tables.lft[self.number, packet.dlid])
+        output = self.tables.faults.port_of(table, self.number, packet.dlid, arrived)
         if output != NO_PORT:
             index = lane if self.tables.by_lane else packet.sl
             out_lane = int(self.tables.vl[self.number, port, output, index])
@@ -190,8 +195,10 @@ class Switch:
 class Nic:
     """A NIC: application queues, the sending side of its port, and what it receives (NET-1 to NET-4)."""
 
-    def __init__(self, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> None:
-        self.sizes, self.vl, self.egress, self.queues = sizes, vl, egress, queues
+    def __init__(
+        self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
+    ) -> None:
+        self.number, self.sizes, self.vl, self.egress, self.queues = number, sizes, vl, egress, queues
         self.last_queue = len(queues) - 1
         self.deliveries: list[Delivery] = []
 
@@ -215,19 +222,20 @@ class Nic:
             self.egress.write(lane, Flit(packet, place))
 
     def receive(self, now: int, lane: int, flit: Flit) -> None:
-        """Receive a flit; its room goes back at once (NET-3)."""
+        """Receive a flit, whomever it is for; its room goes back at once (NET-3)."""
         self.egress.give_back(now, lane, flit)
         if flit.is_last:
             it = flit.packet
             self.deliveries.append(
-                Delivery(it.source, it.target, it.dlid, it.sl, it.flits, it.generated, now, it.switches)
+                Delivery(it.source, self.number, it.dlid, it.sl, it.flits, it.generated, now, it.switches)
             )
 
 
 class PlainNetwork:
     """Switches and NICs at rest, cabled: ``far`` maps (switch, port) to (switch, port), ``hosts`` lists NICs' ends.
 
-    ``credits`` say how FCPs report far buffers (IBS-C1 to IBS-C5); without them room returns by flits (IBS-8, NET-3).
+    ``credits`` say how FCPs report far buffers (IBS-C1 to IBS-C6); without them room returns by flits (IBS-8, NET-3).
+    ``faults`` are done to it while it runs.
     """
 
     def __init__(
@@ -241,15 +249,19 @@ class PlainNetwork:
         flight: int = 1,
         switch: type[Switch] = Switch,
         credits: Credits | None = None,  # noqa: A002 - what they are called
+        faults: Faults = NO_FAULTS,
     ) -> None:
         def new_egress() -> Egress:
             if credits is None:
                 return Egress(sizes, flight, new_serve())
             return FcpEgress(sizes, flight, new_serve(), credits)
 
+        tables = tables._replace(faults=faults)
         switches, ports = tables.vl.shape[0], tables.vl.shape[2]
         ends = [(number, port) for number in range(switches) for port in range(ports)]
         output = {end: new_egress() for end in ends}
+        for end, egress in output.items():
+            egress.stalls, egress.losses = faults.stalls_of(*end), faults.losses_of(*end)
         source = {end: Input(sizes, output[end]) for end in ends}
         for end, other in far.items():
             output[end].join(output[other], source[other].receive)
@@ -269,7 +281,7 @@ class PlainNetwork:
         count = 1 + max((packet.queue for packet in waiting), default=0)
         for host, end in enumerate(hosts):
             queues = [deque(it for it in waiting if (it.source, it.queue) == (host, queue)) for queue in range(count)]
-            nic = Nic(sizes, tables.nic_vl[host], new_egress(), queues)
+            nic = Nic(host, sizes, tables.nic_vl[host], new_egress(), queues)
             nic.egress.join(output[end], source[end].receive)
             output[end].join(nic.egress, nic.receive)
             self.nics.append(nic)

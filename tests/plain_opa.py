@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.plain_faults import Faults
 from tests.plain_link import Egress, Flit, Packet, Room, Serve, Sizes
-from tests.plain_network import Input, PlainNetwork, Tables
+from tests.plain_network import NO_FAULTS, Input, PlainNetwork, Tables
 
 __all__ = ["ChannelTables", "PlainOPANetwork"]
 
@@ -124,9 +125,15 @@ class OPASwitch:
     """A switch: its inputs, central buffers and outputs and their allocation (OPAS-1 to OPAS-8)."""
 
     def __init__(
-        self, number: int, tables: ChannelTables, central: Sizes, inputs: list[Input], outputs: list[Egress]
+        self,
+        number: int,
+        tables: ChannelTables,
+        central: Sizes,
+        inputs: list[Input],
+        outputs: list[Egress],
+        faults: Faults,
     ) -> None:
-        self.number, self.tables = number, tables
+        self.number, self.tables, self.faults = number, tables, faults
         self.inputs, self.outputs = inputs, outputs
         mports = -(-len(inputs) // MPORT)
         self.centrals = [Central(central) for _ in range(mports)]
@@ -162,19 +169,20 @@ class OPASwitch:
         for port, source in enumerate(self.inputs):
             for lane in _from_after(source.last_lane, len(source.buffer)):
                 if source.heads[lane] and source.heads[lane][0][0] <= now:
-                    packet = source.heads[lane][0][1]
+                    takes_part_from, packet = source.heads[lane][0]
                     assert isinstance(packet, ChannelPacket)
-                    wish = self._wish_of_input(port, lane, packet, busy)
+                    wish = self._wish_of_input(port, lane, packet, takes_part_from - 2, busy)
                     if wish.can_go_on(busy):
                         yield wish
                         break
 
-    def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, busy: set[Hold]) -> Wish:
+    def _wish_of_input(self, port: int, lane: int, packet: ChannelPacket, arrived: int, busy: set[Hold]) -> Wish:
         """Route a head: to an output of its own MPort, to the central buffer or to nowhere (RT, OPAS-8)."""
         source, mport = self.inputs[port], port // MPORT
         held = ("input", port, 0)
         dlids = self.tables.lft.shape[1]
-        output = int(self.tables.lft[self.number, packet.dlid]) if packet.dlid < dlids else NO_PORT
+        table = int(self.tables.lft[self.number, packet.dlid]) if packet.dlid < dlids else NO_PORT
+        output = self.faults.port_of(table, self.number, packet.dlid, arrived)
         if output == NO_PORT:
             return Wish(packet, source, lane, frozenset([held]), cause="no port")
         assert output < len(self.outputs), "an output that is not there"
@@ -291,6 +299,7 @@ class PlainOPANetwork(PlainNetwork):
         packets: Iterable[Packet],
         new_serve: Callable[[], Serve],
         flight: int = 1,
+        faults: Faults = NO_FAULTS,
     ) -> None:
         assert central.lanes == sizes.lanes, "as many lanes in a central buffer as elsewhere"
         assert central.flits_per_block == sizes.flits_per_block, "flits of one size"
@@ -299,9 +308,11 @@ class PlainOPANetwork(PlainNetwork):
         assert tables.sc2sc.shape == (switches, ports, ports, CHANNELS), "outgoing channels by every channel"
         assert tables.sc2vl.shape == (switches, ports, CHANNELS), "lanes by every outgoing channel"
         unused = np.zeros((switches, ports, ports, 1), np.uint8)
-        super().__init__(far, hosts, Tables(tables.lft, unused, tables.nic_vl), sizes, in_header, new_serve, flight)
+        super().__init__(
+            far, hosts, Tables(tables.lft, unused, tables.nic_vl), sizes, in_header, new_serve, flight, faults=faults
+        )
         self.opa_switches = [
-            OPASwitch(each.number, tables, central, each.inputs, each.outputs) for each in self.switches
+            OPASwitch(each.number, tables, central, each.inputs, each.outputs, faults) for each in self.switches
         ]
         self.switches = []  # their place is taken by those with central buffers
 

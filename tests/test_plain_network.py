@@ -18,10 +18,11 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_credits import Credits
 from tests.plain_fifo import FifoSwitch
-from tests.plain_link import Packet, Seen, Serve, Sizes
+from tests.plain_link import Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
 from tests.plain_per_vl import PerVLSwitch
+from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
 _WORLDS: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
@@ -105,33 +106,6 @@ def _serve(settings: PortSettings, lanes: int) -> Serve:
     return step
 
 
-def _trace(
-    topology: Topology, sls: Sequence[int], source: random.Random, load: float, most: int = 512
-) -> list[tuple[int, ...]]:
-    """Return packets for about that many flits of 64 bytes per cycle and host."""
-    hosts = len(topology.hosts)
-    packets = int(load * hosts * _CYCLES / (most / 114))
-    return [
-        (
-            source.randrange(_CYCLES),
-            source.randrange(hosts),
-            source.randrange(hosts) if source.random() < 0.8 else 0,
-            source.choice(sls),
-            source.choice((1, 64, source.randrange(1, most + 1), most)),
-        )
-        for _ in range(packets)
-    ]
-
-
-def _packets(trace: list[tuple[int, ...]], routes: Routes | ChannelRoutes, flit_bytes: int) -> list[Packet]:
-    """Return the packets of a trace, an application queue for each SL."""
-    queue = {sl: number for number, sl in enumerate(sorted({row[3] for row in trace}))}
-    return [
-        Packet(host, to, int(routes.lids[to, 0]), sl, -(-size // 64), -(-size // flit_bytes), born, queue[sl])
-        for born, host, to, sl, size in sorted(trace, key=lambda row: (row[1], row[0]))
-    ]
-
-
 _QUICK: list[tuple[How, str, int, int, float]] = [
     (How(), "rr", 64, 1, 0.6),
     (How(), "rr", 16, 5, 0.3),
@@ -194,7 +168,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     minimum = source.choice((8, 8, 13, 24, 40) if how.needs_partitions else (8, 8, 14))
     blocks = minimum * lanes + (0 if how.needs_partitions else source.choice((0, 5, 40)))
     sls = range(lanes // 2) if routes.by_lane else range(lanes)
-    trace = _trace(topology, sls, source, load)
+    trace = random_trace(len(topology.hosts), sls, source, load, _CYCLES)
     net = made(
         topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=8, blocks=blocks, minimum=minimum,
         settings=settings, flight=flight, flit_bytes=flit_bytes, **how.chosen,
@@ -203,7 +177,7 @@ def test_every_delivery_is_that_of_the_plain_network(
     sizes = Sizes(blocks, (minimum,) * lanes, (most,) * lanes, (8,) * lanes, 64 // flit_bytes)
 
     got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
-    packets = _packets(trace, routes, flit_bytes)
+    packets = packets_of(trace, routes, flit_bytes)
     tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
     plain = PlainNetwork(
         topology.far_ends(), topology.hosts, tables, sizes, packets, lambda: _serve(settings, lanes), flight,
@@ -262,14 +236,14 @@ def test_every_delivery_is_that_of_the_plain_hierarchy(
     blocks = largest * lanes + (8 * largest if roomy else source.choice((0, 5)))
     central = largest * lanes + (16 * largest if roomy else source.choice((0, 3, 30)))
     sls = range(lanes // 2) if world == "torus" else [sl for sl in range(32) if sl != 15]
-    trace = _trace(topology, sls, source, load, most)
+    trace = random_trace(len(topology.hosts), sls, source, load, _CYCLES, most)
     net = made(
         topology, routes, lanes=lanes, trace=trace, cycles=_CYCLES, largest=largest, blocks=blocks, settings=settings,
         central=central, flight=flight, flit_bytes=flit_bytes,
     )  # fmt: skip
 
     got = sorted(each for each in replayed(net, _CYCLES) if each.delivered < _CYCLES)
-    packets = _packets(trace, routes, flit_bytes)
+    packets = packets_of(trace, routes, flit_bytes)
     sizes, of_centre = (
         Sizes(whole, (largest,) * lanes, (whole - largest * (lanes - 1),) * lanes, (largest,) * lanes, 64 // flit_bytes)
         for whole in (blocks, central)
