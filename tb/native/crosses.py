@@ -140,10 +140,10 @@ Event = Callable[[Cycles], Any]
 """Tells in which cycles of a batch it happens: an array, or one truth for the batch."""
 
 
-def after(truths: Truths, cycles: int = 1) -> Truths:
-    """Return in which cycles something happened so many cycles before; nothing before a batch is known."""
-    late = np.zeros_like(truths)
-    late[cycles:] = truths[:-cycles]
+def after(values: NDArray[Any]) -> NDArray[Any]:
+    """Return what was there a cycle before, 0 in the first cycle of a batch."""
+    late = np.zeros_like(values)
+    late[1:] = values[:-1]
     return late
 
 

@@ -13,7 +13,7 @@ __all__ = ["EVENTS", "shared", "swapped"]
 
 
 def _starts(cycles: Cycles) -> Truths:
-    return cycles.once("starts", lambda: cycles.on("grant") & cycles.on("ready"))  # type: ignore[no-any-return]
+    return cycles.once("starts", lambda: cycles.on("grant") & cycles.on("ready"))
 
 
 def _from(code: ListCode) -> Event:

@@ -23,7 +23,7 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     return (
-        *drops(parameters), *shared(parameters),
+        *drops(parameters), *shared(),
         *together(
             "SL2VL written x granted", "SL2VL written x started", "SL2VL written x no_vl",
             "SL2VL written for every input x granted",

@@ -34,7 +34,7 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show: ways in every phase, and with every drop cause."""
-    found = (*drops(parameters), *shared(parameters))
+    found = (*drops(parameters), *shared())
     for name in ("SC2SC written", "SC2VL_T written"):
         found += together(f"{name} x granted", f"{name} x started", f"{name} x no_vl")
     for way in _WAYS:

@@ -11,16 +11,24 @@ from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, togethe
 
 from vlane.drop_cause import DropCause
 
-__all__ = ["ARRIVAL", "JUDGED_FROM_CYCLES", "drops", "shared", "switch_events"]
+__all__ = ["CAUSES", "JUDGED_FROM_CYCLES", "PHASES", "drops", "shared", "switch_events"]
 
 JUDGED_FROM_CYCLES = 200_000
 """Shortest run that must show everything: each phase at its full length."""
 
-ARRIVAL = 2
+_ARRIVAL = 2
 """Cycles from a packet's first flit to the report of its drop."""
 
+CAUSES = tuple(cause.name.lower() for cause in DropCause if cause)
+"""Drop causes, each also the name of a rule."""
+
+PHASES = (
+    "light", "saturated", "one flit", "largest", "hot spot", "slow receivers", "rewritten", "starved", "anything"
+)  # fmt: skip
+"""Names of the phases."""
+
 _CAUSE_BITS = 3
-_PHASES = {
+_DROPPING = {
     "rewritten": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0),
     "anything": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0, DropCause.NO_ROOM),
 }
@@ -33,9 +41,9 @@ def _drops(cycles: Cycles, ports: int) -> dict[tuple[int, int, bool], Truths]:
     for port in range(ports):
         causes = cycles.bits("dropped", port, _CAUSE_BITS)
         at = np.flatnonzero(causes)
-        at = at[at >= ARRIVAL]
-        lanes = cycles.bits(f"rx__{port}__vl")[at - ARRIVAL]
-        single = cycles.on(f"rx__{port}__last")[at - ARRIVAL]
+        at = at[at >= _ARRIVAL]
+        lanes = cycles.bits(f"rx__{port}__vl")[at - _ARRIVAL]
+        single = cycles.on(f"rx__{port}__last")[at - _ARRIVAL]
         for row, cause, lane, is_one in zip(at, causes[at], lanes, single, strict=True):
             key = (int(cause), int(lane), bool(is_one))
             if key not in found:
@@ -91,7 +99,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
         "start on the lane just heard": _starts_on(ports, heard, blocks),
         "reset": lambda cycles: cycles.on("rst"),
     }
-    for phase in _PHASES:
+    for phase in PHASES:
         events[phase] = lambda cycles, phase=phase: np.bool_(cycles.phase == phase)  # type: ignore[misc]
     for cause in DropCause:
         if not cause:
@@ -107,7 +115,7 @@ def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return phase x cause x lane, and cause x size."""
     found: tuple[Cross, ...] = ()
-    for phase, causes in _PHASES.items():
+    for phase, causes in _DROPPING.items():
         for cause in causes:
             name = cause.name.lower()
             found += together(*(f"{phase} x {name} on lane {lane}" for lane in range(parameters["data_vls"])))
@@ -117,22 +125,21 @@ def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     return found
 
 
-def shared(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+def shared() -> tuple[Cross, ...]:
     """Return the crosses of both kinds."""
-    causes = [cause.name.lower() for cause in DropCause if cause]
     found = together(
-
         "table_written x granted", "table_written x started", "table_written x waited", "table_written x room heard",
         "table_written x room told", "LFT written x granted", "top written x granted", "granted x room heard",
         "granted x room told", "several_granted x room told", "started x room heard",
         "start on the lane just heard x started", "waited x room heard", "waited x granted", "stalled x granted",
         "stalled x room heard", "one_flit x several_granted", "one_flit x started", "granted x started",
-        "reset x granted", "reset x started",
+        "reset x granted",
     )  # fmt: skip
-    for cause in causes:
+    for cause in CAUSES:
         found += together(f"{cause} x granted", f"{cause} x started", f"{cause} x room told")
-    found += together(*(f"{cause} x table_written" for cause in causes if cause != "no_room"))
-    return (
-        *found,
-        *together(*(f"limit_told x {name}" for name in ("table_written", "granted", "started", "room heard"))),
-    )
+    found += together(*(f"{cause} x table_written" for cause in CAUSES if cause != "no_room"))
+    found += together(*(f"{phase} x several_granted" for phase in PHASES))
+    found += together(*(f"{phase} x waited" for phase in ("slow receivers", "starved", "anything")))
+    found += together(*(f"{phase} x stalled" for phase in ("hot spot", "slow receivers", "anything")))
+    beside = ("table_written", "granted", "started", "room heard")
+    return (*found, *together(*(f"limit_told x {name}" for name in beside)))
