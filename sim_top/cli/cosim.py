@@ -49,6 +49,8 @@ from vlane.schedulers import IB_ARBITER, SCHEDULERS
 __all__ = ["app"]
 
 _DEFAULT_CYCLES = 1_000_000
+_NOT_NOTICED = 3
+"""Exit status of a run that does not notice the planted fault."""
 
 BlockOrNetwork = Annotated[
     str, typer.Argument(metavar="BLOCK", help=f"One of: {', '.join(BLOCKS)}; or network, with a STUDY.")
@@ -89,7 +91,11 @@ def cosim(
     ] = None,
     planted: Annotated[
         int | None,
-        typer.Option("--fault", metavar="N", help=f"Plant mutant N, 1 to {FAULT_COUNT}; the run must fail."),
+        typer.Option(
+            "--fault",
+            metavar="N",
+            help=f"Plant mutant N, 1 to {FAULT_COUNT}: exit status 1 if it is noticed, 3 if not.",
+        ),
     ] = None,
     param: Params = None,
     seed: Seed = 1,
@@ -97,7 +103,10 @@ def cosim(
     rate: RateOption = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run hardware against golden and compare every output in every cycle. Exit status 1 if they differ."""
+    """Run hardware against golden and compare every output in every cycle.
+
+    Exit status 1 if they differ, or if a run that is long enough did not show every rule and cross that applies.
+    """
     clock = clock_at(rate)
     if dut or top is not None or map_file is not None:
         given = {
@@ -155,7 +164,9 @@ def cosim(
         emit_json(_cosim_document(block, result, waves, netlist, clock))
     else:
         _print_cosim(result, clock)
-    raise typer.Exit(1 if result.mismatches or result.failed_audits or planted else 0)
+    if planted is not None:
+        raise typer.Exit(1 if result.mismatches or result.failed_audits else _NOT_NOTICED)
+    raise typer.Exit(1 if result.failed else 0)
 
 
 def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
@@ -250,10 +261,7 @@ def _cosim_document(
         "cycles_per_second": round(result.cycles_per_second),
         "seed": result.seed,
         "tables": [_timed(table, clock) for table in result.tables],
-        "rules": {
-            name: {"count": count, "applies": name in result.applicable} for name, count in result.counts.items()
-        },
-        "rules_missed": result.missed,
+        **result.coverage.document(),
         "audit": result.audit,
         "mismatch": result.mismatch or None,
         "mismatch_cycle": result.mismatch_cycle,
@@ -284,14 +292,14 @@ def _print_cosim(result: CosimResult, clock: LinkClock | None) -> None:
             *([">in ns", ">link Gb/s"] if clock else []),
         ]
         screen.print(table(f"{entry.where}; limit {entry.limit}", columns, rows))
-    rules = [name for name in result.applicable if name not in result.missed]
+    happened = result.coverage.words()
     screen.print(
         f"{result.cycles:,} cycles compared{f', {shown_ns(clock.ns(result.cycles))} of the link' if clock else ''} ("
         f"{result.cycles_per_second:,.0f} a second), "
-        f"{result.decisions:,} decisions, {len(rules)} of {len(result.applicable)} applicable rules happened"
+        f"{result.decisions:,} decisions{f', {happened}' if happened else ''}"
     )
-    if result.missed and not result.mismatches:
-        screen.print(f"not in this run: {', '.join(result.missed)}", markup=False, soft_wrap=True)
+    if not result.mismatches and not result.fault and (verdict := result.coverage.verdict()):
+        screen.print(verdict, markup=False, soft_wrap=True, style="red" if result.coverage.failed else None)
     if result.fault:
         screen.print(f"planted {result.fault}", markup=False, soft_wrap=True)
     if result.audit:

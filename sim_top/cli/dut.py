@@ -32,7 +32,7 @@ def run_dut(
     InputError
         If something cannot be used.
     typer.Exit
-        With 1 if they differ, else with 0.
+        With 1 if they differ or a run that is judged did not show all that applies, else with 0.
     """
     if not files:
         raise InputError("--dut", "given with --top and --map", "missing")
@@ -55,14 +55,13 @@ def run_dut(
         emit_json(_document(block, run, result, files, map_file, waves))
     else:
         _print(run, result)
-    raise typer.Exit(0 if result.agrees else 1)
+    raise typer.Exit(1 if not result.agrees or result.coverage.failed else 0)
 
 
 def _document(
     block: str, run: ForeignRun, result: ForeignResult, files: list[Path], map_file: Path | None, waves: Path | None
 ) -> dict[str, Any]:
     """Return the fields of ``vlane cosim``, and those of a foreign design."""
-    missed = [name for name in result.applicable if not result.counts[name]]
     return {
         "block": block,
         "engine": "native",
@@ -76,8 +75,7 @@ def _document(
         "cycles_per_second": round(result.cycles / result.seconds) if result.seconds else 0,
         "seed": run.seed,
         "tables": [],
-        "rules": {name: {"count": n, "applies": name in result.applicable} for name, n in result.counts.items()},
-        "rules_missed": missed,
+        **result.coverage.document(),
         "audit": {},
         "mismatch": str(result.difference or result.ended) or None,
         "mismatch_cycle": result.difference.golden_cycle if result.difference else None,
@@ -98,8 +96,8 @@ def _document(
 
 def _print(run: ForeignRun, result: ForeignResult) -> None:
     wiring, top = run.wiring, run.design.top
-    happened = sum(bool(result.counts[name]) for name in result.applicable)
-    rules = f", {happened} of {len(result.applicable)} applicable rules happened" if result.applicable else ""
+    happened = result.coverage.words()
+    rules = f", {happened}" if happened else ""
     rate = f" ({result.cycles / result.seconds:,.0f} a second)" if result.seconds else ""
     screen.print(
         f"{result.cycles:,} cycles of golden{rate} in {result.dut_cycles:,} of {top}, {result.decisions:,} decisions, "
@@ -118,6 +116,8 @@ def _print(run: ForeignRun, result: ForeignResult) -> None:
         say(f"{top} ended the run: {result.ended}", style="red")
     else:
         say(f"{top} and golden agree in every answer", style="green")
+        if verdict := result.coverage.verdict():
+            say(verdict, style="red" if result.coverage.failed else None)
 
 
 def _print_difference(found: Difference, run: ForeignRun) -> None:

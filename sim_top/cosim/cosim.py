@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.cosim.coverage import Coverage, coverage_of
 from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.native.lockstep import Outcome, run_lockstep
 from vlane.tb.native.model import CompiledModel, compile_model, component_ports
@@ -73,10 +74,8 @@ class CosimResult:
         Repeats it.
     rules : tuple of Rule
         What was counted.
-    counts : dict of str to int
-        How often each rule happened.
-    applicable : list of str
-        Rules that the plan is meant to show.
+    coverage : Coverage
+        What happened of what the plan is meant to show.
     mismatch : str
         The first difference: cycle, inputs, both decisions.
     mismatch_cycle : int or None
@@ -98,8 +97,7 @@ class CosimResult:
     seconds: float
     seed: int
     rules: tuple[Rule, ...]
-    counts: dict[str, int]
-    applicable: list[str]
+    coverage: Coverage
     mismatch: str = ""
     mismatch_cycle: int | None = None
     fault: str = ""
@@ -117,9 +115,9 @@ class CosimResult:
         return [name for name in MUST_BE_ZERO if self.audit.get(name)]
 
     @property
-    def missed(self) -> list[str]:
-        """Rules that the plan is meant to show but did not."""
-        return [name for name in self.applicable if not self.counts.get(name)]
+    def failed(self) -> bool:
+        """Whether outputs differ, the audit failed, or a run that is judged did not show all that applies."""
+        return bool(self.mismatches or self.failed_audits or self.coverage.failed)
 
 
 def qualification_job(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int, **beside: Any) -> Job:
@@ -160,7 +158,8 @@ def cosim_native(
         outcome: Outcome = run_lockstep(model, source, observer(model) if observer else None)
     return CosimResult(
         "native", "verilator", job.parameters, outcome.cycles, stimulus.decisions, int(outcome.mismatch is not None),
-        outcome.seconds, job.seed, stimulus.rules, stimulus.rule_counts(), _in_order(stimulus),
+        outcome.seconds, job.seed, stimulus.rules,
+        coverage_of(stimulus, outcome.cycles, complete=outcome.mismatch is None and planted is None),
         mismatch=str(outcome.mismatch or ""), mismatch_cycle=outcome.mismatch.cycle if outcome.mismatch else None,
         fault=str(planted or ""), audit=dict(stimulus.audit),
     ), stimulus  # fmt: skip
@@ -181,21 +180,22 @@ def cosim_cocotb(job: Job, *, simulator: str) -> CosimResult:
         tests=("agrees_with_golden_in_every_cycle",),
     )  # fmt: skip
     said = re.search(r"VLANE (\{.*\})", outcome.log)
-    done: dict[str, Any] = json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}}
+    done: dict[str, Any] = (
+        json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}, "crosses": {}}
+    )
     if outcome.tests != 1:
         raise RuntimeError(f"the bench ran {outcome.tests} tests, not 1: {outcome.log[-2000:]}")
     at = re.search(r"cycle (\d+)", " ".join(outcome.messages))
     ports = component_ports(component)
     stimulus = job.make(row_layout(ports, inputs=True), row_layout(ports, inputs=False))
+    coverage = coverage_of(
+        stimulus, done["cycles"], complete=not outcome.failures, counts=done["rules"], crosses=done["crosses"]
+    )
     return CosimResult(
         "cocotb", simulator, job.parameters, int(at.group(1)) + 1 if at else done["cycles"], done["decisions"],
-        outcome.failures, outcome.seconds, job.seed, stimulus.rules, done["rules"], _in_order(stimulus),
+        outcome.failures, outcome.seconds, job.seed, stimulus.rules, coverage,
         mismatch=" ".join(outcome.messages), mismatch_cycle=int(at.group(1)) if at else None,
     )  # fmt: skip
-
-
-def _in_order(stimulus: Stimulus) -> list[str]:
-    return [rule.name for rule in stimulus.rules if rule.name in stimulus.applicable]
 
 
 class _Planted:

@@ -51,6 +51,8 @@ def cosim_page(result: CosimResult, *, title: str, wave: Path | None, clock: Lin
         )
         sections.append(Section("Other tables", [table_of_lists]))
     sections.append(Section("Rules that happened", [_rules(result)]))
+    if result.coverage.crosses:
+        sections.append(Section("What happened together", [_crosses(result)]))
     return Page(title, sections, _verdicts(result), _facts(result, wave, clock))
 
 
@@ -65,16 +67,17 @@ def _verdicts(result: CosimResult) -> list[Verdict]:
         return [Verdict("bad", "Hardware and golden differ.", short(result.mismatch, _MOST_WORDS))]
     failed = getattr(result, "failed_audits", [])
     said = [Verdict("good", "Hardware and golden agree in every cycle.")]
-    return [*said, *[Verdict("bad", "The audit failed.", ", ".join(failed))] * bool(failed)]
+    missing = ", ".join(result.coverage.missing)
+    said += [Verdict("bad", "The audit failed.", ", ".join(failed))] * bool(failed)
+    return [*said, *[Verdict("bad", "Not everything that applies happened.", missing)] * result.coverage.failed]
 
 
 def _facts(result: CosimResult, wave: Path | None, clock: LinkClock | None) -> list[tuple[str, str]]:
     simulated = f" ({shown_ns(clock.ns(result.cycles))} of a link of {clock.rate_gbps:g} Gb/s)" if clock else ""
-    happened = sum(bool(result.counts.get(name)) for name in result.applicable)
     facts = [
         ("Compared", f"{result.cycles:,} cycles{simulated}, every output in each"),
         ("Decisions", f"{result.decisions:,}"),
-        ("How sure", f"{happened} of {len(result.applicable)} applicable rules happened"),
+        ("How sure", result.coverage.words() or "nothing applies"),
         ("Speed", f"{result.cycles_per_second:,.0f} cycles a second; {result.engine}, {result.simulator}"),
         ("Parameters", ", ".join(f"{name} {value}" for name, value in result.parameters.items()) or "none"),
         ("Seed", str(result.seed)),
@@ -167,8 +170,14 @@ def _box(x: float, y: float, width: float, height: float = 18) -> str:
 def _rules(result: CosimResult) -> Table:
     rows = []
     for rule in result.rules:
-        count, applies = result.counts.get(rule.name, 0), rule.name in result.applicable
+        count, applies = result.coverage.counts.get(rule.name, 0), rule.name in result.coverage.applicable
         times = Cell(f"{count:,}", is_number=True) if count or applies else Cell("cannot", is_number=True, order=-1)
         rows.append((rule.decision, rule.name, rule.text, times))
     columns = [*(Column(name, is_number=False) for name in ("decision", "rule", "what happened")), Column("times")]
     return Table("Every rule of the contract, and how often it happened in this run", columns, rows)
+
+
+def _crosses(result: CosimResult) -> Table:
+    columns = [Column("events of one cycle", is_number=False), Column("times")]
+    rows = [(name, count) for name, count in result.coverage.crosses.items()]
+    return Table("Events that must happen in one cycle, and how often they did in this run", columns, rows)

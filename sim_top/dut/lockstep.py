@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from vlane.sim_top.blocks import Block
+from vlane.sim_top.cosim.coverage import Coverage, coverage_of
 from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_elsewhere
 from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
@@ -127,10 +128,8 @@ class ForeignResult:
         Decisions or look-ups of golden.
     seconds : float
         Wall time, compilation apart.
-    counts : dict of str to int
-        How often each rule happened.
-    applicable : list of str
-        Rules that the traffic is meant to show.
+    coverage : Coverage
+        What happened of what the traffic is meant to show.
     difference : Difference or None
         The first one; the run ends there.
     ended : str
@@ -142,8 +141,7 @@ class ForeignResult:
     checked: int
     decisions: int
     seconds: float
-    counts: dict[str, int]
-    applicable: list[str]
+    coverage: Coverage
     difference: Difference | None = None
     ended: str = ""
 
@@ -239,10 +237,8 @@ class ForeignRun:
             ended = "nothing was compared: no output of the map counted in any cycle"
         if difference is not None:
             stimulus = self._until(difference.golden_cycle)
-        names = [rule.name for rule in stimulus.rules if rule.name in stimulus.applicable]
-        return ForeignResult(
-            counted, done, checked, stimulus.decisions, seconds, stimulus.rule_counts(), names, difference, ended
-        )
+        coverage = coverage_of(stimulus, counted, complete=difference is None and not ended)
+        return ForeignResult(counted, done, checked, stimulus.decisions, seconds, coverage, difference, ended)
 
     def _until(self, cycle: int) -> Stimulus:
         """Return the stimulus as it is after a cycle of golden: what it counted is up to there."""

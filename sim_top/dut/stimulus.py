@@ -71,7 +71,7 @@ def foreign_traffic(
     edits = _edits(wiring, built_in=built_in)
     made.phases = tuple(_edited(phase, edits) for phase in made.phases)
     if edits.keys() - {"wild"}:
-        made.applicable = frozenset()
+        made.applicable, made.crosses = frozenset(), None
     unseen = 0
     if built_in and isinstance(made, EgressStimulus):  # every scheduler's is
         unseen = made.programming_cycles

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from vlane.golden.buffers import vlbuffer as golden
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.tb.buffers import crosses_vlbuffer
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, elements, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
@@ -133,6 +135,7 @@ def _fill(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
+    happened: Happened,
 ) -> None:
     """Fill one row of inputs and of expected outputs per cycle."""
     vls, writes, reads = state.vls, state.write_flits, state.read_flits
@@ -183,6 +186,7 @@ def _fill(
             state, vl, flits, around.writes_to, around.write_count, around.write_data, around.looks_at,
             around.read_count, rules,
         )  # fmt: skip
+        note_rules(happened, rules, cycle)
         put(expected, cycle, outs, 1, discarded)
         around.moved[0] += around.write_count.sum()
         if resets:
@@ -257,7 +261,7 @@ class BufferTraffic(Stimulus):
         chances = np.array([phase.reserve, phase.write, phase.read, phase.reset, phase.stay], np.int64)
         _fill(
             self._state, self._around, chances, phase.wild, self._mask, self._bits, self._ins, self._outs, rows,
-            expected, rules,
+            expected, rules, self.happened,
         )  # fmt: skip
 
 
@@ -297,4 +301,6 @@ def buffer_phases(cycles: int) -> tuple[BufferPhase, ...]:
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the buffer: it shows every rule and every corner case."""
     phases = cut(buffer_phases(cycles), cycles)
-    return BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic = BufferTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(crosses_vlbuffer.crosses(parameters), crosses_vlbuffer.EVENTS, inputs=inputs, outputs=outputs)
+    return traffic

@@ -69,7 +69,12 @@ async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> 
             wanted = {name: field.value(out) for name, field in outputs.items()}
             await cycle(dut, last, given, wanted, done)
             done += 1
-    said = {"cycles": done, "decisions": source.decisions, "rules": source.rule_counts()}
+    said = {
+        "cycles": done,
+        "decisions": source.decisions,
+        "rules": source.rule_counts(),
+        "crosses": source.cross_counts(),
+    }
     dut._log.info("VLANE %s", json.dumps(said))
     assert done == source.cycles
 

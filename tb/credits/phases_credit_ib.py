@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CERTAIN", "FLIGHT", "LinkPhase", "link_phases"]
+__all__ = ["CERTAIN", "DEAD", "FLIGHT", "LinkPhase", "link_phases"]
 
 CERTAIN = 65536
 """Chances are out of this."""
+
+DEAD = "dead link"
+"""Name of the phase in which nothing arrives, long enough for the watchdog of both ends."""
 
 FLIGHT = 16
 """Cycles from one end to the other."""
@@ -71,6 +74,7 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
     quiet = 66 + FLIGHT + lanes * parameters["buffer_blocks"] + period + 2 * lanes + 2 * FLIGHT
     rates = (0, 65, 655, 3277, 6554)  # 0, 0.1, 1, 5, 10 %
     busy = max(500, cycles // (2 * len(rates) + 3))
+    unheard = max(busy, min(16 * parameters["watchdog_cycles"], cycles // 4))
     phases = [LinkPhase(2 * period + 100, send=0, initializing=CERTAIN, name="set-up")]
     sizes = ((1, 1), (1, 66), (1, min(66, parameters["buffer_blocks"])), (30, 66), (1, 4))
     loads = ((CERTAIN, CERTAIN), (CERTAIN, 20_000), (9000, CERTAIN), (CERTAIN, 50_000), (30_000, 30_000))
@@ -83,8 +87,10 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
             ]
         phases += [
             LinkPhase(busy, loss=3277, corrupt=3277, reset=40, initializing=600, name="resets"),
+            LinkPhase(min(2 * parameters["watchdog_cycles"] + 100, busy), loss=CERTAIN, name=DEAD),
+            LinkPhase(quiet, send=0, audit=True, name="quiet"),
             LinkPhase(busy, wild=True, name="anything"),
-            LinkPhase(busy, wild=True, loss=CERTAIN, name="anything, few FCPs"),
+            LinkPhase(unheard, wild=True, loss=CERTAIN, name="anything, few FCPs"),
             LinkPhase(busy, wild=True, hold=True, name="limits run ahead"),
             LinkPhase(1, reset=CERTAIN, send=0, name="reset"),
             LinkPhase(2 * period + 100, send=0, name="set-up again"),

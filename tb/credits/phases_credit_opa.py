@@ -74,7 +74,7 @@ def shared_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[SharedPha
                 SharedPhase(quiet, send=0, ltp=CERTAIN, audit=True, name="quiet"),
             ]
         phases += [
-            SharedPhase(busy, reset=20, change=64, name="resets"),
+            SharedPhase(busy, reset=160, change=64, name="resets"),
             SharedPhase(4 * busy, wild=True, name="anything"),
             SharedPhase(1, reset=CERTAIN, send=0, ltp=0, name="reset"),
         ]

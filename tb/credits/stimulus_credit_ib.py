@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
-from vlane.tb.credits.phases_credit_ib import CERTAIN, FLIGHT, LinkPhase, link_phases
+from vlane.tb.credits import crosses_credit_ib
+from vlane.tb.credits.phases_credit_ib import CERTAIN, DEAD, FLIGHT, LinkPhase, link_phases
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, elements, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut_whole
@@ -27,6 +29,7 @@ __all__ = ["CreditIBLink", "qualified"]
 _NOTHING, _PACKET, _FCP = range(3)
 (C_LOSS, C_CORRUPT, C_SEND, C_FREE, C_RESET, C_INIT, C_LEAST, C_MOST, C_HOLD) = range(9)
 _TAKEN_AFTER_PERIOD = 32
+_RESETS_BIT = 14
 (L_BUSY, L_FLYING, L_SENT, L_LOST) = range(4)
 
 
@@ -139,17 +142,22 @@ def _new_heads(given: golden.Inputs, chances: NDArray[np.int64], bits: NDArray[n
 
 @inner
 def _anything(
+    state: golden.CreditIBState,
     given: golden.Inputs,
     bits: NDArray[np.uint64],
     rare: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:
-    """Draw every input at random; half of the FCPs have the right check sum; ``rare`` ones seldom come."""
+    """Draw every input at random; half of the FCPs have the right check sum.
+
+    ``rare`` ones leave lanes unheard of for a watchdog's window, and come in its last cycle, too.
+    """
     for lane in range(len(given.blocks)):
         given.blocks[lane] = below(bits, 128)
     for flag in range(len(given.flags)):
         given.flags[flag] = below(bits, 2 if flag != golden.INIT else 16) == 0
     if rare:
-        given.flags[golden.FCP_ARRIVED] = below(bits, 100) == 0
+        is_last = state.regs[golden.WATCHDOG] == state.watchdog_cycles - 1
+        given.flags[golden.FCP_ARRIVED] = below(bits, 2 if is_last else max(100, state.watchdog_cycles // 20)) == 0
         given.flags[golden.ARRIVED], given.flags[golden.FREE] = 0, below(bits, 3) == 0
     for value, most in ((golden.GRANT_VL, 16), (golden.GRANT_BLOCKS, 128), (golden.ARRIVED_VL, 16),
                         (golden.ARRIVED_BLOCKS, 128), (golden.FREED_VL, 16)):  # fmt: skip
@@ -232,6 +240,7 @@ def _fill(
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
     far_rules: NDArray[np.int64],
+    happened: Happened,
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
     for cycle in range(len(rows)):
@@ -241,8 +250,8 @@ def _fill(
         if chances[C_HOLD] != 0:
             _run_ahead(port, at_port, bits)
         elif wild:
-            _anything(at_port, bits, chances[C_LOSS] != 0)
-            resets = below(bits, 2048) == 0
+            _anything(port, at_port, bits, chances[C_LOSS] != 0)
+            resets = chances[C_LOSS] == 0 and (clock[0] >> _RESETS_BIT) & 1 != 0 and below(bits, 256) == 0
         else:
             _clear(at_port)
             _clear(at_far)
@@ -257,6 +266,7 @@ def _fill(
             _free(far, at_far, chances, bits)
         _show(port, at_port, resets, ins, outs, rows, expected, cycle)
         golden.step(port, at_port, rules)
+        note_rules(happened, rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
@@ -336,7 +346,7 @@ class CreditIBLink(Stimulus):
         before = self._discards()
         _fill(
             *self._ports, *self._given, *self._links, self._clock, chances, phase.wild, self._bits, self._ins,
-            self._outs, rows, expected, rules, self._far_rules,
+            self._outs, rows, expected, rules, self._far_rules, self.happened,
         )  # fmt: skip
         self.audit["overflows"] += self._discards() - before
         self.audit["packets"] = self.decisions
@@ -362,4 +372,9 @@ def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: 
     """Return the stimulus that qualifies the credits: every rule, losses up to 10 %, an audit after each."""
     rest = partial(LinkPhase, send=0, name="rest")
     phases = cut_whole(link_phases(parameters, cycles), cycles, rest)
-    return CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic = CreditIBLink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    dead = max((phase.cycles for phase in phases if phase.name == DEAD), default=0)
+    if dead < 2 * parameters["watchdog_cycles"]:
+        traffic.applicable -= {"overdue"}
+    traffic.watch(crosses_credit_ib.crosses(parameters), crosses_credit_ib.EVENTS, inputs=inputs, outputs=outputs)
+    return traffic

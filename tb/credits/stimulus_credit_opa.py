@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from vlane.golden.credits import credit_opa as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
+from vlane.tb.credits import crosses_credit_opa
 from vlane.tb.credits.phases_credit_opa import BUFFER, CERTAIN, FLIGHT, SharedPhase, shared_phases
 from vlane.tb.credits.wild_credit_opa import TURN_BITS, anything
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, elements, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut_whole
@@ -186,6 +188,7 @@ def _fill(
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
     far_rules: NDArray[np.int64],
+    happened: Happened,
 ) -> None:
     """Write one row of inputs and of expected outputs per cycle."""
     vls = port.vls
@@ -203,6 +206,8 @@ def _fill(
             _exchange(port, at_port, around, 0, slot, chances, bits)
             _exchange(far, at_far, around, 1, slot, chances, bits)
             _program(port, at_port, around, chances, bits)
+            if resets and below(bits, 2):
+                at_port.flags[golden.APPLY] = 1
         clear_row(rows, cycle)
         clear_row(expected, cycle)
         put(rows, cycle, ins, 0, resets)
@@ -222,6 +227,7 @@ def _fill(
             put(expected, cycle, outs, 3 + 4 * vls + lane, port.shared[lane])
         put(expected, cycle, outs, 3 + 5 * vls, port.regs[golden.OVERALL])
         golden.step(port, at_port, rules)
+        note_rules(happened, rules, cycle)
         if not wild:
             golden.step(far, at_far, far_rules)
         if resets:
@@ -318,7 +324,7 @@ class CreditOPALink(Stimulus):
         )
         _fill(
             *self._ports, *self._given, self._around, chances, phase.wild, self._bits, self._ins, self._outs, rows,
-            expected, rules, self._far_rules,
+            expected, rules, self._far_rules, self.happened,
         )  # fmt: skip
         self.audit["overflows"] = int(self._around.regs[:, W_OVERFLOWS].sum())
         self.audit["packets"] = self.decisions
@@ -334,4 +340,6 @@ class CreditOPALink(Stimulus):
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the credits: every rule, live changes, audits."""
     phases = cut_whole(shared_phases(parameters, cycles), cycles, partial(SharedPhase, name="rest"))
-    return CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic = CreditOPALink(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(crosses_credit_opa.crosses(parameters), crosses_credit_opa.EVENTS, inputs=inputs, outputs=outputs)
+    return traffic

@@ -1,21 +1,25 @@
-"""Base of all stimuli: phases of traffic at a golden block, row by row; rules are counted."""
+"""Base of all stimuli: phases of traffic at a golden block, row by row; rules and crosses are counted."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.rule import Rule
+from vlane.tb.native.crosses import Cross, Crosses, Event, Happened, room_for
 from vlane.tb.native.rows import Field, Words
 
-__all__ = ["Counts", "Layout", "Qualify", "Stimulus", "Stretch", "cut", "cut_whole"]
+__all__ = ["JUDGED_FROM_CYCLES", "Counts", "Layout", "Qualify", "Stimulus", "Stretch", "cut", "cut_whole"]
 
 Layout = Mapping[str, Field]
 Counts = NDArray[np.int64]
+
+JUDGED_FROM_CYCLES = 1_000_000
+"""Shortest run that must show everything, where a block's crosses do not say less."""
 
 Qualify = Callable[..., "Stimulus"]
 """Creates the stimulus that qualifies an instance: (parameters, cycles=, seed=, inputs=, outputs=), of exactly that
@@ -35,6 +39,11 @@ class Stretch(Protocol):
         """Whether the rules of this phase are counted separately."""
         ...
 
+    @property
+    def name(self) -> str:
+        """For reports and crosses."""
+        ...
+
 
 class Stimulus(ABC):
     """A source of rows for the lockstep: golden, the models at its ports, and a plan of phases.
@@ -50,6 +59,12 @@ class Stimulus(ABC):
     ----------
     applicable : frozenset of str
         Rules that this plan must show; empty unless the author of the plan sets it.
+    crosses : Crosses or None
+        What must happen together; none unless ``watch`` is called.
+    judged_from_cycles : int
+        A run of fewer cycles need not show everything that applies.
+    happened : Happened
+        Room for the rules of each cycle of a batch.
     audit : dict of str to int
         Further counts of the run; empty if there are none.
     """
@@ -62,6 +77,17 @@ class Stimulus(ABC):
         self._counts = np.zeros(len(rules), np.int64)
         self._apart = np.zeros(len(rules), np.int64)
         self._phase, self._done = 0, 0
+        self.crosses: Crosses | None = None
+        self.judged_from_cycles = JUDGED_FROM_CYCLES
+        self.happened: Happened = room_for(len(rules), 0)
+
+    def watch(
+        self, crosses: Iterable[Cross], events: Mapping[str, Event], *, inputs: Layout, outputs: Layout,
+        judged_from_cycles: int = 0,
+    ) -> None:  # fmt: skip
+        """Count crosses from now on; those with a rule that does not apply are left out of what must be seen."""
+        self.crosses = Crosses(crosses, events, rules=self._names, inputs=inputs, outputs=outputs)
+        self.judged_from_cycles = judged_from_cycles or self.judged_from_cycles
 
     @property
     def cycles(self) -> int:
@@ -77,9 +103,15 @@ class Stimulus(ABC):
         """Return how often each rule happened so far, not counting wild phases."""
         return dict(zip(self._names, map(int, self._counts), strict=True))
 
+    def cross_counts(self) -> dict[str, int]:
+        """Return how often each cross that must be seen happened so far."""
+        if self.crosses is None:
+            return {}
+        return self.crosses.counts(self.applicable, wild=any(phase.wild for phase in self.phases))
+
     @abstractmethod
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
-        """Fill all rows with cycles of phase ``index``."""
+        """Fill all rows with cycles of phase ``index``, and ``happened`` with the rules of each."""
 
     def _enter(self, index: int) -> None:  # noqa: B027 - most stimuli need no preparation
         """Prepare the first cycle of phase ``index``."""
@@ -94,7 +126,15 @@ class Stimulus(ABC):
         if self._done == 0:
             self._enter(self._phase)
         count = min(len(rows), phase.cycles - self._done)
-        self._run(self._phase, rows[:count], expected[:count], self._apart if phase.wild else self._counts)
+        counts = self._apart if phase.wild else self._counts
+        if len(self.happened.words) < count:
+            self.happened = room_for(len(counts), len(rows))
+        np.copyto(self.happened.before, counts)
+        self._run(self._phase, rows[:count], expected[:count], counts)
+        if self.crosses is not None:
+            self.crosses.count(
+                rows[:count], expected[:count], self.happened.words[:count], phase=phase.name, wild=phase.wild
+            )
         self._done += count
         return count
 

@@ -12,12 +12,17 @@ from typing import Any
 
 from vlane.schedulers import SCHEDULERS
 
-__all__ = ["directed_schedulers", "stimulus"]
+__all__ = ["crosses", "directed_schedulers", "stimulus"]
 
 
 def stimulus(name: str) -> Any:
     """Return the module of a scheduler's stimulus."""
     return import_module(f"vlane.tb.schedulers.stimulus_{name}")
+
+
+def crosses(name: str) -> Any:
+    """Return the module of a scheduler's crosses: ``crosses``, those of an instance, and ``EVENTS``."""
+    return import_module(f"vlane.tb.schedulers.crosses_{name}")
 
 
 def directed_schedulers() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.schedulers.bank import looks_behind, step
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import NO_LANE, Heads
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.schedulers.surroundings import (
     BEHIND,
@@ -201,6 +202,7 @@ def fill(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
+    happened: Happened,
     stats: Statistics,
 ) -> None:
     """Write one row of inputs and of expected outputs per clock cycle.
@@ -213,6 +215,8 @@ def fill(
         Filled.
     rules : array of int64
         Counters of the scheduler's rules, raised.
+    happened : Happened
+        Filled with the rules of each cycle.
     stats : Statistics
         Raised by what each lane is given.
     """
@@ -227,6 +231,7 @@ def fill(
         ready = given[READY] != 0
         heads = Heads(given[REQUEST], given[FITS], around.blocks, given[BEHIND], ports.own.behind)
         lane, source, granted = step(state, heads, ready, given[HOLD] != 0, write_of(given), given[SWAP] != 0, rules)
+        note_rules(happened, rules, cycle)
         put(expected, cycle, ports.outputs, GRANT, granted)
         if lane >= 0:
             put(expected, cycle, ports.outputs, OUT_VL, vl_of(around, lane))

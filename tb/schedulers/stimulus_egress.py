@@ -12,6 +12,7 @@ from vlane.golden.engine.rule import Rule
 from vlane.tb.native.packing import places
 from vlane.tb.native.rows import Field, Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
+from vlane.tb.schedulers.by_name import crosses
 from vlane.tb.schedulers.rows_egress import OwnPorts, Ports, Traffic, fill, own_ports
 from vlane.tb.schedulers.surroundings import (
     COMMON_INPUTS,
@@ -36,6 +37,7 @@ __all__ = [
     "applicable_turn_rules",
     "random_map",
     "scheduled",
+    "watch",
 ]
 
 PROGRAM_FIELDS = ("select", "index", "requester", "weight")
@@ -136,7 +138,10 @@ class EgressStimulus(Stimulus):
              phase.hold, phase.stall, phase.vl15, phase.reset, phase.rewrite], np.int64,
         )  # fmt: skip
         statistics = self.statistics[index]
-        fill(self._state, self._around, self._ports, Traffic(chances, phase.wild), rows, expected, rules, statistics)
+        fill(
+            self._state, self._around, self._ports, Traffic(chances, phase.wild), rows, expected, rules, self.happened,
+            statistics,
+        )  # fmt: skip
         count_waiting(self._around, statistics)
 
 
@@ -206,7 +211,20 @@ def scheduled(
         phases=phases or cut(varied(range(len(programs)), each), cycles), **given,
     )  # fmt: skip
     stimulus.applicable = frozenset() if writes else applicable
+    if not writes:
+        watch(stimulus, name, parameters, **given)
     return stimulus
+
+
+def watch(
+    stimulus: Stimulus, name: str, parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout, **_: Any
+) -> None:
+    """Let a stimulus of random tables count the crosses of its scheduler."""
+    module = crosses(name)
+    stimulus.watch(
+        module.crosses(parameters), module.EVENTS, inputs=inputs, outputs=outputs,
+        judged_from_cycles=getattr(module, "JUDGED_FROM_CYCLES", 0),
+    )  # fmt: skip
 
 
 def random_map(source: random.Random, *, data_vls: int, requesters: int) -> list[Write]:

@@ -17,7 +17,7 @@ from vlane.tb.native.packing import put
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.schedulers.qualification_vlarb import qualification
 from vlane.tb.schedulers.rows_egress import NOTE, SHOW, Ports, Traffic, note_nothing
-from vlane.tb.schedulers.stimulus_egress import EgressStimulus
+from vlane.tb.schedulers.stimulus_egress import EgressStimulus, watch
 from vlane.tb.schedulers.surroundings import (
     BEHIND,
     OUT_BLOCKS,
@@ -165,7 +165,9 @@ def qualified(
         tables = random_tables(1, data_vls=data_vls, entries=entries, seed=seed)
         return planned(parameters, tables, phases, seed=seed, inputs=inputs, outputs=outputs)
     drawn = qualification(data_vls=data_vls, entries=entries, cycles=cycles, seed=seed)
-    return planned(parameters, drawn.tables, cut(drawn.phases, cycles), seed=seed, inputs=inputs, outputs=outputs)
+    traffic = planned(parameters, drawn.tables, cut(drawn.phases, cycles), seed=seed, inputs=inputs, outputs=outputs)
+    watch(traffic, "vlarb", parameters, inputs=inputs, outputs=outputs)
+    return traffic
 
 
 def saturating(

@@ -188,7 +188,7 @@ def before(
         word = draw(around.bits)
         given[ENABLE] = word & 1
         given[SWAP] = (word >> 1) & 15 == 0
-        given[RST] = (word >> 5) & 0x1FF == 0
+        given[RST] = (word >> 5) & 0xFF == 0
         given[READY], given[HOLD] = chance & 3 != 0, (chance >> 3) & 7 == 0
         for field in range(4):
             given[SELECT + field] = draw(around.bits) & ((1 << field_bits[field]) - 1)

@@ -27,6 +27,7 @@ from vlane.golden.switches.packets import (
     spare,
     take_due,
 )  # fmt: skip
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.switches.flits import WORDS_PER_BLOCK, header_of
 from vlane.tb.switches.phases_switch import CERTAIN
@@ -284,7 +285,7 @@ def _told_back(around: SwitchSurroundings, slot: int) -> None:
 def fill_rows(
     around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64], words: int,
     ins: NDArray[np.int64], outs: NDArray[np.int64], rows: NDArray[np.uint64], expected: NDArray[np.uint64],
-    rules: NDArray[np.int64],
+    rules: NDArray[np.int64], happened: Happened,
 ) -> None:  # fmt: skip
     """Write one row of inputs and of expected outputs per cycle."""
     ports = len(around.tx)
@@ -320,6 +321,7 @@ def fill_rows(
             rules[WRITTEN] += 1
             draw_write(around, cycle % 4, bits)
         show_write(around, cycle % 4, rows, row, ins, programs_at(layout))
+        note_rules(happened, rules, row)
         around.regs[CLOCK] = cycle + 1
 
 

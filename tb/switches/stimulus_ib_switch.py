@@ -11,6 +11,7 @@ from vlane.golden.switches.ib_switch import new_ib_switches
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.vl_tables import VLTables
 from vlane.tb.native.stimulus import Layout, cut
+from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
 from vlane.tb.switches.surroundings_switch import RULES
@@ -54,4 +55,9 @@ def qualified(
 ) -> IBSwitchTraffic:
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
     phases = cut(switch_phases(parameters, cycles, map_writes=parameters["ports"] ** 2), cycles)
-    return IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic = IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(
+        crosses_ib_switch.crosses(parameters), crosses_ib_switch.events(parameters), inputs=inputs, outputs=outputs,
+        judged_from_cycles=crosses_ib_switch.JUDGED_FROM_CYCLES,
+    )  # fmt: skip
+    return traffic

@@ -11,6 +11,7 @@ from vlane.golden.links.room import new_rooms
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.tb.native.stimulus import Layout, cut
+from vlane.tb.switches import crosses_opa_switch
 from vlane.tb.switches.phases_switch import switch_phases
 from vlane.tb.switches.rows_opa_switch import OWN_RULES, RULES
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
@@ -71,4 +72,9 @@ def qualified(
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
     ports = parameters["ports"]
     phases = cut(switch_phases(parameters, cycles, map_writes=ports * (ports + SC_COUNT)), cycles)
-    return OPASwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic = OPASwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
+    traffic.watch(
+        crosses_opa_switch.crosses(parameters), crosses_opa_switch.events(parameters), inputs=inputs, outputs=outputs,
+        judged_from_cycles=crosses_opa_switch.JUDGED_FROM_CYCLES,
+    )  # fmt: skip
+    return traffic

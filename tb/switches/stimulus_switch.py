@@ -21,6 +21,7 @@ from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
+from vlane.tb.native.crosses import Happened
 from vlane.tb.native.packing import elements, put_writes
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
@@ -224,8 +225,9 @@ class SwitchTraffic(Stimulus):
         )  # fmt: skip
         for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
             fill_rows(
-                self._around, drawn, self._bits, self._words, self._ins, self._outs, rows[part], expected[part], rules
-            )
+                self._around, drawn, self._bits, self._words, self._ins, self._outs, rows[part], expected[part], rules,
+                Happened(self.happened.before, self.happened.words[part]),
+            )  # fmt: skip
         put_writes(self._inputs, self._boot[:told], rows[:told])
         del self._boot[:told]
         if self._done + len(rows) == phase.cycles:

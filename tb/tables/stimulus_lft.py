@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.tables import lft as golden
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
+from vlane.tb.tables import crosses_lft
 from vlane.tb.tables.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 
 from vlane.lft import UNASSIGNED
@@ -53,10 +55,11 @@ def _fill(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
+    happened: Happened,
     done: NDArray[np.int64],
 ) -> None:
     """Fill one row of inputs and of expected outputs per cycle."""
-    entries = len(state.port)
+    entries, last = len(state.port), 0
     for cycle in range(len(rows)):
         clear_row(rows, cycle)
         clear_row(expected, cycle)
@@ -73,13 +76,16 @@ def _fill(
         if below(bits, 8) == 0:
             port = UNASSIGNED if below(bits, 2) else below(bits, 256)
         for index in range(lookups):
-            dlid = lid if near and index == 0 else _destination(bits, entries, state.top[0])
+            dlid = _destination(bits, entries, state.top[0])
+            if index == 0 and near:
+                dlid = lid if below(bits, 4) else last
             out, cause = golden.look_up(state, dlid, rules)
             put(rows, cycle, given, 1 + index, dlid)
             put(expected, cycle, wanted, index, out)
             put(expected, cycle, wanted, lookups + index, cause != 0)
             put(expected, cycle, wanted, 2 * lookups + index, cause)
         done[0] += lookups
+        last = lid
         resets = (draw(bits) & 0xFFFF) < chances[2]
         put(rows, cycle, given, 0, resets)
         put(rows, cycle, given, 1 + lookups, writes)
@@ -90,6 +96,7 @@ def _fill(
             golden.write(state, is_top, lid, port)
         if resets:
             golden.reset(state)
+        note_rules(happened, rules, cycle)
 
 
 class LFTLookups(TableStimulus):
@@ -131,10 +138,15 @@ class LFTLookups(TableStimulus):
     def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
         _fill(
             self._state, self._count, chances, self._bits, self._given, self._wanted, rows, expected, rules,
-            self._lookups,
+            self.happened, self._lookups,
         )  # fmt: skip
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the look-up: it shows every rule and every corner case."""
-    return LFTLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups = LFTLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups.watch(
+        crosses_lft.crosses(parameters), crosses_lft.EVENTS, inputs=inputs, outputs=outputs,
+        judged_from_cycles=crosses_lft.JUDGED_FROM_CYCLES,
+    )  # fmt: skip
+    return lookups

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.tables import sc as golden
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
+from vlane.tb.tables import crosses_sc
 from vlane.tb.tables.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 
 from vlane.sc import SC_COUNT, SCTable
@@ -33,6 +35,7 @@ def _fill(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
+    happened: Happened,
     lookups: NDArray[np.int64],
 ) -> None:
     """Fill one row of inputs and of expected outputs per cycle."""
@@ -81,6 +84,7 @@ def _fill(
         put(rows, cycle, given, at + 7, value)
         if writes:
             golden.write(state, table, to_ingress, to_egress, index, value)
+        note_rules(happened, rules, cycle)
 
 
 class SCLookups(TableStimulus):
@@ -122,10 +126,16 @@ class SCLookups(TableStimulus):
 
     def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
         _fill(
-            self._state, chances, self._bits, self._given, self._wanted, rows, expected, rules, self._lookups
+            self._state, chances, self._bits, self._given, self._wanted, rows, expected, rules, self.happened,
+            self._lookups,
         )  # fmt: skip
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the maps: it shows every rule and every corner case."""
-    return SCLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups = SCLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups.watch(
+        crosses_sc.crosses(parameters), crosses_sc.EVENTS, inputs=inputs, outputs=outputs,
+        judged_from_cycles=crosses_sc.JUDGED_FROM_CYCLES,
+    )  # fmt: skip
+    return lookups

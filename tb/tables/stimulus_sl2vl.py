@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.tables import sl2vl as golden
+from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
+from vlane.tb.tables import crosses_sl2vl
 from vlane.tb.tables.stimulus_tables import LookupPhase, TableStimulus, lookup_phases
 
 __all__ = ["SL2VLLookups", "qualified"]
@@ -30,6 +32,7 @@ def _fill(
     rows: NDArray[np.uint64],
     expected: NDArray[np.uint64],
     rules: NDArray[np.int64],
+    happened: Happened,
     lookups: NDArray[np.int64],
 ) -> None:
     """Fill one row of inputs and of expected outputs per cycle."""
@@ -72,6 +75,7 @@ def _fill(
         if writes:
             golden.write(state, every, to_input, to_output, row)
             rules[golden.ALL_INPUTS] += every and to_output < outputs
+        note_rules(happened, rules, cycle)
 
 
 class SL2VLLookups(TableStimulus):
@@ -113,10 +117,16 @@ class SL2VLLookups(TableStimulus):
 
     def _cycles(self, chances: NDArray[np.int64], rows: Words, expected: Words, rules: Counts) -> None:
         _fill(
-            self._state, chances, self._bits, self._given, self._wanted, rows, expected, rules, self._lookups
+            self._state, chances, self._bits, self._given, self._wanted, rows, expected, rules, self.happened,
+            self._lookups,
         )  # fmt: skip
 
 
 def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout) -> Stimulus:
     """Return the stimulus that qualifies the mapping: it shows every rule and every corner case."""
-    return SL2VLLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups = SL2VLLookups(parameters, phases=lookup_phases(cycles), seed=seed, inputs=inputs, outputs=outputs)
+    lookups.watch(
+        crosses_sl2vl.crosses(parameters), crosses_sl2vl.EVENTS, inputs=inputs, outputs=outputs,
+        judged_from_cycles=crosses_sl2vl.JUDGED_FROM_CYCLES,
+    )  # fmt: skip
+    return lookups

@@ -49,7 +49,8 @@ def lookup_phases(cycles: int) -> tuple[LookupPhase, ...]:
     return (
         LookupPhase(part, 0, name="as after power-on"),
         LookupPhase(3 * part, 256, near=64, name="written all the time"),
-        LookupPhase(2 * part, 40, near=128, reset=64, name="written now and then, with resets"),
+        LookupPhase(part, 40, near=128, reset=64, name="written now and then, with resets"),
+        LookupPhase(part, 128, near=128, reset=1024, name="many resets"),
         LookupPhase(cycles - 6 * part, 2, name="mostly read"),
     )
 

@@ -1,0 +1,91 @@
+"""Crosses of all egress schedulers: what happens at the ports that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
+
+from vlane.egress import ListCode
+
+__all__ = ["EVENTS", "shared", "swapped"]
+
+
+def _starts(cycles: Cycles) -> Truths:
+    return cycles.once("starts", lambda: cycles.on("grant") & cycles.on("ready"))
+
+
+def _from(code: ListCode) -> Event:
+    return lambda cycles: _starts(cycles) & (cycles.bits("list") == int(code))
+
+
+def _on(port: str) -> Event:
+    return lambda cycles: cycles.on(port)
+
+
+def _a_cycle_after(port: str) -> Event:
+    return lambda cycles: after(cycles.on(port))
+
+
+EVENTS: Mapping[str, Callable[[Cycles], Any]] = {
+    "start": _starts,
+    "start of High": _from(ListCode.HIGH),
+    "start of Low": _from(ListCode.LOW),
+    "start of VL15": _from(ListCode.VL15),
+    "busy link": lambda cycles: ~cycles.on("ready"),
+    "hold": _on("hold_data"),
+    "reset": _on("rst"),
+    "write": _on("program__enable"),
+    "swap": _on("swap"),
+    "swap pending": _on("swap_pending"),
+    "after reset": _a_cycle_after("rst"),
+    "after write": _a_cycle_after("program__enable"),
+    "after swap": _a_cycle_after("swap"),
+}
+"""Conditions on the ports in a cycle, or in the cycle before."""
+
+
+_AHEAD = "vl15_first"
+"""Rule of most schedulers: VL15 sent ahead of a data lane that could."""
+
+
+def shared(parameters: Mapping[str, Any], *, writes: bool = True, ahead: str = _AHEAD) -> tuple[Cross, ...]:
+    """Return the crosses of every scheduler.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the instance.
+    writes : bool
+        Whether it has a program port.
+    ahead : str
+        Its rule for VL15 ahead of a data lane.
+    """
+    crosses = together("hold x busy link")
+    crosses += together("start x reset", "busy link x reset", "hold x reset", wild=True)
+    if writes:
+        crosses += together(
+
+            "start x write", "start x after write", "busy link x write", "hold x write", "held x write",
+            "reset x write", wild=True,
+        )  # fmt: skip
+    if parameters["vl15"]:
+        crosses += together("start of VL15 x hold", "start of VL15 x reset", f"{ahead} x reset", wild=True)
+        if writes:
+            crosses += together("start of VL15 x write", "start of VL15 x after write", f"{ahead} x write")
+    return crosses
+
+
+def swapped(parameters: Mapping[str, Any], *, ahead: str = _AHEAD) -> tuple[Cross, ...]:
+    """Return the crosses of every scheduler whose tables are swapped; the parameters are as of ``shared``."""
+    crosses = together("swap x start", "swap x busy link", "swap pending x busy link", "swapped x start",
+                       "start x after swap")  # fmt: skip
+    crosses += together(
+
+        "swap x hold", "swap x held", "swap x write", "swap x reset", "swap pending x write", "swap pending x reset",
+        "swap pending x swap", "swapped x hold", "swapped x write", "swapped x reset", wild=True,
+    )  # fmt: skip
+    if parameters["vl15"]:
+        crosses += together("swapped x start of VL15", f"swapped x {ahead}", wild=True)
+    return crosses

@@ -1,0 +1,145 @@
+"""Crosses of both kinds of switch: phases, drop causes and lanes; writes of tables, credits and grants in one cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
+
+from vlane.drop_cause import DropCause
+
+__all__ = ["CAUSES", "JUDGED_FROM_CYCLES", "PHASES", "drops", "shared", "switch_events"]
+
+JUDGED_FROM_CYCLES = 200_000
+"""Shortest run that must show everything: each phase at its full length."""
+
+_ARRIVAL = 2
+"""Cycles from a packet's first flit to the report of its drop."""
+
+CAUSES = tuple(cause.name.lower() for cause in DropCause if cause)
+"""Drop causes, each also the name of a rule."""
+
+PHASES = (
+    "light", "saturated", "one flit", "largest", "hot spot", "slow receivers", "rewritten", "starved", "anything"
+)  # fmt: skip
+"""Names of the phases."""
+
+_CAUSE_BITS = 3
+_DROPPING = {
+    "rewritten": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0),
+    "anything": (DropCause.UNKNOWN_LID, DropCause.NO_VL, DropCause.PORT_0, DropCause.NO_ROOM),
+}
+"""Phases whose packets drop from the first round on, and the causes that each has."""
+
+
+def _drops(cycles: Cycles, ports: int) -> dict[tuple[int, int, bool], Truths]:
+    """Return in which cycles a packet of a lane drops for a cause: by cause, lane and whether it is one flit."""
+    found: dict[tuple[int, int, bool], Truths] = {}
+    for port in range(ports):
+        causes = cycles.bits("dropped", port, _CAUSE_BITS)
+        at = np.flatnonzero(causes)
+        at = at[at >= _ARRIVAL]
+        lanes = cycles.bits(f"rx__{port}__vl")[at - _ARRIVAL]
+        single = cycles.on(f"rx__{port}__last")[at - _ARRIVAL]
+        for row, cause, lane, is_one in zip(at, causes[at], lanes, single, strict=True):
+            key = (int(cause), int(lane), bool(is_one))
+            if key not in found:
+                found[key] = np.zeros(len(causes), np.bool_)
+            found[key][row] = True
+    return found
+
+
+def _dropped(ports: int, cause: int, lane: int | None = None, *, single: bool | None = None) -> Event:
+    """Return the event that a packet drops for a cause; of a lane; of one flit or of several."""
+
+    def happened(cycles: Cycles) -> Any:
+        drops = cycles.once("drops", lambda: _drops(cycles, ports))
+        wanted = [
+            truths
+            for (each, of, is_one), truths in drops.items()
+            if each == cause and lane in (None, of) and single in (None, is_one)
+        ]
+        return np.logical_or.reduce(wanted) if wanted else np.False_
+
+    return happened
+
+
+def _any_of(ports: int, name: str) -> Event:
+    return lambda cycles: np.logical_or.reduce([cycles.on(name.format(port)) for port in range(ports)])
+
+
+def _starts_on(ports: int, heard: str, blocks: str) -> Event:
+    """Return the event that an output starts a packet a cycle after it heard of room in the packet's lane."""
+
+    def happened(cycles: Cycles) -> Any:
+        found: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        for port in range(ports):
+            starts = cycles.on(f"tx__{port}__valid") & cycles.on(f"tx__{port}__first")
+            told = after(cycles.on(f"{heard}__{port}__{blocks}"))
+            same = cycles.bits(f"tx__{port}__vl") == after(cycles.bits(f"{heard}__{port}__vl"))
+            found = starts & told & same | (found if len(found) else False)
+        return found
+
+    return happened
+
+
+def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
+    """Return the events of an instance that are no rules."""
+    ports, lanes = parameters["ports"], parameters["data_vls"]
+    by_fcp = parameters.get("credit", "returns") != "returns"
+    heard, told, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
+    events: dict[str, Event] = {
+        "LFT written": lambda cycles: cycles.on("lft__enable"),
+        "top written": lambda cycles: cycles.on("lft__enable") & cycles.on("lft__top"),
+        "room heard": _any_of(ports, f"{heard}__{{}}__{blocks}"),
+        "room told": _any_of(ports, f"{told}__{{}}__{blocks}"),
+        "start on the lane just heard": _starts_on(ports, heard, blocks),
+        "reset": lambda cycles: cycles.on("rst"),
+    }
+    for phase in PHASES:
+        events[phase] = lambda cycles, phase=phase: np.bool_(cycles.phase == phase)  # type: ignore[misc]
+    for cause in DropCause:
+        if not cause:
+            continue
+        name = cause.name.lower()
+        events[f"{name} of one flit"] = _dropped(ports, int(cause), single=True)
+        events[f"{name} of several flits"] = _dropped(ports, int(cause), single=False)
+        for lane in range(lanes):
+            events[f"{name} on lane {lane}"] = _dropped(ports, int(cause), lane)
+    return events
+
+
+def drops(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+    """Return phase x cause x lane, and cause x size."""
+    found: tuple[Cross, ...] = ()
+    for phase, causes in _DROPPING.items():
+        for cause in causes:
+            name = cause.name.lower()
+            found += together(*(f"{phase} x {name} on lane {lane}" for lane in range(parameters["data_vls"])))
+            found += together(f"{phase} x {name} of one flit")
+            if parameters["largest"] > 1:
+                found += together(f"{phase} x {name} of several flits")
+    return found
+
+
+def shared() -> tuple[Cross, ...]:
+    """Return the crosses of both kinds."""
+    found = together(
+        "table_written x granted", "table_written x started", "table_written x waited", "table_written x room heard",
+        "table_written x room told", "LFT written x granted", "top written x granted", "granted x room heard",
+        "granted x room told", "several_granted x room told", "started x room heard",
+        "start on the lane just heard x started", "waited x room heard", "waited x granted", "stalled x granted",
+        "stalled x room heard", "one_flit x several_granted", "one_flit x started", "granted x started",
+        "reset x granted",
+    )  # fmt: skip
+    for cause in CAUSES:
+        found += together(f"{cause} x granted", f"{cause} x started", f"{cause} x room told")
+    found += together(*(f"{cause} x table_written" for cause in CAUSES if cause != "no_room"))
+    found += together(*(f"{phase} x several_granted" for phase in PHASES))
+    found += together(*(f"{phase} x waited" for phase in ("slow receivers", "starved", "anything")))
+    found += together(*(f"{phase} x stalled" for phase in ("hot spot", "slow receivers", "anything")))
+    beside = ("table_written", "granted", "started", "room heard")
+    return (*found, *together(*(f"limit_told x {name}" for name in beside)))
