@@ -94,7 +94,7 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rtl", [["1"], ["0", "2"], ["all"]], ids=" ".join)
+@pytest.mark.parametrize("rtl", [["1"], ["0,2"], ["all"]], ids=" ".join)
 @pytest.mark.parametrize("flight", [1, 4])
 def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], flight: int, study: Path) -> None:
     """One, two that golden parts, all three; cables of one cycle and of more."""
@@ -106,7 +106,7 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
     assert called.status == 0, called.err
     done = called.json()
     assert (done["rate_gbps"], done["cycle_ns"], done["simulated_ns"]) == (200, 2.56, 6000 * 2.56)
-    assert done["switches"] == ([0, 1, 2] if rtl == ["all"] else list(map(int, rtl)))
+    assert done["switches"] == ([0, 1, 2] if rtl == ["all"] else list(map(int, rtl[0].split(","))))
     assert (done["mismatches"], done["bad_flits"], done["cycles"]) == (0, 0, 6000)
     assert done["golden_digest"] == done["mixed_digest"]
     assert done["deliveries"] > 4000
@@ -252,6 +252,10 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", [], ["--rtl", "0 to 2, or all", "missing"]),
         ("", "", ["--rtl", "3"], ["--rtl", "0 to 2, or all", "3"]),
         ("", "", ["--rtl", "one"], ["--rtl", "0 to 2, or all", "one"]),
+        ("", "", ["--rtl", "0,0"], ["--rtl must be 0 to 2, or all, each switch once, not 0,0"]),
+        ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl must be 0 to 2, or all, each switch once, not 1,all"]),
+        ("", "", ["--rtl", "0,9"], ["--rtl must be 0 to 2, or all, not 9"]),
+        ("", "", ["--rtl", "0,"], ["--rtl", "0 to 2, or all"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
         ("flight_cycles = 1", 'credits = "sideband"', ["--rtl", "1"], ["link.credits", "returns or fcp", "sideband"]),

@@ -66,7 +66,7 @@ def cosim(
         Path | None, typer.Argument(metavar="[STUDY]", help="Study file (TOML) of a network to run.")
     ] = None,
     rtl: Annotated[
-        list[str] | None, typer.Option("--rtl", metavar="N|all", help="Switches of a network to put in hardware.")
+        list[str] | None, typer.Option("--rtl", metavar="N[,N]|all", help="Switches of a network to put in hardware.")
     ] = None,
     fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Captured fabric whose tables are run.")] = None,
     table_file: Annotated[

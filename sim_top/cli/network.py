@@ -64,18 +64,19 @@ def run_network(
 
 
 def _switches(rtl: list[str], world: World) -> list[int]:
-    """Return the switches named, in order, each once."""
+    """Return the switches named, in order; each is to be named once."""
+    must = f"0 to {world.topology.switches - 1}, or all"
     if not rtl:
-        raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", "missing")
-    found = set()
-    for word in rtl:
-        if word == "all":
-            found |= set(range(world.topology.switches))
-            continue
+        raise InputError("--rtl", must, "missing")
+    found: set[int] = set()
+    for word in (word for given in rtl for word in given.split(",")):
         switch = number(word)
-        if switch is None or not 0 <= switch < world.topology.switches:
-            raise InputError("--rtl", f"0 to {world.topology.switches - 1}, or all", word)
-        found.add(switch)
+        if word != "all" and (switch is None or not 0 <= switch < world.topology.switches):
+            raise InputError("--rtl", must, word)
+        named = set(range(world.topology.switches)) if switch is None else {switch}
+        if named & found:
+            raise InputError("--rtl", f"{must}, each switch once", ",".join(rtl))
+        found |= named
     return sorted(found)
 
 
