@@ -50,12 +50,15 @@ def test_cocotb_bench_agrees() -> None:
     assert_bench_agrees("credit_ib", PARAMETERS, tests=2)
 
 
-@pytest.mark.long
-def test_small_pair_is_proven() -> None:
-    """Over any link that delays and loses, the sender never believes in more room than there is."""
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["small", "sender", "offer", *(pytest.param(each, marks=pytest.mark.long) for each in ("pair", "recovery"))]
+)
+def test_credits_are_proven(name: str) -> None:
+    """One port, its parts, and over any link that delays and loses: no overflow, and credits that recover."""
     block = BLOCKS["credit_ib"]
 
-    proof = prove(block.proofs[0].make(block.make), "test-credit_ib")
+    proof = prove(block.instance(name).make(block.make), f"test-credit_ib-{name}")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -74,15 +77,31 @@ class Overstating(CreditIB):
 def test_a_broken_port_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["credit_ib"]
+    small = block.instance("small")
 
-    proof = prove(
-        block.proofs[0].properties(Overstating(block.shape(**block.proofs[0].parameters))),
-        "test-credit_ib-broken",
-        depth=8,
-    )
+    proof = prove(small.properties(Overstating(block.shape(**small.parameters))), "test-credit_ib-broken")
 
-    assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail
-    assert "Assert failed" in proof.detail
+    assert (proof.verdict, proof.failed) == ("FAIL", "room"), proof.detail
+
+
+class Forgetting(CreditIB):
+    """A port whose ABR no FCP corrects."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.receiver.update.eq(0)
+        return m
+
+
+@pytest.mark.slow
+def test_a_port_that_never_learns_of_losses_does_not_recover() -> None:
+    """From reset to a loss that is never repaired."""
+    block = BLOCKS["credit_ib"]
+    recovery = block.instance("recovery")
+
+    proof = prove(recovery.properties(Forgetting(block.shape(**recovery.parameters))), "test-credit_ib-forgetting")
+
+    assert (proof.verdict, proof.failed) == ("FAIL", "recovery-time"), proof.detail
 
 
 def test_packet_is_packed_and_checked() -> None:

@@ -40,11 +40,19 @@ def test_cocotb_bench_agrees() -> None:
 
 
 @pytest.mark.slow
-def test_one_lane_is_proven() -> None:
-    """No change of the limits, in any order of events, lets out more than the far buffer holds."""
+@pytest.mark.parametrize(
+    "name",
+    [
+        "receiver",
+        "receiver-large-unit",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("small", "pair", "one-lane")),
+    ],
+)
+def test_credits_are_proven(name: str) -> None:
+    """Both ends beside their accounts; no unit is lost between them; a change never overflows the far buffer."""
     block = BLOCKS["credit_opa"]
 
-    proof = prove(block.proofs[0].make(block.make), "test-credit_opa")
+    proof = prove(block.instance(name).make(block.make), f"test-credit_opa-{name}")
 
     assert proof.verdict == "PASS", proof.detail
 
