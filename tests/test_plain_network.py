@@ -16,6 +16,7 @@ from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.schedulers.heads import NO_WRITE, Heads
 
 from tests.networks import IDENTITY, made, replayed
+from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
 from tests.plain_fifo import FifoSwitch
 from tests.plain_link import Seen, Serve, Sizes
@@ -90,14 +91,13 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
 
 
 def _serve(settings: PortSettings, lanes: int) -> Serve:
-    """Return one port's scheduler, stepped as the contract says: of a free link, line-rate forms in every cycle."""
+    """Return one port's scheduler; line-rate forms are golden's, stepped in every cycle."""
+    if settings.parameters.get("form") != "line_rate":
+        return plain_serve(settings, lanes)
     state = new_scheduler(settings.scheduler, data_vls=lanes, writes=settings.writes, **settings.parameters)
     module, counters = module_of(settings.scheduler, settings.parameters.get("form", "")), np.zeros(64, np.int64)
-    is_line_rate = settings.parameters.get("form") == "line_rate"
 
     def step(seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-        if not ready and not is_line_rate:
-            return -1
         sizes, behind_sizes = (np.array([*blocks, 0], np.int64) for blocks in (seen.blocks, seen.behind_blocks))
         heads = Heads(seen.request, seen.fits, sizes, seen.behind, behind_sizes)
         lane, _, granted = module.step(state, heads, ready, False, NO_WRITE, False, counters)

@@ -13,15 +13,14 @@ from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order,
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed
+from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
-from tests.plain_deficits import DRR, DTable
 from tests.plain_faults import Faults, Rewrite, Span
 from tests.plain_fifo import FifoSwitch
 from tests.plain_link import Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
 from tests.plain_per_vl import PerVLSwitch
-from tests.plain_schedulers import RR, SCFQ, WRR, Scheduler, VLArb, serve_of
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
@@ -37,7 +36,6 @@ _KINDS = (
 )
 """Switches, allocation, crossbar, credits and scheduler, in turns: each takes seconds to compile."""
 _LARGEST = 8
-_SCHEDULERS: dict[str, type[Any]] = {"rr": RR, "wrr": WRR, "drr": DRR, "dtable": DTable, "scfq": SCFQ, "vlarb": VLArb}
 _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,
     ("fifo", "multiplexed"): FifoSwitch,
@@ -118,13 +116,7 @@ class Case:
 
     def new_serve(self) -> Serve:
         """Return a port's plain scheduler."""
-        settings = self.settings
-        given = {key: value for key, value in settings.parameters.items() if key in _PLAIN_PARAMETERS}
-        scheduler: Scheduler = _SCHEDULERS[settings.scheduler](self.lanes, settings.writes, **given)
-        return serve_of(scheduler)
-
-
-_PLAIN_PARAMETERS = {"requesters", "entries", "keep_on_stall", "mtu_blocks"}
+        return plain_serve(self.settings, self.lanes)
 
 
 def _world(source: random.Random, *, opa: bool) -> tuple[Topology, Routes, int]:

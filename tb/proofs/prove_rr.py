@@ -62,6 +62,7 @@ INSTANCES = (
     Instance("small", RRProperties, {"data_vls": 3, "requesters": 0, "vl15": True}),
     Instance("mapped", RRProperties, {"data_vls": 6, "requesters": 4, "vl15": False}),
     Instance("full", RRProperties, {"data_vls": 15, "requesters": 0, "vl15": True}),
+    Instance("past-vl15", RRProperties, {"data_vls": 17, "requesters": 0, "vl15": True}),
     Instance("mapped-full", RRProperties, {"data_vls": 15, "requesters": 16, "vl15": True}),
 )
-"""What is proven: small, with a map, full size, and both."""
+"""What is proven: small, with a map, full size, lanes that are numbered past VL15, and a map at full size."""
