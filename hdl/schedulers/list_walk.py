@@ -122,6 +122,7 @@ class ListWalk(wiring.Component):
         self.lanes, self.current_row = Signal(ROW_ENTRIES), Signal(self.next_row.shape())
         self.next_written, self.current_written = Signal(), Signal()
         self.picked, self.picked_entry = Signal(), Signal(self.entry, init=self.memory.no_weight)
+        self.place, self.in_row, self.ends = Signal(range(ROW_ENTRIES * self.rows)), Signal(data_vls), Signal()
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -219,8 +220,8 @@ class ListWalk(wiring.Component):
 
     def _read(self, m: Module, picked: Signal, entry: data.View, lane: Signal) -> None:
         """Collect the lanes that each row names, one entry a cycle, while the list is read."""
-        comes, ends = Signal(), Signal()
-        place, in_row, with_this = Signal(range(ROW_ENTRIES * self.rows)), Signal(self.data_vls), Signal(self.data_vls)
+        comes, with_this = Signal(), Signal(self.data_vls)
+        place, in_row, ends = self.place, self.in_row, self.ends
         m.d.comb += [comes.eq(self.reading & picked), with_this.eq(in_row | lane)]
         m.d.sync += ends.eq(comes & (place == ROW_ENTRIES * self.rows - 1) & ~self.exchange)
         with m.If(comes):

@@ -19,6 +19,7 @@ from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.schedulers.block_budget import BlockBudget
 from vlane.hdl.schedulers.forms import require_form
 from vlane.hdl.schedulers.list_walk import ListWalk, any_able
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 from vlane.hdl.schedulers.vlarb_banks import vlarb_members
 
 from vlane.egress import ListCode
@@ -103,6 +104,9 @@ class LineRateVLArb(wiring.Component):
         self.able, self.able_before = Signal(p.data_vls), Signal(p.data_vls)
         self.vl15_wins, self.may, self.go = Signal(), Signal(), Signal()
         self.exchange = Signal()
+        self.limits, self.limit = [Signal(8, name=f"limit_{bank}") for bank in range(2)], Signal(8)
+        self.active, self.unbounded, self.is_none = Signal(), Signal(), Signal(init=1)
+        self.starts, self.goes_on, self.to_go = Signal(), Signal(), Signal(BLOCKS_SHAPE)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -173,9 +177,7 @@ class LineRateVLArb(wiring.Component):
     def _limit(self, m: Module) -> None:
         """Let High send as many blocks as the limit allows, then Low (VLA-7 to VLA-9, VLA-15)."""
         high, _ = self.lists
-        active, limit = Signal(), Signal(8)
-        unbounded, is_none = Signal(), Signal(init=1)
-        limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
+        active, limits, limit, unbounded, is_none = self.active, self.limits, self.limit, self.unbounded, self.is_none
         select = Value.cast(self.program.select)
         with m.If(self.program.enable & ~self.exchange & equals(select, int(ListSelect.LIMIT))):
             for bank in range(2):
@@ -220,7 +222,7 @@ class LineRateVLArb(wiring.Component):
         bits = len(self.heads.blocks[0])
         lanes, heads = Signal(self.requesters), Signal.like(Value.cast(self.heads.blocks))
         above_one, above_two = Signal(self.requesters), Signal(self.requesters)
-        granted, decided, starts = Signal(), Signal(), Signal()
+        granted, decided, starts = Signal(), Signal(), self.starts
         m.d.sync += [
             lanes.eq(named),
             heads.eq(Value.cast(self.heads.blocks)),
@@ -231,8 +233,8 @@ class LineRateVLArb(wiring.Component):
         ]
         # the size is selected a cycle after the grant and counted down from the cycle after that; that there is a
         # second and a third block is known at once, from bits that were computed with the heads
-        size, sized, counted, to_go = Signal(bits), Signal(), Signal(bits), Signal(bits)
-        more, goes_on, is_low = Signal(), Signal(), Signal()
+        size, sized, counted, to_go = Signal(bits), Signal(), Signal(bits), self.to_go
+        more, goes_on, is_low = Signal(), self.goes_on, Signal()
         sizes = (heads[bits * lane : bits * (lane + 1)] for lane in range(self.requesters))
         m.d.comb += [
             starts.eq(granted & decided),

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
+from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 from vlane.tb.proofs.prove_vlarb_line_rate import LineRateProperties
+from vlane.tb.proofs.prove_walk import ListWalkProperties
 
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VL15
 from vlane.writes import ListSelect
 
-__all__ = ["INSTANCES", "VLArbProperties", "VLArbTurnProperties"]
+__all__ = ["INSTANCES", "VLArbGrantProperties", "VLArbProperties", "VLArbTurnProperties"]
 
 _COUNTED = 16
 _LISTS = (ListCode.HIGH, ListCode.LOW)
@@ -37,6 +39,8 @@ _STATEMENTS = {
     " blocks of the High packets that started since; limit 255 is never reduced.",
     "limit-reloaded": "After a decision in which High had expired or had no eligible entry, and after an exchange, the"
     " limit is loaded, and then reduced by the packet of that decision if it was High's.",
+}
+_TURNS = {
     "entry": "The entry that is served names the granted lane and has a weight.",
     "continues": "The current entry of a list is served while it has weight left and its lane can send.",
     "next-in-turn": "No eligible entry stands, in cyclic order, between the current entry and the one that is served"
@@ -57,16 +61,15 @@ _WAITS = {
     " packets before each Low packet as the limit has blocks: 64 for each unit, or 1 for limit 0.",
     "wait-high": "A lane of High that can send is served after at most 2 W + 1 decisions for other lanes, where W is"
     " the sum of the weights of the other entries of High, whatever Low has to send.",
-    "wait-low": "A lane of Low that can send, with a limit L that is 0, 1 or 2, is served after at most"
-    " W (max(1, 64 L) + 1) + max(1, 64 L) decisions for other lanes, where W is the sum of the weights of the other"
-    " entries of Low.",
+    "wait-low": "With limit 0 a lane of Low that can send is served after at most 2 W + 1 decisions for other lanes,"
+    " where W is the sum of the weights of the other entries of Low.",
 }
 
 
-class VLArbTurnProperties(Properties):
-    """The exact form beside accounts of the limit and of each list, and beside one arbitrary entry and lane.
+class VLArbGrantProperties(Properties):
+    """The exact form beside an account of the limit, and beside one arbitrary entry and lane of the tables.
 
-    The accounts are driven by the inputs, by the lane, list and size that are granted, and by the entry served.
+    The account is driven by the inputs and by the list and size that are granted.
 
     Parameters
     ----------
@@ -103,11 +106,11 @@ class VLArbTurnProperties(Properties):
         self._outputs(m)
         self._tables(m)
         self._limit(m)
-        for side in _LISTS:
-            self._list(m, side)
-            self._waits(m, side)
-        self._frozen(m)
+        self._lists(m)
         return m
+
+    def _lists(self, m: Module) -> None:
+        """Claim nothing more of the lists."""
 
     def entries(self, side: ListCode) -> list[Any]:
         """Return the active entries of a list; ``table`` says that they are what was written."""
@@ -207,6 +210,21 @@ class VLArbTurnProperties(Properties):
         claim(m, "limit-reloaded", a.counter == _load(limit), when=exchanged)
         claim(m, "limit", left > 0, when=limit == LIMIT_UNBOUNDED)
 
+
+class VLArbTurnProperties(VLArbGrantProperties):
+    """The same, and an account of each list: its current entry and what that may still send.
+
+    It is driven by the list, lane and size that are granted, and by the entry that is served.
+    """
+
+    statements: ClassVar = {**_STATEMENTS, **_TURNS}
+
+    def _lists(self, m: Module) -> None:
+        for side in _LISTS:
+            self._list(m, side)
+            self._waits(m, side)
+        self._frozen(m)
+
     def _list(self, m: Module, side: ListCode) -> None:
         """Keep the account of a list: its current entry and what that may still send."""
         a, claim, search = self.arbiter, self.claim, self.arbiter.searches[side]
@@ -265,14 +283,14 @@ class VLArbTurnProperties(Properties):
 class VLArbProperties(VLArbTurnProperties):
     """The same, and how many packets a lane waits for, from the weights of a short list."""
 
-    statements: ClassVar = {**_STATEMENTS, **_WAITS}
+    statements: ClassVar = {**_STATEMENTS, **_TURNS, **_WAITS}
 
     def _waits(self, m: Module, side: ListCode) -> None:
         super()._waits(m, side)
         a, claim, name, limit = self.arbiter, self.claim, side.name.lower(), self.arbiter.banks.limit
         entries = self.entries(side)
         watched = _at(entries, self.place)
-        others, before = Signal(_COUNTED, name=f"others_{name}"), Signal(_COUNTED, name=f"before_{name}")
+        others, before = (Signal(_COUNTED, name=f"{what}_{name}") for what in ("others", "before"))
         m.d.comb += [
             others.eq(sum(Mux(self.place == index, 0, entry.weight) for index, entry in enumerate(entries))),
             before.eq(self._weight_before(side)),
@@ -283,15 +301,18 @@ class VLArbProperties(VLArbTurnProperties):
             waits.eq(self._eligible(watched) & sized & ~self.exchanges),
             passed.eq(self.decides & (a.vl != watched.vl)),
         ]
-        packets, total = Signal(_COUNTED, name=f"packets_{name}"), Signal(_COUNTED + 8, name=f"total_{name}")
+        left = _positive(self.limit_left)
+        packets, total, given = (Signal(_COUNTED + 8, name=f"{what}_{name}") for what in ("packets", "total", "given"))
         with m.If(~waits | (self.decides & ~passed)):
             m.d.sync += [packets.eq(0), total.eq(0)]
         with m.Elif(passed):
             m.d.sync += [packets.eq(packets + self.from_list[side]), total.eq(total + 1)]
-        left = _positive(self.limit_left)
-        claim(m, "wait-in-list", packets + before <= others, when=packets != 0)
+            with m.If(total == 0):
+                m.d.sync += given.eq(before)
+        claim(m, "wait-in-list", before <= others)
+        claim(m, "wait-in-list", (packets + before <= given) & (given <= others), when=total != 0)
         if side is ListCode.HIGH:
-            claim(m, "wait-high", total + 2 * before + (left == 0) <= 2 * others + 1, when=total != 0)
+            claim(m, "wait-high", total + 2 * before + (left == 0) <= 2 * given + 1, when=total != 0)
             return
         high = Signal(_COUNTED)
         with m.If(~waits | (self.decides & ~self.from_list[ListCode.HIGH])):
@@ -299,10 +320,7 @@ class VLArbProperties(VLArbTurnProperties):
         with m.Elif(self.decides & (limit != LIMIT_UNBOUNDED)):
             m.d.sync += high.eq(high + 1)
         claim(m, "wait-low-for-high", high + left <= _load(limit), when=high != 0)
-        for units in range(3):
-            load = max(1, 64 * units)
-            most = total + before * (load + 1) + left <= others * (load + 1) + load
-            claim(m, "wait-low", most, when=(total != 0) & (limit == units))
+        claim(m, "wait-low", total + 2 * before + left <= 2 * given + 1, when=(total != 0) & (limit == 0))
 
     def _weight_before(self, side: ListCode) -> Value:
         """Return the weight left in the current entry and in those between it and the watched one."""
@@ -311,8 +329,10 @@ class VLArbProperties(VLArbTurnProperties):
         for index, entry in enumerate(self.entries(side)):
             inside = (pointer < index) & (index < watched)
             around = (pointer < index) | (index < watched)
-            total = total + Mux(Mux(pointer < watched, inside, around), entry.weight, 0)
-        return Mux((pointer == watched) & (left > 0), 0, total + _positive(left))
+            is_before = Mux(pointer < watched, inside, around) & (watched != index)
+            part = Mux((pointer == index) & (watched != index), _positive(left), Mux(is_before, entry.weight, 0))
+            total = total + Mux((pointer == watched) & (left > 0), 0, part)
+        return total
 
 
 def _load(limit: Value) -> Value:
@@ -333,10 +353,10 @@ _SMALL, _ODD = {"data_vls": 2, "entries": 4, "vl15": True}, {"data_vls": 3, "ent
 INSTANCES = (
     Instance("small", VLArbTurnProperties, _SMALL),
     Instance("odd", VLArbTurnProperties, _ODD),
-    Instance("wait", VLArbProperties, {"data_vls": 2, "entries": 2, "vl15": False}),
-    Instance("full", VLArbTurnProperties, {"data_vls": 15, "entries": 64, "vl15": True}),
+    Instance("wait", VLArbProperties, {"data_vls": 2, "entries": 3, "vl15": False}),
+    Instance("full", VLArbGrantProperties, {"data_vls": 15, "entries": 64, "vl15": True}),
+    Instance("walk", ListWalkProperties, {"data_vls": 2, "entries": 4, "lane_bits": 4}, ListWalk),
+    Instance("walk-rows", ListWalkProperties, {"data_vls": 2, "entries": 9, "lane_bits": 4}, ListWalk),
     Instance("line-rate-small", LineRateProperties, {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"}),
-    Instance("line-rate-odd", LineRateProperties, {"data_vls": 3, "entries": 20, "vl15": False, "form": "line_rate"}),
-    Instance("line-rate-full", LineRateProperties, {"data_vls": 15, "entries": 64, "vl15": True, "form": "line_rate"}),
 )
 """What is proven: small, not a power of two, full size; then the line-rate form."""
