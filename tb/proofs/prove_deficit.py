@@ -13,6 +13,9 @@ from vlane.units import MAX_PACKET_BLOCKS
 __all__ = ["MOST_WEIGHT", "DeficitProperties"]
 
 MOST_WEIGHT = 255
+_FEW_ENTRIES = 16
+"""Entries up to which the waits are proven."""
+
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
 
@@ -95,7 +98,8 @@ class DeficitProperties(SchedulerProperties):
         sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
         self._turns(m, sizes)
         self._bounds(m)
-        self._wait(m, sizes)
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._wait(m, sizes)
 
     def _activity(self, m: Module) -> None:
         """Derive from the lanes who is active and who waits, and whether this is a decision."""

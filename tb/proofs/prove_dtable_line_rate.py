@@ -13,6 +13,7 @@ from vlane.tb.proofs.prove_tables import constant
 
 from vlane.egress import ListCode
 from vlane.vlarb import VL15
+from vlane.writes import ScheduleSelect
 
 __all__ = ["LineRateProperties", "LineRateTurns"]
 
@@ -202,6 +203,8 @@ class LineRateTurns(_LineRate):
         " lane.",
         "rule-account": "An account changes exactly as a head comes, a weight is added, a packet is sent, a lane cannot"
         " send, and the tables are swapped.",
+        "table": "What is written to the table, and which lanes are able, reaches the walk; a lane is unreachable"
+        " exactly when no entry with a weight was read that names it.",
         "swap": "A swap waits from the cycle in which it is requested until the first ready cycle.",
     }
 
@@ -217,8 +220,22 @@ class LineRateTurns(_LineRate):
         m.d.sync += pending.eq((s.swap | pending) & ~s.ready)
         self.claim(m, "swap", s.swap_pending == pending)
         self._offered(m)
+        self._walk(m, able)
         self._rules(m, able)
         return m
+
+    def _walk(self, m: Module, able: Signal) -> None:
+        """Claim what the walk is given: writes, swaps, and the lanes that were able and charged a cycle before."""
+        s, walk, program = self.scheduler, self.scheduler.walk, self.scheduler.program
+        was_able, charged = Signal(), at([each.charged for each in s.accounts], self.watched)
+        m.d.sync += was_able.eq(at(list(able), self.watched) & charged)
+        writes = program.enable & (Value.cast(program.select) == int(ScheduleSelect.TABLE))
+        self.claim(m, "table", walk.write == writes)
+        given = Cat(walk.index, walk.vl, walk.weight)
+        self.claim(m, "table", given == Cat(program.index, program.requester, program.weight), when=writes)
+        self.claim(m, "table", at(list(walk.able_before), self.watched) == was_able)
+        self.claim(m, "table", at(list(s.unreachable), self.watched) == ~at(list(walk.served), self.watched))
+        self.claim(m, "swap", walk.exchange == self.exchange)
 
     def _rules(self, m: Module, able: Signal) -> None:
         """Keep the turns of DTLR-3 to DTLR-10, as numbers of lanes."""
