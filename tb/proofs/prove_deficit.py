@@ -14,7 +14,7 @@ __all__ = ["MOST_WEIGHT", "DeficitProperties"]
 
 MOST_WEIGHT = 255
 _FEW_ENTRIES = 16
-"""Entries up to which the waits are proven."""
+"""Entries up to which the waits are proven, and up to which the search for the next one is written anew."""
 
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
@@ -126,11 +126,14 @@ class DeficitProperties(SchedulerProperties):
         ]
         found, next_entry, served, weight = Signal(), Signal.like(last), Signal(5), Signal(8)
         eligible = [at(list(self.active), owner) & (weight != 0) for owner, weight in self.entries]
-        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
-            for index in reversed(range(len(self.entries))):
-                owner_here, weight_here = self.entries[index]
-                with m.If(eligible[index] & ((index > last) if behind else 1)):
-                    m.d.comb += [found.eq(1), next_entry.eq(index), served.eq(owner_here), weight.eq(weight_here)]
+        m.d.comb += [
+            served.eq(at([owner for owner, _ in self.entries], next_entry)),
+            weight.eq(at([weight for _, weight in self.entries], next_entry)),
+        ]
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._search(m, eligible, found, next_entry)
+        else:
+            self._watch_search(m, eligible, found, next_entry)
         remainder, carried, total, sends = Signal(10), Signal(10), Signal(10), Signal()
         others = Mux(served == watched, self.account, at(list(s.deficit), served))
         most = self.most_accumulated()
@@ -165,6 +168,24 @@ class DeficitProperties(SchedulerProperties):
         )
         self.claim(m, "left", s.accumulated == left)
         self.claim(m, "left", left == 0, when=~self.holding)
+
+    def _search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Find the first eligible entry behind the last one, and round."""
+        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
+            for index in reversed(range(len(eligible))):
+                with m.If(eligible[index] & ((index > self.last) if behind else 1)):
+                    m.d.comb += [found.eq(1), next_entry.eq(index)]
+
+    def _watch_search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Take the entry that is found, and claim that it is eligible and that the watched one is not before it."""
+        search, mine = self.scheduler.turns.search, at(eligible, self.entry)
+        m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
+        self.claim(m, "turn", at(eligible, next_entry), when=found)
+        self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
+
+    def _to_go(self, entry: Value) -> Value:
+        """Return how many entries behind the last one another one stands, 1 to their number."""
+        return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
 
     def _account(self, m: Module, added: Value, size: Value) -> None:
         """Keep the account of the watched requester: what its turns add, less what it sends, unless it loses it."""
@@ -218,14 +239,14 @@ class DeficitProperties(SchedulerProperties):
         present one, a block a packet at least; where the weight is small, a round for each block that is missing.
         """
         s, size = self.scheduler, at(sizes, self.watched)
-        count, round_ = len(self.entries), len(self.entries) * _MOST_OF_A_TURN
+        round_ = len(self.entries) * _MOST_OF_A_TURN
         owner, weight = at([each for each, _ in self.entries], self.entry), at([w for _, w in self.entries], self.entry)
         active, serves = at(list(self.active), self.watched), s.grant & at(list(s.winner), self.watched)
         can, covers, to_go = Signal(), Signal(), Signal(8)
         m.d.comb += [
             can.eq(active & (owner == self.watched) & (weight != 0)),
             covers.eq(can & (weight >= size)),
-            to_go.eq(Mux(self.entry > self.last, self.entry - self.last, count + self.entry - self.last)),
+            to_go.eq(self._to_go(self.entry)),
         ]
         self.claim(m, "covered", s.grant, when=can & self.decision & self._all_cover(sizes))
         ahead, passed, waited = Signal(16), Signal(16), Signal(24)

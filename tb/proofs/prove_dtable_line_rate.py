@@ -29,6 +29,7 @@ class _LineRate(Properties):
         The component; what is in it is watched, nothing is changed.
     """
 
+    within = 48
     unfolds_memories = True
     any_memory = True
     statements: ClassVar = {
