@@ -13,8 +13,14 @@ from vlane.units import MAX_PACKET_BLOCKS
 __all__ = ["MOST_WEIGHT", "DeficitProperties"]
 
 MOST_WEIGHT = 255
-_FEW_ENTRIES = 16
-"""Entries up to which the waits are proven, and up to which the search for the next one is written anew."""
+_FEW_ENTRIES = 8
+"""Entries up to which the waits are proven."""
+
+_MANY_ENTRIES = 16
+"""Entries up to which anything is proven by induction."""
+
+_DEPTH = 6
+"""Cycles from reset for which longer tables are looked at: by induction they were undecided after two minutes."""
 
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
@@ -62,6 +68,7 @@ class DeficitProperties(SchedulerProperties):
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         s = scheduler
+        self.bounded = 0 if s.turns.entries <= _MANY_ENTRIES else _DEPTH
         self.entry = constant(self.m, "watched_entry", 7, 0, s.turns.entries - 1)
         self.exchange, self.decides, self.decision = (Signal(name=each) for each in ("exchanges", "rules", "decision"))
         self.active, self.waiting = (Signal(s.requesters, name=f"{each}_now") for each in ("active", "waiting"))
@@ -180,6 +187,7 @@ class DeficitProperties(SchedulerProperties):
         """Take the entry that is found, and claim that it is eligible and that the watched one is not before it."""
         search, mine = self.scheduler.turns.search, at(eligible, self.entry)
         m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
+        self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
         self.claim(m, "turn", at(eligible, next_entry), when=found)
         self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
 
