@@ -13,6 +13,15 @@ from vlane.units import MAX_PACKET_BLOCKS
 __all__ = ["MOST_WEIGHT", "DeficitProperties"]
 
 MOST_WEIGHT = 255
+_FEW_ENTRIES = 8
+"""Entries up to which the waits are proven."""
+
+_MANY_ENTRIES = 16
+"""Entries up to which anything is proven by induction."""
+
+_DEPTH = 6
+"""Cycles from reset for which longer tables are looked at: by induction they were undecided after two minutes."""
+
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
 
@@ -59,6 +68,7 @@ class DeficitProperties(SchedulerProperties):
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         s = scheduler
+        self.bounded = 0 if s.turns.entries <= _MANY_ENTRIES else _DEPTH
         self.entry = constant(self.m, "watched_entry", 7, 0, s.turns.entries - 1)
         self.exchange, self.decides, self.decision = (Signal(name=each) for each in ("exchanges", "rules", "decision"))
         self.active, self.waiting = (Signal(s.requesters, name=f"{each}_now") for each in ("active", "waiting"))
@@ -95,7 +105,8 @@ class DeficitProperties(SchedulerProperties):
         sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
         self._turns(m, sizes)
         self._bounds(m)
-        self._wait(m, sizes)
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._wait(m, sizes)
 
     def _activity(self, m: Module) -> None:
         """Derive from the lanes who is active and who waits, and whether this is a decision."""
@@ -122,11 +133,14 @@ class DeficitProperties(SchedulerProperties):
         ]
         found, next_entry, served, weight = Signal(), Signal.like(last), Signal(5), Signal(8)
         eligible = [at(list(self.active), owner) & (weight != 0) for owner, weight in self.entries]
-        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
-            for index in reversed(range(len(self.entries))):
-                owner_here, weight_here = self.entries[index]
-                with m.If(eligible[index] & ((index > last) if behind else 1)):
-                    m.d.comb += [found.eq(1), next_entry.eq(index), served.eq(owner_here), weight.eq(weight_here)]
+        m.d.comb += [
+            served.eq(at([owner for owner, _ in self.entries], next_entry)),
+            weight.eq(at([weight for _, weight in self.entries], next_entry)),
+        ]
+        if len(self.entries) <= _FEW_ENTRIES:
+            self._search(m, eligible, found, next_entry)
+        else:
+            self._watch_search(m, eligible, found, next_entry)
         remainder, carried, total, sends = Signal(10), Signal(10), Signal(10), Signal()
         others = Mux(served == watched, self.account, at(list(s.deficit), served))
         most = self.most_accumulated()
@@ -161,6 +175,25 @@ class DeficitProperties(SchedulerProperties):
         )
         self.claim(m, "left", s.accumulated == left)
         self.claim(m, "left", left == 0, when=~self.holding)
+
+    def _search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Find the first eligible entry behind the last one, and round."""
+        for behind in (0, 1):  # the first one of all, unless one stands behind the last entry
+            for index in reversed(range(len(eligible))):
+                with m.If(eligible[index] & ((index > self.last) if behind else 1)):
+                    m.d.comb += [found.eq(1), next_entry.eq(index)]
+
+    def _watch_search(self, m: Module, eligible: list[Value], found: Signal, next_entry: Signal) -> None:
+        """Take the entry that is found, and claim that it is eligible and that the watched one is not before it."""
+        search, mine = self.scheduler.turns.search, at(eligible, self.entry)
+        m.d.comb += [found.eq(search.found), next_entry.eq(search.entry)]
+        self.claim(m, "turn", search.chosen == Mux(found, 1 << next_entry, 0)[: len(eligible)])
+        self.claim(m, "turn", at(eligible, next_entry), when=found)
+        self.claim(m, "turn", found & (self._to_go(next_entry) <= self._to_go(self.entry)), when=mine)
+
+    def _to_go(self, entry: Value) -> Value:
+        """Return how many entries behind the last one another one stands, 1 to their number."""
+        return Mux(entry > self.last, entry - self.last, len(self.entries) + entry - self.last)
 
     def _account(self, m: Module, added: Value, size: Value) -> None:
         """Keep the account of the watched requester: what its turns add, less what it sends, unless it loses it."""
@@ -214,14 +247,14 @@ class DeficitProperties(SchedulerProperties):
         present one, a block a packet at least; where the weight is small, a round for each block that is missing.
         """
         s, size = self.scheduler, at(sizes, self.watched)
-        count, round_ = len(self.entries), len(self.entries) * _MOST_OF_A_TURN
+        round_ = len(self.entries) * _MOST_OF_A_TURN
         owner, weight = at([each for each, _ in self.entries], self.entry), at([w for _, w in self.entries], self.entry)
         active, serves = at(list(self.active), self.watched), s.grant & at(list(s.winner), self.watched)
         can, covers, to_go = Signal(), Signal(), Signal(8)
         m.d.comb += [
             can.eq(active & (owner == self.watched) & (weight != 0)),
             covers.eq(can & (weight >= size)),
-            to_go.eq(Mux(self.entry > self.last, self.entry - self.last, count + self.entry - self.last)),
+            to_go.eq(self._to_go(self.entry)),
         ]
         self.claim(m, "covered", s.grant, when=can & self.decision & self._all_cover(sizes))
         ahead, passed, waited = Signal(16), Signal(16), Signal(24)

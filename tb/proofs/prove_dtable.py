@@ -7,7 +7,7 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_deficit import DeficitProperties
-from vlane.tb.proofs.prove_dtable_line_rate import LineRateProperties
+from vlane.tb.proofs.prove_dtable_line_rate import LineRateProperties, LineRateTurns
 from vlane.tb.proofs.prove_scheduler import at
 
 from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES
@@ -116,6 +116,16 @@ INSTANCES = (
         "line-rate-small",
         LineRateProperties,
         {"data_vls": 2, "requesters": 0, "entries": 4, "vl15": True, **_FREE, "form": "line_rate", "mtu_blocks": 5},
+    ),
+    Instance(
+        "line-rate-turns",
+        LineRateTurns,
+        {"data_vls": 3, "requesters": 0, "entries": 4, "vl15": True, **_FREE, "form": "line_rate", "mtu_blocks": 5},
+    ),
+    Instance(
+        "line-rate-turns-wide",
+        LineRateTurns,
+        {"data_vls": 17, "requesters": 0, "entries": 4, "vl15": True, **_FREE, "form": "line_rate"},
     ),
     Instance(
         "line-rate-full",
