@@ -55,7 +55,7 @@ PLANTS = (
         "lanes-keep-the-turn",
         "A requester always offers its lowest lane that can send.",
         _BASE,
-        "m.d.sync += last.eq(turns.entry)",
+        "m.d.sync += last.eq(lane)",
         "m.d.sync += last.eq(last)",
         instance="mapped",
         parameters={"requesters": 2},
