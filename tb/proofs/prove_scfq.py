@@ -47,8 +47,8 @@ class SCFQProperties(SchedulerProperties):
         "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
         "offered-lane": "With a map, the lane that is served is that of the tag; a tag is computed for the first lane "
         "that can send after the one that its requester sent from last.",
-        "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one sends "
-        "at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
+        "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one "
+        "sends at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
         "share": "While a requester keeps a tag, the packets of another one that got their tags since and are served "
         "cost, size x reciprocal each, together at most what its own packet costs.",
     }
