@@ -195,7 +195,7 @@ class SCFQProperties(SchedulerProperties):
             if s.mapped:
                 with m.If(self.started & wins[r]):
                     m.d.sync += self.turns[r].eq(self.offers[r])
-                claim(m, "offered-lane", self._turns()[r] == self.turns[r])
+                claim(m, "offered-lane", (self._turns()[r] == self.turns[r]) & (self.turns[r] < s.data_vls))
                 claim(m, "offered-lane", s.taken_lanes[r] == self.lanes[r], when=self.has[r])
         with m.If(self.started):
             m.d.sync += time.eq(time + self.served)
