@@ -80,6 +80,7 @@ class Scheduler(wiring.Component):
         self.winner = Signal(self.requesters)
         self.held, self.lost = Signal(self.requesters), Signal(self.requesters)
         self.takes_lane, self.notes_lane = Signal(self.requesters), Signal(self.requesters)
+        self.taken_lanes = [Signal(range(data_vls), name=f"taken_{r}") for r in range(self.requesters)]
         self.sends = Signal()
         owner = range(self.requesters + 1)
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
@@ -128,7 +129,7 @@ class Scheduler(wiring.Component):
         for requester in range(self.requesters):
             owned = Signal(self.data_vls, name=f"owned_{requester}")
             last = Signal(range(self.data_vls), name=f"last_{requester}", init=self.data_vls - 1)
-            taken = Signal(range(self.data_vls), name=f"taken_{requester}")
+            taken = self.taken_lanes[requester]
             kept, lane = Signal(self.data_vls, name=f"kept_{requester}"), Signal.like(last, name=f"lane_{requester}")
             chosen = Signal(self.data_vls, name=f"chosen_{requester}")
             m.submodules[f"turns_{requester}"] = turns = ListSearch(self.data_vls)
