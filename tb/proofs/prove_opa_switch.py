@@ -9,6 +9,7 @@ from vlane.hdl.links.room import Room
 from vlane.hdl.switches.opa_allocator import OPAAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.properties import Instance
+from vlane.tb.proofs.prove_centre import CentreProperties, centre
 from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
 from vlane.tb.proofs.prove_queues import WritePortProperties
 from vlane.tb.proofs.prove_room import RoomProperties
@@ -111,6 +112,7 @@ INSTANCES = (
     Instance("write-port", WritePortProperties, {"vls": 3}, part=WritePort),
     Instance("input", SwitchInputProperties, {"flits": 3, "largest": 3, "channels": True}, part=switch_input),
     Instance("output", SwitchOutputProperties, {"flits": 3, "write_ports": 2, "fcp": False}, part=switch_output),
+    Instance("centre", CentreProperties, {"flits": 2, "largest": 2}, part=centre),
     Instance("connections", OPASwitchProperties, {
         "ports": 6, "data_vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "central_blocks": 9,
         "central_minimum": 2, "central_maximum": 5, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,

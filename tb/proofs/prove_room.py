@@ -49,6 +49,7 @@ class RoomProperties(Properties):
         "room-bounds": "No lane takes more than its maximum, and all together never more than the buffer, the unused"
         " minimum of each included.",
     }
+    depth = 4
 
     def __init__(self, room: Any) -> None:
         super().__init__()
@@ -109,6 +110,7 @@ class LimitsProperties(Properties):
         "limit-fits-behind": "A packet behind the head fits exactly when both together would.",
         "far-buffer": "No more blocks are on their way and in the far buffer than the lane has places there.",
     }
+    depth = 4
 
     def __init__(self, limits: Any) -> None:
         super().__init__()
