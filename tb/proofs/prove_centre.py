@@ -15,7 +15,7 @@ from vlane.mports import MPORT, READERS
 __all__ = ["CentreProperties", "centre"]
 
 VLS, BLOCKS, MINIMUM, MAXIMUM = 2, 4, 1, 3
-DEPTH = 7
+DEPTH = 6
 """Cycles from reset that are looked at; through an empty buffer a packet of one flit takes five."""
 _LINKS, INPUTS = 2, 3
 
@@ -29,8 +29,8 @@ class CentreProperties(Properties):
     """A central buffer beside an account of its links and lanes, and of one packet that is followed.
 
     Inputs and read ports are granted as the allocation does it: a packet over a free link, to a lane with room, from an
-    input that ends; a stored lane that the other read port neither goes on reading nor is granted. Flits cross with gaps
-    or without, those for outputs of the own MPort too. One of the four inputs is silent. All this is assumed.
+    input that ends; a stored lane that the other read port neither goes on reading nor is granted. Flits cross with
+    gaps or without, those for outputs of the own MPort too. One of the four inputs is silent. All this is assumed.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class CentreProperties(Properties):
         " the link inside carries, through that read port only.",
         "reader-free": "A read port is free, and reads no lane further, unless flits of its packet are left after this"
         " cycle.",
-        "read-bound-for": "What a read port gives goes to the packet's output, on its lane, with its size, and its first and"
-        " last flit are marked as such.",
+        "read-bound-for": "What a read port gives goes to the packet's output, on its lane, with its size, and its"
+        " first and last flit are marked as such.",
         "read-unchanged": "A flit leaves as it came in, in the packet's order.",
     }
     bounded = DEPTH

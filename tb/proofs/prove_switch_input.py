@@ -54,7 +54,8 @@ class SwitchInputProperties(Properties):
         " many in a cycle as the link inside carries, and no others.",
         "bound-for": "What crosses goes to the packet's output, on its outgoing lane, with its size, and its first and"
         " last flit are marked as such.",
-        "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a first one.",
+        "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a"
+        " first one.",
         "drops-cross-nowhere": "No flit of a packet that drops crosses.",
         "returned": "Every flit that left, or was discarded, is returned on its incoming lane a cycle later.",
     }
