@@ -87,7 +87,8 @@ def test_a_broken_allocator_is_not_proven() -> None:
     """The proof can fail."""
     proof = prove(OPAAllocatorProperties(Careless(ports=5, vls=2)), "test-opa-switch-broken")
 
-    assert (proof.verdict, proof.failed) == ("FAIL", "reader-turn")
+    assert proof.verdict == "FAIL"
+    assert proof.failed in {"reader-turn", "output-turn"}  # what follows from it fails in the same cycle
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ class AllocatorProperties(Properties):
         "input-wait": "An input that asks for an output is granted after at most as many grants of that output as there"
         " are other inputs.",
     }
+    depth = 4
 
     def __init__(self, allocator: Any) -> None:
         super().__init__()

@@ -51,6 +51,7 @@ class OPAAllocatorProperties(Properties):
         " output as there are other places.",
         "link-wait": "An input that asks for a central link is granted after at most three grants of others.",
     }
+    depth = 3
 
     def __init__(self, allocator: Any) -> None:
         super().__init__()

@@ -9,6 +9,7 @@ from vlane.hdl.links.room import Room
 from vlane.hdl.switches.opa_allocator import OPAAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.properties import Instance
+from vlane.tb.proofs.prove_centre import CentreProperties, centre
 from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
 from vlane.tb.proofs.prove_queues import WritePortProperties
 from vlane.tb.proofs.prove_room import RoomProperties
@@ -53,36 +54,37 @@ class OPASwitchProperties(SwitchWiringProperties):
             claim(m, "lane-map", s.map.egress[number] + 1 == found, when=(found != 0) & (found <= s.ports))
             lane = Mux(vl > SC15, vl - 1, vl)
             claim(m, "lane-map", port.outgoing_vl == lane, when=(lane < s.geometry.vls) & (vl != SC15))
-        for mport, centre in enumerate(s.centres):
-            self._centre(m, mport, centre)
+        for mport, buffer in enumerate(s.centres):
+            self._centre(m, mport, buffer)
+            self._sizes(m, buffer.storage, "central_")
         for number in range(s.ports):
             self._output(m, number)
 
     def _stored(self, taken: Value, reader: int) -> list[tuple[Value, Value, Value]]:
         """Return the packets that a read port may give, if its packet is taken."""
         s = self.switch
-        centre, lanes = s.centres[reader // READERS], s.allocator.reader_lane[reader]
-        return [(taken & lanes[lane], centre.blocks[lane], Value.cast(lane)) for lane in range(s.geometry.vls)]
+        buffer, lanes = s.centres[reader // READERS], s.allocator.reader_lane[reader]
+        return [(taken & lanes[lane], buffer.blocks[lane], Value.cast(lane)) for lane in range(s.geometry.vls)]
 
-    def _centre(self, m: Module, mport: int, centre: Any) -> None:
+    def _centre(self, m: Module, mport: int, buffer: Any) -> None:
         s, a = self.switch, self.switch.allocator
         mine, vls, first = ports_of(mport, s.ports), s.geometry.vls, READERS * mport
-        sees = [a.link_free[mport] == centre.link_free, a.central_room[mport] == centre.room]
-        sees += [a.stored[mport] == centre.stored]
-        sees += [a.stored_output[mport * vls + lane] == centre.outputs[lane] for lane in range(vls)]
+        sees = [a.link_free[mport] == buffer.link_free, a.central_room[mport] == buffer.room]
+        sees += [a.stored[mport] == buffer.stored]
+        sees += [a.stored_output[mport * vls + lane] == buffer.outputs[lane] for lane in range(vls)]
         for reader in range(READERS):
             number = first + reader
             m.d.comb += Assume(at_most_one(Value.cast(a.reader_lane[number])))
-            sees += [a.reader_free[number] == centre.free[reader], a.reading[number] == centre.reading[reader]]
-            sees += [centre.granted[reader] == a.reader_granted[number], centre.lane[reader] == a.reader_lane[number]]
+            sees += [a.reader_free[number] == buffer.free[reader], a.reading[number] == buffer.reading[reader]]
+            sees += [buffer.granted[reader] == a.reader_granted[number], buffer.lane[reader] == a.reader_lane[number]]
         self.claim(m, "resources", Cat(sees).all())
         source: Any = Value.cast(a.central_source[mport])[: len(mine)]
-        self.claim(m, "resources", centre.source[: len(mine)] == source)
-        self._reserves(m, centre, source, [
+        self.claim(m, "resources", buffer.source[: len(mine)] == source)
+        self._reserves(m, buffer, source, [
             each for place, port in enumerate(mine) for each in self._of_input(source[place], port)
         ])  # fmt: skip
         for place, port in enumerate(mine):
-            self._crosses(m, centre.crossing[place], [(Value.cast(1), s.inputs[port].crossing)])
+            self._crosses(m, buffer.crossing[place], [(Value.cast(1), s.inputs[port].crossing)])
 
     def _output(self, m: Module, number: int) -> None:
         s, a, output = self.switch, self.switch.allocator, self.switch.outputs[number]
@@ -93,11 +95,12 @@ class OPASwitchProperties(SwitchWiringProperties):
         local, central = source[: len(mine)], source[MPORT:]
         packets = [each for place, port in enumerate(mine) for each in self._of_input(local[place], port)]
         packets += [each for reader in readers for each in self._stored(central[reader], reader)]
+        m.d.comb += Assume(~source[len(mine) : MPORT].any())  # of ports that are not there
         self._reserves(m, output, Cat(local, central), packets)
         self.claim(m, "reserved", output.enters == 1 << _LOCAL, when=local.any())
         self.claim(m, "reserved", output.enters == 1 << _CENTRAL, when=central.any())
         crossings = [s.inputs[port].crossing for port in mine]
-        reads = [centre.read[reader] for centre in s.centres for reader in range(READERS)]
+        reads = [buffer.read[reader] for buffer in s.centres for reader in range(READERS)]
         for place, comes in ((_LOCAL, crossings), (_CENTRAL, reads)):
             self._crosses(m, output.crossing[place], [(each.to == number, each) for each in comes])
 
@@ -111,8 +114,9 @@ INSTANCES = (
     Instance("write-port", WritePortProperties, {"vls": 3}, part=WritePort),
     Instance("input", SwitchInputProperties, {"flits": 3, "largest": 3, "channels": True}, part=switch_input),
     Instance("output", SwitchOutputProperties, {"flits": 3, "write_ports": 2, "fcp": False}, part=switch_output),
+    Instance("centre", CentreProperties, {"flits": 2, "largest": 2}, part=centre),
     Instance("connections", OPASwitchProperties, {
-        "ports": 6, "data_vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "central_blocks": 9,
+        "ports": 5, "data_vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "central_blocks": 9,
         "central_minimum": 2, "central_maximum": 5, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
     }),
     Instance("connections-lanes", OPASwitchProperties, {

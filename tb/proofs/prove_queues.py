@@ -28,6 +28,7 @@ class WritePortProperties(Properties):
         "write-port-lane": "While it is busy, the lane of that packet, and no other, is closed to the other write"
         " ports.",
     }
+    depth = 4
 
     def __init__(self, write_port: Any) -> None:
         super().__init__()

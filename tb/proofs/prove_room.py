@@ -11,18 +11,20 @@ from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 from vlane.tb.proofs.turns import Turns, at_most_one, index_of
 
-__all__ = ["PART", "PERIOD", "STEP", "LimitsProperties", "RoomProperties", "TellsProperties"]
+__all__ = ["LARGEST", "PART", "PERIOD", "STEP", "WINDOW", "LimitsProperties", "RoomProperties", "TellsProperties"]
 
-PART, STEP, PERIOD = 5, 2, 7
-"""Of the instances: blocks of a lane's part of the buffer, growth and cycles after which a packet is due."""
-_WINDOW = 2048
+PART, STEP, PERIOD, LARGEST = 5, 2, 7, 2
+"""Of the instances: a lane's part of the buffer, growth and cycles after which a packet is due, the largest packet."""
+WINDOW = 2048
 """How far the limit may be ahead of what was sent (IBA 7.9.4)."""
 
 
 def _assume_starts(m: Module, remote: Any) -> None:
-    """Assume that the head of one lane starts at a time, that it fits, and that its size is told."""
+    """Assume that no packet is too large, that one head starts at a time and fits, and that its size is told."""
     sizes = (Mux(remote.take[vl], remote.blocks[vl], 0) for vl in range(remote.vls))
     m.d.comb += [
+        *(Assume(remote.blocks[vl] <= LARGEST) for vl in range(remote.vls)),
+        *(Assume(remote.behind_blocks[vl] <= LARGEST) for vl in range(remote.vls) if remote.behind),
         Assume(at_most_one(remote.take)),
         Assume(~(remote.take & ~remote.fits).any()),
         Assume(~remote.take.any() | (remote.take_blocks == reduce(or_, sizes))),
@@ -32,7 +34,8 @@ def _assume_starts(m: Module, remote: Any) -> None:
 class RoomProperties(Properties):
     """Room told by returns, beside an account of each lane: what was taken less what came back.
 
-    A packet is taken only if it fits, one in a cycle; this is assumed, and nothing of the returns.
+    No packet is larger than the largest, and one is taken only if it fits, one in a cycle; this is assumed, and nothing
+    of the returns.
 
     Parameters
     ----------
@@ -49,6 +52,7 @@ class RoomProperties(Properties):
         "room-bounds": "No lane takes more than its maximum, and all together never more than the buffer, the unused"
         " minimum of each included.",
     }
+    depth = 4
 
     def __init__(self, room: Any) -> None:
         super().__init__()
@@ -93,7 +97,8 @@ class RoomProperties(Properties):
 class LimitsProperties(Properties):
     """Room told by limits, beside an account of one arbitrary lane: blocks sent, and the limit that arrived last.
 
-    A packet is taken only if it fits, one in a cycle; this is assumed. For the property of the far buffer it is assumed
+    No packet is larger than the largest, and one is taken only if it fits, one in a cycle; this is assumed.
+    For the property of the far buffer it is assumed
     that the limits that arrive are such as the far end told: what it can hold and has freed, or less, and no older.
 
     Parameters
@@ -109,6 +114,7 @@ class LimitsProperties(Properties):
         "limit-fits-behind": "A packet behind the head fits exactly when both together would.",
         "far-buffer": "No more blocks are on their way and in the far buffer than the lane has places there.",
     }
+    depth = 4
 
     def __init__(self, limits: Any) -> None:
         super().__init__()
@@ -145,7 +151,7 @@ class LimitsProperties(Properties):
         ):
             left = Signal(12, name=f"left_{name.replace('-', '_')}")
             m.d.comb += left.eq(free - size)
-            claim(m, name, index_of(fits, self.lane) == (left <= _WINDOW))
+            claim(m, name, index_of(fits, self.lane) == (left <= WINDOW))
             claim(m, name, ~index_of(fits, self.lane), when=(free <= PART) & (size > free))
 
         under_way, told, newest = Signal(12), Signal(12), Signal(12)

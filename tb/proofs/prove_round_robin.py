@@ -33,6 +33,7 @@ class RoundRobinProperties(Properties):
         "turn-wait": "A requester that stays eligible is served after at most as many others as there are other"
         " requesters.",
     }
+    depth = 4
 
     def __init__(self, turns: Any) -> None:
         super().__init__()

@@ -39,6 +39,7 @@ class SwitchWiringProperties(Properties):
         "links": "Each link is that of its port: what arrives, what leaves, the returns both ways, stalls and drops.",
         "programs": "A write of a scheduler's table reaches exactly the outputs that it names.",
         "heads": "The allocation sees each lane's own head, and its grants reach the input that was granted.",
+        "sizes": "Every buffer, and what is counted of the far ones, has the sizes that the switch's parameters give.",
         "resources": "The allocation sees the room and the free write ports of each output itself, and those of each"
         " central buffer.",
         "reserved": "Room is reserved in exactly the buffer that takes a packet, of the size and on the lane of that"
@@ -64,8 +65,17 @@ class SwitchWiringProperties(Properties):
             self._look_up(m, number)
             self._links(m, number)
             self._heads(m, number)
+            for buffer in (s.inputs[number].storage, s.outputs[number].storage):
+                self._sizes(m, buffer, "")
         self._own(m)
         return m
+
+    def _sizes(self, m: Module, storage: Any, kind: str) -> None:
+        """Claim the sizes of a buffer."""
+        p = self.switch.parameters
+        given = [getattr(p, f"{kind}{name}") for name in ("blocks", "minimum", "maximum")]
+        has = [storage.flits, storage.minimum, storage.maximum, storage.mtu_flits, storage.vls]
+        self.claim(m, "sizes", Value.cast(int(has == [*given, p.largest, p.data_vls])))
 
     def _own(self, m: Module) -> None:
         """Claim the connections of this kind of switch alone."""

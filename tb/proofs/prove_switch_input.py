@@ -49,12 +49,13 @@ class SwitchInputProperties(Properties):
         "takes-part": "A lane takes part from two cycles after its head arrived until that is granted.",
         "routed": "A head takes part with the output, the outgoing lane, the size and the drop that its own look-up"
         " gave.",
-        "free": "An input is free unless a packet crosses of which flits are left after this cycle.",
+        "takes-part-again": "An input is free unless a packet crosses of which flits are left after this cycle.",
         "crosses": "From the cycle after the grant on, the flits of the packet that are there cross, in its order, as"
         " many in a cycle as the link inside carries, and no others.",
         "bound-for": "What crosses goes to the packet's output, on its outgoing lane, with its size, and its first and"
         " last flit are marked as such.",
-        "unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a first one.",
+        "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a"
+        " first one.",
         "drops-cross-nowhere": "No flit of a packet that drops crosses.",
         "returned": "Every flit that left, or was discarded, is returned on its incoming lane a cycle later.",
     }
@@ -191,8 +192,8 @@ class SwitchInputProperties(Properties):
             body = index_of(flits, crossed + index)
             header = self._header(body, channel, outgoing) if index == 0 else body
             expected = Mux((crossed == 0) & (index == 0), header, body)
-            claim(m, "unchanged", flit[2:] == expected, when=one)
-            claim(m, "unchanged", flit[:2] == Cat(is_last, (crossed == 0) & (index == 0)), when=one)
+            claim(m, "crosses-unchanged", flit[2:] == expected, when=one)
+            claim(m, "crosses-unchanged", flit[:2] == Cat(is_last, (crossed == 0) & (index == 0)), when=one)
         left, came = Signal(2), Signal(4)
         m.d.sync += [left.eq(Mux(crossing, self._moves(crossed, arrived), 0)), came.eq(lane)]
         claim(m, "returned", (p.returned.blocks == left) & (p.returned.vl == came), when=left.any())
@@ -216,7 +217,7 @@ class SwitchInputProperties(Properties):
         m.d.comb += [moves.eq(self._moves(crossed, arrived)), ends.eq(crossing & (crossed + moves == blocks))]
         self.claim(m, "crosses", p.crossing.count == moves, when=crossing & ~cause.any())
         self.claim(m, "drops-cross-nowhere", ~p.crossing.count.any(), when=crossing & cause.any())
-        self.claim(m, "free", p.free == ends, when=crossing)
+        self.claim(m, "takes-part-again", p.free == ends, when=crossing)
         with m.If(crossing):
             m.d.sync += [crossed.eq(crossed + moves), crossing.eq(~ends)]
 
@@ -228,6 +229,6 @@ class SwitchInputProperties(Properties):
         with m.Elif(p.free):
             m.d.sync += busy.eq(0)
         m.d.sync += was.eq(busy)
-        self.claim(m, "free", p.free, when=~busy)
+        self.claim(m, "takes-part-again", p.free, when=~busy)
         self.claim(m, "crosses", ~p.crossing.count.any(), when=~busy)
         self.claim(m, "returned", ~Cat(p.returned.blocks, p.returned.vl).any(), when=~was)

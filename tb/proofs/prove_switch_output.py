@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
@@ -12,7 +13,7 @@ from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.schedulers.ports import egress_members
 from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_room import PERIOD, STEP
+from vlane.tb.proofs.prove_room import PERIOD, STEP, WINDOW
 from vlane.tb.proofs.prove_tables import constant
 from vlane.tb.proofs.turns import at_most_one, index_of
 
@@ -20,7 +21,7 @@ __all__ = ["SwitchOutputProperties", "switch_output"]
 
 VLS, BLOCKS, MINIMUM, MAXIMUM, LARGEST = 2, 4, 1, 3, 2
 """Of the buffer, and of the one at the far end."""
-DEPTH, DEPTH_OF_TWO = 9, 7
+DEPTH, DEPTH_OF_TWO = 7, 6
 """Cycles from reset that are looked at, with one write port and with two."""
 _FCP_BLOCKS = 3
 """Of each lane's part, with flow-control packets."""
@@ -87,6 +88,9 @@ class SwitchOutputProperties(Properties):
         self.unfolds_memories = True
         self.bounded = DEPTH if len(output.write_ports) == 1 else DEPTH_OF_TWO
         self.mark, self.which = Signal(), constant(self.m, "followed_flit", 2, 0, LARGEST - 1)
+        fcp = output.turns is not None
+        self.room = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
+        self.leaves = [Signal(name=f"leaves_{lane}") for lane in range(VLS)]
         self.port = constant(self.m, "followed_port", 1, 0, len(output.write_ports) - 1)
 
     def ports(self) -> list[Value]:
@@ -163,7 +167,9 @@ class SwitchOutputProperties(Properties):
         lane, sent = Signal(4), Signal()
         with m.If(starts):
             m.d.sync += lane.eq(s.vl)
-        was = Signal()
+        was, carried = Signal(), Signal(4)
+        m.d.comb += carried.eq(Mux(starts, s.vl, lane))
+        m.d.comb += [leaves.eq(flows & (carried == vl)) for vl, leaves in enumerate(self.leaves)]
         m.d.sync += [was.eq(starts), sent.eq(flows)]
         claim(m, "starts", o.tx.valid & o.tx.first & (o.tx.vl == lane), when=was)
         claim(m, "holds-the-link", o.tx.valid == sent)
@@ -180,6 +186,7 @@ class SwitchOutputProperties(Properties):
         """Claim what the scheduler is told of lanes, and what is counted of the far buffer."""
         o, s, claim = self.output, self.output.scheduler, self.claim
         starts = s.grant & s.ready
+        used, owed = ([Signal(4, name=f"{name}_{vl}") for vl in range(VLS)] for name in ("used", "owed"))
         for lane in range(VLS):
             packets, comes = Signal(3, name=f"packets_{lane}"), Signal(2, name=f"comes_{lane}")
             sizes = [Signal(2, name=f"size_{lane}_{place}") for place in range(MAXIMUM)]
@@ -195,15 +202,36 @@ class SwitchOutputProperties(Properties):
                 m.d.sync += size.eq(Mux(comes.any() & (after == place), comes, Mux(goes, following, size)))
             claim(m, "requests", s.heads.request[lane] == packets.any())
             claim(m, "head", s.heads.blocks[lane] == sizes[0], when=packets.any())
-            claim(m, "fits", s.heads.fits[lane] == (packets.any() & o.remote.fits[lane]))
-            claim(m, "fits", o.remote.blocks[lane] == sizes[0], when=packets.any())
-            claim(m, "behind", s.behind[lane] == o.remote.fits_behind[lane], when=packets > 1)
-            claim(m, "behind", o.remote.behind_blocks[lane] == sizes[1], when=packets > 1)
+            far = self._far(m, lane, Mux(goes, sizes[0], 0), owed)
+            claim(m, "fits", s.heads.fits[lane] == far(sizes[0]), when=packets.any())
+            claim(m, "fits", ~s.heads.fits[lane], when=~packets.any())
+            claim(m, "behind", s.behind[lane] == far(sizes[0] + sizes[1]), when=packets > 1)
             claim(m, "behind", ~s.behind[lane], when=packets < 2)
             claim(m, "takes", o.remote.take[lane] == goes)
             claim(m, "takes", o.remote.take_blocks == sizes[0], when=goes)
             writes = [w.writes[lane] for w in o.write_ports] if len(o.write_ports) > 1 else []
-            claim(m, "room", o.room[lane] == (o.storage.room[lane] & ~Cat(writes).any()))
+            m.d.sync += used[lane].eq(used[lane] + Mux(o.reserved_vl == lane, o.reserved, 0) - self.leaves[lane])
+            claim(m, "room", o.room[lane] == (self._fits(used, lane, LARGEST) & ~Cat(writes).any()))
+
+    def _fits(self, used: list[Signal], lane: int, more: Value | int) -> Value:
+        """Return whether so many blocks more fit into a buffer, of which each lane uses so many."""
+        blocks, minimum, maximum = self.room
+        after = used[lane] + more
+        others = sum(Mux(each > minimum, each, minimum) for number, each in enumerate(used) if number != lane)
+        return (after <= maximum) & (others + Mux(after > minimum, after, minimum) <= blocks)
+
+    def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
+        """Keep account of a lane of the far buffer; return what tells whether so many blocks fit there."""
+        o = self.output
+        if o.turns is None:
+            came = Mux(o.heard.vl == lane, o.heard.blocks, 0)
+            m.d.sync += owed[lane].eq(owed[lane] + taken - Mux(came > owed[lane], owed[lane], came))
+            return lambda more: self._fits(owed, lane, more)
+        sent, limit = Signal(12, name=f"sent_{lane}"), Signal(12, name=f"limit_{lane}", init=_FCP_BLOCKS)
+        m.d.sync += sent.eq(sent + taken)
+        with m.If(o.hears.valid & (o.hears.vl == lane)):
+            m.d.sync += limit.eq(o.hears.limit)
+        return lambda more: (limit - sent - more)[:12] <= WINDOW
 
     def _far_room(self, m: Module) -> None:
         """Claim that what the far end returns, or tells, goes to its lane."""
