@@ -20,6 +20,7 @@ def _sent_and_freed(cycles: Cycles) -> Truths:
 
 
 EVENTS: Mapping[str, Event] = {
+    "return error": lambda cycles: cycles.on("return_error"),
     "reset": lambda cycles: cycles.on("rst"),
     "freed": lambda cycles: cycles.on("freed"),
     "return sent": lambda cycles: cycles.on("ltp_sent") & cycles.on("credit_out"),
@@ -47,6 +48,6 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "change begins x granted", "change begins x returned",
     ) + together(
         "returned_most x granted", "granted x reset", "returned x reset", "freed x reset", "write x reset",
-        "change asked for x reset", "change under way x reset", "return_too_large x granted",
-        "return_too_large x freed", "return_too_large x change under way", wild=True,
+        "change asked for x reset", "change under way x reset", "return error x granted",
+        "return error x freed", "return error x change under way", wild=True,
     )  # fmt: skip
