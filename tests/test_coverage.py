@@ -11,7 +11,7 @@ import pytest
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cli import cosim as command
 from vlane.sim_top.cosim.cosim import CosimResult, Job
-from vlane.sim_top.cosim.coverage import Coverage, coverage_of
+from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.crosses import Crosses, together
 from vlane.tb.native.model import component_ports
 from vlane.tb.native.rows import Field, row_layout, row_words
