@@ -23,14 +23,14 @@ from tests.conftest import call
 FORMS = [(name, ()) for name in BLOCKS] + [("vlarb", ("form=line_rate",)), ("dtable", ("form=line_rate",))]
 ODD = (
     ("vlarb", ("data_vls=1", "entries=1", "vl15=false")), ("vlarb", ("data_vls=2", "entries=3")),
-    ("vlarb", ("form=line_rate", "data_vls=2", "entries=2")), ("dtable", ("data_vls=1", "entries=2", "vl15=false")),
+    ("vlarb", ("form=line_rate", "data_vls=2", "entries=2")), ("dtable", ("data_vls=2", "entries=2", "vl15=false")),
     ("dtable", ("keep_on_stall=true", "requesters=3", "entries=8")), ("drr", ("vl15=false",)),
-    ("scfq", ("data_vls=1",)),
-    ("scfq", ("units=per_requester",)), ("rr", ("data_vls=1", "vl15=false")), ("wrr", ("data_vls=1",)),
+    ("scfq", ("data_vls=2",)),
+    ("scfq", ("units=per_requester",)), ("rr", ("data_vls=2", "vl15=false")), ("wrr", ("data_vls=2",)),
     ("sl2vl", ("inputs=1", "outputs=1", "data_vls=15")), ("sc", ("ports=1", "data_vls=31")),
     ("lft", ("lookups=1", "ports=1", "entries=2")), ("credit_ib", ("data_vls=1", "buffer_blocks=66")),
     ("credit_opa", ("vls=1",)), ("vlbuffer", ("vls=1", "flits=8", "minimum=8", "maximum=8", "mtu_flits=1")),
-    ("ib_switch", ("ports=2", "data_vls=1", "lids=2")), ("opa_switch", ("ports=3", "data_vls=2")),
+    ("ib_switch", ("ports=2", "data_vls=2", "lids=2")), ("opa_switch", ("ports=3", "data_vls=2")),
 )  # fmt: skip
 """Instances in which some rules and crosses cannot happen."""
 
