@@ -58,5 +58,5 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         return found
     return without(
         found, "shared_drained x granted", "dedicated_drained x granted", "from_shared x change under way",
-        "returned_most x granted",
+        "returned_most x granted", "shared_full x returned",
     )  # fmt: skip
