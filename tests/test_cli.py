@@ -78,7 +78,7 @@ def test_cosim_of_a_fabric_shows_no_mismatch(name: str, form: str) -> None:
         "native",
         "verilator",
     )
-    assert done["rules_missed"] == []
+    assert done["missing"] == []
     assert done["decisions"] > 50_000
     assert done["cycles_per_second"] > 0
     for entry in done["tables"]:

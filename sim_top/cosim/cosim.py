@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.cosim.coverage import Coverage, coverage_of
 from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
+from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.lockstep import Outcome, run_lockstep
 from vlane.tb.native.model import CompiledModel, compile_model, component_ports
 from vlane.tb.native.rows import Words, row_layout

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.cosim.coverage import Coverage, coverage_of
 from vlane.sim_top.dut.design import Design, DesignError, ForeignModel, stdout_elsewhere
 from vlane.sim_top.dut.schedule import ROWS, Batch, batches
 from vlane.sim_top.dut.stimulus import Traffic, foreign_traffic
 from vlane.sim_top.dut.wiring import Wiring
+from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Stimulus
 

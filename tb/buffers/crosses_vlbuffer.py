@@ -52,8 +52,8 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     )  # fmt: skip
     found += together(
 
-        "reserved x reset", "written x reset", "read x reset", "refused x reset", "not_reserved x read",
-        "not_reserved x reserved", "discarded x too little room", wild=True,
+        "reserved x reset", "written x reset", "read x reset", "refused x reset", "discarded x read",
+        "discarded x accepted", "discarded x too little room", wild=True,
     )  # fmt: skip
     if parameters["writers"] > 1:
         found += together("two_writers x read", "two_writers x reserved", "two_writers x refused")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, together
+from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, together, without
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -15,6 +15,13 @@ _LANE_AT, _LANE_BITS = np.uint64(28), np.uint64(15)
 """Where a flow-control packet names its lane."""
 _MOST_WATCHDOG = 1000
 """Longest window of which a run has many."""
+_FEW = 4
+"""Lanes of which what is drawn at random names few."""
+_SELDOM = (
+    "sent_for_period x taken_over", "sent_for_period x freed", "initializing x taken_over", "initializing x accepted",
+    "taken_over x accepted", "counter_wrapped x taken_over", "accepted x reset", "taken_over x reset",
+    "sent_for_advance x reset", "overdue x taken_over", "overdue x corrupt",
+)  # fmt: skip
 
 
 def _heard_lane(cycles: Cycles) -> NDArray[np.uint64]:
@@ -82,4 +89,4 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     )  # fmt: skip
     if parameters["watchdog_cycles"] <= _MOST_WATCHDOG:
         found += together("overdue x granted", "overdue x taken_over", "overdue x corrupt", wild=True)
-    return found
+    return without(found, *_SELDOM) if parameters["data_vls"] < _FEW else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
+from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together, without
 
 __all__ = ["EVENTS", "crosses"]
 
@@ -20,6 +20,7 @@ def _sent_and_freed(cycles: Cycles) -> Truths:
 
 
 EVENTS: Mapping[str, Event] = {
+    "return error": lambda cycles: cycles.on("return_error"),
     "reset": lambda cycles: cycles.on("rst"),
     "freed": lambda cycles: cycles.on("freed"),
     "return sent": lambda cycles: cycles.on("ltp_sent") & cycles.on("credit_out"),
@@ -31,10 +32,13 @@ EVENTS: Mapping[str, Event] = {
 }
 """``of one lane``: a packet is sent and units are let go of the same lane."""
 
+_FEW = 2
+"""Lanes of which seldom one can send while another changes."""
 
-def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+
+def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
-    return together(
+    found = together(
 
         "granted x returned", "granted x freed", "freed x return sent", "returned x return sent",
         "granted x of one lane", "from_shared x returned", "from_dedicated x returned", "lane_full x returned",
@@ -47,6 +51,12 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "change begins x granted", "change begins x returned",
     ) + together(
         "returned_most x granted", "granted x reset", "returned x reset", "freed x reset", "write x reset",
-        "change asked for x reset", "change under way x reset", "return_too_large x granted",
-        "return_too_large x freed", "return_too_large x change under way", wild=True,
+        "change asked for x reset", "change under way x reset", "return error x granted",
+        "return error x freed", "return error x change under way", wild=True,
+    )  # fmt: skip
+    if parameters["vls"] > _FEW:
+        return found
+    return without(
+        found, "shared_drained x granted", "dedicated_drained x granted", "from_shared x change under way",
+        "returned_most x granted", "shared_full x returned",
     )  # fmt: skip

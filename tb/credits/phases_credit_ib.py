@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CERTAIN", "DEAD", "FLIGHT", "LinkPhase", "link_phases"]
+__all__ = ["CERTAIN", "DEAD", "FLIGHT", "LinkPhase", "full_round", "link_phases"]
 
 CERTAIN = 65536
 """Chances are out of this."""
@@ -66,20 +66,34 @@ class LinkPhase:
     name: str = ""
 
 
-def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
-    """Return phases of that many cycles in all: the first set-up, losses up to 10 %, an audit after each."""
-    period, lanes = parameters["fcp_period"], parameters["data_vls"]
+_RATES = (0, 65, 655, 3277, 6554)
+"""Chances of a loss: 0, 0.1, 1, 5 and 10 %."""
+
+
+def _quiet(parameters: Mapping[str, Any]) -> int:
+    """Return the cycles after which nothing moves any more."""
     # Until the last packet has left and all buffers are empty (a block a cycle); then one period, its FCPs, the
     # answers to them, and the flight of both.
-    quiet = 66 + FLIGHT + lanes * parameters["buffer_blocks"] + period + 2 * lanes + 2 * FLIGHT
-    rates = (0, 65, 655, 3277, 6554)  # 0, 0.1, 1, 5, 10 %
-    busy = max(500, cycles // (2 * len(rates) + 3))
+    lanes = int(parameters["data_vls"])
+    return 66 + FLIGHT + lanes * parameters["buffer_blocks"] + parameters["fcp_period"] + 2 * lanes + 2 * FLIGHT
+
+
+def full_round(parameters: Mapping[str, Any]) -> int:
+    """Return the cycles from which every kind of phase comes: ten of 13 parts are busy, some for longer."""
+    rest = 6 * _quiet(parameters) + 4 * parameters["fcp_period"] + 18 * parameters["watchdog_cycles"] + 400
+    return 13 * int(rest) // 3
+
+
+def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, ...]:
+    """Return phases of that many cycles in all: the first set-up, losses up to 10 %, an audit after each."""
+    period, quiet = parameters["fcp_period"], _quiet(parameters)
+    busy = max(500, cycles // (2 * len(_RATES) + 3))
     unheard = max(busy, min(16 * parameters["watchdog_cycles"], cycles // 4))
     phases = [LinkPhase(2 * period + 100, send=0, initializing=CERTAIN, name="set-up")]
     sizes = ((1, 1), (1, 66), (1, min(66, parameters["buffer_blocks"])), (30, 66), (1, 4))
     loads = ((CERTAIN, CERTAIN), (CERTAIN, 20_000), (9000, CERTAIN), (CERTAIN, 50_000), (30_000, 30_000))
     while sum(phase.cycles for phase in phases) < cycles:
-        for rate, (least, most), (send, free) in zip(rates, sizes, loads, strict=True):
+        for rate, (least, most), (send, free) in zip(_RATES, sizes, loads, strict=True):
             lossy = {"loss": rate, "corrupt": rate, "least_blocks": least, "most_blocks": most}
             phases += [
                 LinkPhase(busy, **lossy, send=send, free=free, name=f"{rate / 655.36:g} % lost"),

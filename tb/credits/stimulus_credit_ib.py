@@ -16,11 +16,11 @@ from vlane.golden.credits import credit_ib as golden
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
 from vlane.tb.credits import crosses_credit_ib
-from vlane.tb.credits.phases_credit_ib import CERTAIN, DEAD, FLIGHT, LinkPhase, link_phases
+from vlane.tb.credits.phases_credit_ib import CERTAIN, DEAD, FLIGHT, LinkPhase, full_round, link_phases
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, elements, put
 from vlane.tb.native.rows import Words
-from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut_whole
+from vlane.tb.native.stimulus import JUDGED_FROM_CYCLES, Counts, Layout, Stimulus, cut_whole
 
 from vlane.fcp import CREDIT_CAP, FCP_BITS
 
@@ -376,5 +376,8 @@ def qualified(parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: 
     dead = max((phase.cycles for phase in phases if phase.name == DEAD), default=0)
     if dead < 2 * parameters["watchdog_cycles"]:
         traffic.applicable -= {"overdue"}
-    traffic.watch(crosses_credit_ib.crosses(parameters), crosses_credit_ib.EVENTS, inputs=inputs, outputs=outputs)
+    traffic.watch(
+        crosses_credit_ib.crosses(parameters), crosses_credit_ib.EVENTS, inputs=inputs, outputs=outputs,
+        judged_from_cycles=max(JUDGED_FROM_CYCLES, full_round(parameters)),
+    )  # fmt: skip
     return traffic

@@ -26,6 +26,7 @@ __all__ = [
     "note_rules",
     "room_for",
     "together",
+    "without",
 ]
 
 Truths = NDArray[np.bool_]
@@ -169,6 +170,11 @@ class Cross:
 def together(*names: str, wild: bool = False) -> tuple[Cross, ...]:
     """Return the crosses named, each as its events with `` x `` between them."""
     return tuple(Cross(name, tuple(name.split(" x ")), wild) for name in names)
+
+
+def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
+    """Return the crosses but those named, which an instance cannot show, or too seldom."""
+    return tuple(cross for cross in crosses if cross.name not in names)
 
 
 class Crosses:

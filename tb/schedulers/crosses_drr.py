@@ -20,9 +20,9 @@ def turns(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "turn_lost x deficit_used", "deficit_lost x turn_began", "deficit_lost x turn_continued",
         "deficit_lost x turn_lost", "accumulated_over_turns x fits_exactly", "turn_without_grant x returned_to_itself",
         "turn_began x write", "turn_continued x write", "remainder_kept x write", "deficit_used x write",
-        "turn_lost x write", "deficit_lost x write", "turn_began x after write", "accumulated_over_turns x write",
+        "turn_lost x write",  "turn_began x after write", "accumulated_over_turns x write",
     )  # fmt: skip
-    found += together("turn_began x reset", "turn_continued x reset", wild=True)
+    found += together("turn_began x reset", "turn_continued x reset", "deficit_lost x write", wild=True)
     if parameters["keep_on_stall"]:
         found += together("kept_on_stall x turn_began", "kept_on_stall x write")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, together
+from vlane.tb.native.crosses import Cross, together, without
 from vlane.tb.schedulers.crosses_drr import turns
 from vlane.tb.schedulers.crosses_egress import EVENTS, shared, swapped
 
@@ -33,4 +33,5 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     if parameters["form"] == "line_rate":
         return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
-    return (*shared(parameters), *swapped(parameters), *turns(parameters), *_EXACT)
+    found = (*shared(parameters), *swapped(parameters), *turns(parameters), *_EXACT)
+    return without(found, "deficit_lost x swapped") if parameters["keep_on_stall"] else found

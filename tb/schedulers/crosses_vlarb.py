@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, together
+from vlane.tb.native.crosses import Cross, together, without
 from vlane.tb.schedulers.crosses_egress import EVENTS, shared, swapped
 
 __all__ = ["EVENTS", "crosses"]
@@ -44,6 +44,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     if parameters.get("form") == "line_rate":
         return (*shared(parameters), *swapped(parameters), *_LINE_RATE)
     ahead = "vl15_changes_nothing"
+    limits = without(_LIMITS, "reloaded_on_high_empty x list_resumed") if parameters["data_vls"] == 1 else _LIMITS
     return (
-        *shared(parameters, ahead=ahead), *swapped(parameters, ahead=ahead), *_ENTRIES, *_LIMITS, *_VL15
+        *shared(parameters, ahead=ahead), *swapped(parameters, ahead=ahead), *_ENTRIES, *limits, *_VL15
     )  # fmt: skip

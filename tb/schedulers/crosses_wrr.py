@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, together
+from vlane.tb.native.crosses import Cross, together, without
 from vlane.tb.schedulers.crosses_egress import EVENTS, shared
 
 __all__ = ["EVENTS", "crosses"]
@@ -20,9 +20,13 @@ _TURNS = together(
     "weight_lowered x write", "turn_continued x after write",
 )  # fmt: skip
 _RESETS = together("turn_continued x reset", "turn_passed x reset", wild=True)
+_FEW = 2
+"""Requesters of which none is passed over when the turn moves."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     found = (*shared(parameters), *_TURNS, *_RESETS)
+    if (parameters["requesters"] or parameters["data_vls"]) <= _FEW:
+        found = without(found, "turn_passed x skipped", "turn_passed x went_round", "rest_lost x went_round")
     return (*found, *together("lane_changed x write")) if parameters["requesters"] else found

@@ -8,7 +8,7 @@ from typing import Any
 
 from vlane.golden.schedulers.bank import REST_CYCLES
 
-__all__ = ["CERTAIN", "SwitchPhase", "switch_phases"]
+__all__ = ["CERTAIN", "SwitchPhase", "full_round", "switch_phases"]
 
 CERTAIN = 65536
 """Chances are out of this."""
@@ -63,6 +63,23 @@ class SwitchPhase:
         return False
 
 
+_TRAFFIC = 20_000
+"""Most cycles of a phase after its tables."""
+_KINDS = 9
+
+
+def _told(parameters: Mapping[str, Any], map_writes: int) -> int:
+    """Return the most cycles that it takes to write the tables."""
+    entries = max(parameters["entries"], parameters["data_vls"])
+    writes = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
+    return int(writes) + REST_CYCLES
+
+
+def full_round(parameters: Mapping[str, Any], *, map_writes: int) -> int:
+    """Return the cycles from which every kind of phase comes at its full length."""
+    return _KINDS * (_TRAFFIC + _told(parameters, map_writes))
+
+
 def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int) -> tuple[SwitchPhase, ...]:
     """Return phases of at least that many cycles in all, each longer than it takes to write the tables.
 
@@ -72,10 +89,8 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         Most writes of the map from levels or channels to lanes.
     """
     most = parameters["largest"]
-    entries = max(parameters["entries"], parameters["data_vls"])
-    told = parameters["lids"] + parameters["ports"] * (3 + 2 * entries) + map_writes + 1
-    told += REST_CYCLES
-    each = max(600 + told, min(20_000, cycles // 9))
+    told = _told(parameters, map_writes)
+    each = told + max(600, min(_TRAFFIC, cycles // _KINDS - told))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),
         SwitchPhase(each, most_blocks=most, name="saturated"),

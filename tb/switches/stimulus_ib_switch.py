@@ -12,7 +12,7 @@ from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.vl_tables import VLTables
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch
-from vlane.tb.switches.phases_switch import switch_phases
+from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
 from vlane.tb.switches.surroundings_switch import RULES
 
@@ -54,10 +54,13 @@ def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
 ) -> IBSwitchTraffic:
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
-    phases = cut(switch_phases(parameters, cycles, map_writes=parameters["ports"] ** 2), cycles)
+    map_writes = parameters["ports"] ** 2
+    phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = IBSwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(
         crosses_ib_switch.crosses(parameters), crosses_ib_switch.events(parameters), inputs=inputs, outputs=outputs,
-        judged_from_cycles=crosses_ib_switch.JUDGED_FROM_CYCLES,
+        judged_from_cycles=max(
+            crosses_ib_switch.JUDGED_FROM_CYCLES, full_round(parameters, map_writes=map_writes)
+        ),
     )  # fmt: skip
     return traffic

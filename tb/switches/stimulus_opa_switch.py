@@ -12,7 +12,7 @@ from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_opa_switch
-from vlane.tb.switches.phases_switch import switch_phases
+from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.rows_opa_switch import OWN_RULES, RULES
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
 
@@ -71,10 +71,13 @@ def qualified(
 ) -> OPASwitchTraffic:
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
     ports = parameters["ports"]
-    phases = cut(switch_phases(parameters, cycles, map_writes=ports * (ports + SC_COUNT)), cycles)
+    map_writes = ports * (ports + SC_COUNT)
+    phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = OPASwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(
         crosses_opa_switch.crosses(parameters), crosses_opa_switch.events(parameters), inputs=inputs, outputs=outputs,
-        judged_from_cycles=crosses_opa_switch.JUDGED_FROM_CYCLES,
+        judged_from_cycles=max(
+            crosses_opa_switch.JUDGED_FROM_CYCLES, full_round(parameters, map_writes=map_writes)
+        ),
     )  # fmt: skip
     return traffic
