@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cli import network as cli_network
-from vlane.sim_top.cosim import cosim_network
+from vlane.sim_top.cosim import network_hardware
 from vlane.sim_top.study.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
@@ -186,7 +186,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
 @pytest.mark.slow
 def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""
-    whole = cosim_network._boot
+    whole = network_hardware._boot
 
     def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
         rows = whole(world, switch, inputs, words, parameters)
@@ -196,7 +196,7 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
                 inputs["sl2vl__row"].put(row, packed | 1)
         return rows
 
-    monkeypatch.setattr(cosim_network, "_boot", other)
+    monkeypatch.setattr(network_hardware, "_boot", other)
 
     called = call("cosim", "network", study, "--rtl", "1", "--json")
 
@@ -208,7 +208,7 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
 @pytest.mark.parametrize("word", [4, 5], ids=["names_another_packet", "header"])
 def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same cycles are not enough: what comes out must be what went in."""
-    layout = cosim_network.switch_elements
+    layout = network_hardware.switch_elements
 
     def spoiled(*given: Any, **sizes: Any) -> Any:
         ins, outs = layout(*given, **sizes)
@@ -217,7 +217,7 @@ def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monke
             outs[6 * port + word, 2] -= 1
         return ins, outs
 
-    monkeypatch.setattr(cosim_network, "switch_elements", spoiled)
+    monkeypatch.setattr(network_hardware, "switch_elements", spoiled)
     study.write_text(STUDY.replace("[run]", "[run]\nstuck_cycles = 1000"))
 
     called = call("cosim", "network", study, "--rtl", "1", "--json")
@@ -291,6 +291,6 @@ def test_main_job_runs_one_switch_in_both_ways() -> None:
     (words,) = re.findall(r"^SWITCH := \$\(addprefix --param ,(.*)\)$", makefile, re.MULTILINE)
     file = DATA.parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"
 
-    wanted = cosim_network.hardware_parameters(make_world(read_study(file), file.parent))
+    wanted = network_hardware.hardware_parameters(make_world(read_study(file), file.parent))
 
     assert BLOCKS["ib_switch"].parameters(words.split()) == wanted

@@ -16,7 +16,7 @@ from vlane.tb.native.stimulus import Stimulus
 
 from vlane.files import write_whole
 
-__all__ = ["read_wave", "write_wave"]
+__all__ = ["read_wave", "wave_reader", "write_wave"]
 
 
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
@@ -59,7 +59,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
     KeyError
         If the wave lacks a port.
     """
-    wave = _reader()(str(file))
+    wave = wave_reader()(str(file))
     inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
     cycles = (wave.endtime + 1) // 2
     values = {}
@@ -76,7 +76,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
     return values
 
 
-def _reader() -> Any:
+def wave_reader() -> Any:
     """Return what reads a VCD; when it is imported, it has this process killed by whatever pipe breaks."""
     before = signal.getsignal(signal.SIGPIPE)
     found = importlib.import_module("vcdvcd").VCDVCD
