@@ -204,6 +204,65 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
     assert called.json()["mismatches"] == 1
 
 
+FIELDS = ("engine", "mixed_seconds", "cycles_per_second", "seconds", "golden_seconds")
+"""Of the document: what may differ between engines."""
+
+
+@pytest.mark.slow
+def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> None:
+    """Two switches that golden parts, then neighbours: links stall, tables are rewritten, packets drop."""
+    study.write_text(STUDY.replace("cycles = 6000", "cycles = 4000") + FAULTS)
+    for rtl in ("0,2", "0,1"):
+        documents = [
+            call("cosim", "network", study, "--rtl", rtl, "--engine", engine, "--json").json()
+            for engine in ("native", "cocotb")
+        ]
+
+        native, cocotb = ({key: each[key] for key in each if key not in FIELDS} for each in documents)
+        assert native == cocotb
+        assert [each["engine"] for each in documents] == ["native", "cocotb"]
+        assert (cocotb["equal"], cocotb["mismatches"], cocotb["mismatch"]) == (True, 0, None)
+        assert list(documents[0]) == list(documents[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl"])
+def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
+    """Neighbours of eight ports, by returns and by flow-control packets."""
+    file = DATA.parent.parent / "sim_top" / "configs" / f"{name}.toml"
+
+    called = call("cosim", "network", file, "--rtl", "0,1", "--engine", "cocotb", "--cycles", "20000", "--json")
+
+    assert called.status == 0, called.err
+    assert called.json()["equal"]
+
+
+@pytest.mark.slow
+def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One switch gets another table: its output, the cycle, what the wave shows and what golden says are named."""
+    whole = network_hardware._boot
+
+    def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
+        rows = whole(world, switch, inputs, words, parameters)
+        for row in rows:
+            packed = inputs["sl2vl__row"].value(row)
+            if packed and switch == 2:
+                inputs["sl2vl__row"].put(row, packed | 1)
+        return rows
+
+    monkeypatch.setattr(network_hardware, "_boot", other)
+    study.write_text(STUDY.replace("cycles = 6000", "cycles = 1500"))
+
+    called = call("cosim", "network", study, "--rtl", "0,2", "--engine", "cocotb", "--json")
+
+    assert called.status == 1
+    assert not called.json()["equal"]
+    wave = r"network\.switch_2\.tx__\d__(vl|valid) in cycle \d+ is (\d) in the wave, golden says (\d)"
+    found = re.fullmatch(wave, called.json()["mismatch"])
+    assert found
+    assert found.group(2) != found.group(3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [4, 5], ids=["names_another_packet", "header"])
 def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_opa_switch import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
-from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.opa_switch import OPASwitchParameters
 
 LONG = pytest.mark.long
@@ -50,6 +50,13 @@ def test_cocotb_benches_agree() -> None:
         "delivers_every_packet_once_unchanged_and_in_order",
     )
     assert_bench_agrees("opa_switch", PARAMETERS, tests=3, apart=tests)
+
+
+@pytest.mark.slow
+def test_every_phase_agrees_under_cocotb() -> None:
+    """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each, of two MPorts."""
+    given = {"ports": 2, "data_vls": 2, "blocks": 10, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4}
+    assert_every_phase_agrees("opa_switch", given, map_writes=2 * (2 + 32))
 
 
 @pytest.mark.slow

@@ -204,11 +204,11 @@ def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> Param
 
 
 def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None, netlist: str) -> CosimResult:
-    if engine == "cocotb":
-        return cosim_cocotb(job, simulator=simulator)
     mutant = None if planted is None else fault(job.block, planted, job.parameters)
     if mutant is not None:
         note(f"planted {mutant}")
+    if engine == "cocotb":
+        return cosim_cocotb(job, simulator=simulator, planted=mutant)
     if plan:
         result = cosim_tables(plan, seed=job.seed, planted=mutant)
     else:

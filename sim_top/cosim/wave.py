@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import signal
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from vlane.sim_top.cosim.cosim import Job
+from vlane.sim_top.cosim.first_difference import wave_reader
 from vlane.tb.native.model import CompiledModel, compile_model
 from vlane.tb.native.stimulus import Stimulus
 
 from vlane.files import write_whole
 
-__all__ = ["read_wave", "wave_reader", "write_wave"]
+__all__ = ["read_wave", "write_wave"]
 
 
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
@@ -74,11 +72,3 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
             seen[first:last] = [int(value, 2)] * (last - first)
         values[port] = seen
     return values
-
-
-def wave_reader() -> Any:
-    """Return what reads a VCD; when it is imported, it has this process killed by whatever pipe breaks."""
-    before = signal.getsignal(signal.SIGPIPE)
-    found = importlib.import_module("vcdvcd").VCDVCD
-    signal.signal(signal.SIGPIPE, before)
-    return found
