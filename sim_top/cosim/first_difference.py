@@ -22,13 +22,13 @@ def first_difference(wave: bytes, scope: str, found: Mapping[str, Any]) -> str:
     scope : str
         Instance whose ports are the outputs, as ``top`` or ``top.instance``.
     found : mapping
-        What the bench told: ``cycle``, the ``time`` at which it ended, and what golden ``expected``, by port.
+        What the bench told: ``cycle``, the ``time`` of the clock edge at which it read, what golden ``expected`` by port.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.vcd"
         file.write_bytes(wave)
         read = wave_reader()(str(file))
-    before = found["time"] - 1  # outputs are those before the edge that ends the cycle
+    before = found["time"] - 1  # outputs are those before the clock edge at which the bench read them
     names = {full.partition("[")[0].removeprefix("TOP."): full for full in read.signals}
     for name, value in found["expected"].items():
         shown = read[names[f"{scope}.{name}"]][before]

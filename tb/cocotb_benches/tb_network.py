@@ -17,7 +17,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge
 from cocotb.utils import get_sim_time
 from vlane.golden.network.network import DONE, Change, Network, run_to
 from vlane.golden.switches.packets import Packets, new_packets
@@ -32,7 +32,7 @@ _STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 
 
 class Pins:
-    """The vectors of the top, driven after the falling edge and read before the rising one."""
+    """The vectors of the top, driven after a falling edge and read before the next one: all outputs are registers."""
 
     def __init__(self, dut: Any, switches: list[int], words: tuple[int, int]) -> None:
         self.clk, self.edge = dut.clk, 0
@@ -42,15 +42,14 @@ class Pins:
         self.rows = np.zeros((len(switches), words[1]), np.uint64)
 
     async def cycle(self, given: Words) -> None:
-        """Run one cycle; ``rows`` are then what every switch showed in it."""
+        """Run one cycle; ``rows`` are then what every switch shows after it."""
         for pin, row in zip(self.given, given, strict=True):
             pin.value = int.from_bytes(row.tobytes(), "little")
-        await RisingEdge(self.clk)
+        await FallingEdge(self.clk)
         self.edge = int(get_sim_time("step"))
         for number, pin in enumerate(self.shown):
             value = int(str(pin.value), 2)
             self.rows[number] = np.frombuffer(value.to_bytes(self.bytes, "little"), np.uint64)
-        await FallingEdge(self.clk)
 
 
 class Golden:
