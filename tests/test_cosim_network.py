@@ -314,6 +314,8 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "0,0"], ["--rtl must be 0 to 2, or all, each switch once, not 0,0"]),
         ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl must be 0 to 2, or all, each switch once, not 1,all"]),
         ("", "", ["--rtl", "0,9"], ["--rtl must be 0 to 2, or all, not 9"]),
+        ("", "", ["--rtl", "1", "--engine", "coctb"], ["--engine must be one of native, cocotb", "coctb"]),
+        ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "left out with network"]),
         ("", "", ["--rtl", "0,"], ["--rtl", "0 to 2, or all"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),

@@ -22,7 +22,7 @@ def first_difference(wave: bytes, scope: str, found: Mapping[str, Any]) -> str:
     scope : str
         Instance whose ports are the outputs, as ``top`` or ``top.instance``.
     found : mapping
-        What the bench told: ``cycle``, the ``time`` of the clock edge at which it read, what golden ``expected`` by port.
+        What the bench told: ``cycle``, the ``time`` of the clock edge at which it read, what golden ``expected``.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.vcd"
