@@ -12,10 +12,14 @@ SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=7
 BLOCKS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import BLOCKS; print(*BLOCKS)')
 NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; print(*SYNTHESISED)')
 
+SMALL_IB := $(addprefix --param ,ports=3 data_vls=3 blocks=12 minimum=2 maximum=8 largest=2 lids=7)
+SMALL_OPA := $(addprefix --param ,ports=5 data_vls=2 blocks=10 minimum=2 maximum=8 largest=2 lids=8)
+CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl
+
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim test long check formal plants mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb test long check formal plants mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +32,11 @@ cosim: $(READY)  ## main job: a fabric's tables through the arbiter, the switch,
 	@$(VLANE) cosim vlarb --fabric $(FABRIC) --cycles $(CYCLES) --waves build/cosim/vlarb.vcd --page build/cosim
 	@$(VLANE) cosim ib_switch --cycles 200000 $(SWITCH)
 	@$(VLANE) cosim network sim_top/configs/fabric_rtl.toml --rtl 3
+
+cocotb: $(READY)  ## switches under cocotb: 20,000 cycles of every phase, and networks with two of them in hardware
+	@$(VLANE) cosim ib_switch --engine cocotb --cycles 180000 $(SMALL_IB)
+	@$(VLANE) cosim opa_switch --engine cocotb --cycles 180000 $(SMALL_OPA)
+	@for study in $(CARRIED); do $(VLANE) cosim network sim_top/configs/$$study.toml --rtl 0,1 --engine cocotb || exit 1; done
 
 test: $(READY)  ## all tests but the long ones
 	@$(PYTEST) -m "not long"

@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cosim.cosim_network import cosim_network, hardware_parameters, switch_block
+from vlane.sim_top.cosim.cosim_network import cosim_network
+from vlane.sim_top.cosim.network_hardware import hardware_parameters, switch_block
 from vlane.sim_top.study.world import make_world
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model

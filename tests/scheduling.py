@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +12,9 @@ from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model
 from vlane.tb.native.stimulus import Stimulus
+from vlane.tb.switches.phases_switch import switch_phases
 
-__all__ = ["assert_bench_agrees", "qualified_lockstep", "run_rows"]
+__all__ = ["assert_bench_agrees", "assert_every_phase_agrees", "qualified_lockstep", "run_rows"]
 
 
 def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_000, seed: int = 5) -> Stimulus:
@@ -65,3 +67,17 @@ def assert_bench_agrees(
         assert outcome.failures == 0, outcome.messages
         ran += outcome.tests
     assert ran == tests
+
+
+def assert_every_phase_agrees(name: str, given: dict[str, Any], *, map_writes: int) -> None:
+    """Run every phase of a switch's qualification under cocotb, each some hundred cycles behind its tables."""
+    block = BLOCKS[name]
+    parameters = {**block.defaults(), **given}
+    phases = switch_phases(parameters, 1, map_writes=map_writes)
+    outcome = run_cocotb(
+        block.make(parameters), top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}",
+        told={"parameters": parameters, "cycles": sum(phase.cycles for phase in phases), "seed": 4},
+        tests=("agrees_with_golden_in_every_cycle",),
+    )  # fmt: skip
+    assert (outcome.tests, outcome.failures) == (1, 0), outcome.messages
+    assert json.dumps([phase.name for phase in phases]) in outcome.log

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cli import network as cli_network
-from vlane.sim_top.cosim import cosim_network
+from vlane.sim_top.cosim import network_hardware
 from vlane.sim_top.study.world import make_world
 
 from tests.conftest import DATA, assert_refused, call
@@ -186,7 +186,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
 @pytest.mark.slow
 def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SL 0 leaves on VL 1: the deliveries differ, and the exit status says so."""
-    whole = cosim_network._boot
+    whole = network_hardware._boot
 
     def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
         rows = whole(world, switch, inputs, words, parameters)
@@ -196,7 +196,7 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
                 inputs["sl2vl__row"].put(row, packed | 1)
         return rows
 
-    monkeypatch.setattr(cosim_network, "_boot", other)
+    monkeypatch.setattr(network_hardware, "_boot", other)
 
     called = call("cosim", "network", study, "--rtl", "1", "--json")
 
@@ -204,11 +204,70 @@ def test_a_switch_with_another_table_is_noticed(study: Path, monkeypatch: pytest
     assert called.json()["mismatches"] == 1
 
 
+FIELDS = ("engine", "mixed_seconds", "cycles_per_second", "seconds", "golden_seconds")
+"""Of the document: what may differ between engines."""
+
+
+@pytest.mark.slow
+def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> None:
+    """Two switches that golden parts, then neighbours: links stall, tables are rewritten, packets drop."""
+    study.write_text(STUDY.replace("cycles = 6000", "cycles = 4000") + FAULTS)
+    for rtl in ("0,2", "0,1"):
+        documents = [
+            call("cosim", "network", study, "--rtl", rtl, "--engine", engine, "--json").json()
+            for engine in ("native", "cocotb")
+        ]
+
+        native, cocotb = ({key: each[key] for key in each if key not in FIELDS} for each in documents)
+        assert native == cocotb
+        assert [each["engine"] for each in documents] == ["native", "cocotb"]
+        assert (cocotb["equal"], cocotb["mismatches"], cocotb["mismatch"]) == (True, 0, None)
+        assert list(documents[0]) == list(documents[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl"])
+def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
+    """Neighbours of eight ports, by returns and by flow-control packets."""
+    file = DATA.parent.parent / "sim_top" / "configs" / f"{name}.toml"
+
+    called = call("cosim", "network", file, "--rtl", "0,1", "--engine", "cocotb", "--cycles", "20000", "--json")
+
+    assert called.status == 0, called.err
+    assert called.json()["equal"]
+
+
+@pytest.mark.slow
+def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One switch gets another table: its output, the cycle, what the wave shows and what golden says are named."""
+    whole = network_hardware._boot
+
+    def other(world: Any, switch: int, inputs: Any, words: int, parameters: Any) -> Any:
+        rows = whole(world, switch, inputs, words, parameters)
+        for row in rows:
+            packed = inputs["sl2vl__row"].value(row)
+            if packed and switch == 2:
+                inputs["sl2vl__row"].put(row, packed | 1)
+        return rows
+
+    monkeypatch.setattr(network_hardware, "_boot", other)
+    study.write_text(STUDY.replace("cycles = 6000", "cycles = 1500"))
+
+    called = call("cosim", "network", study, "--rtl", "0,2", "--engine", "cocotb", "--json")
+
+    assert called.status == 1
+    assert not called.json()["equal"]
+    wave = r"network\.switch_2\.tx__\d__(vl|valid) in cycle \d+ is (\d) in the wave, golden says (\d)"
+    found = re.fullmatch(wave, called.json()["mismatch"])
+    assert found
+    assert found.group(2) != found.group(3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [4, 5], ids=["names_another_packet", "header"])
 def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same cycles are not enough: what comes out must be what went in."""
-    layout = cosim_network.switch_elements
+    layout = network_hardware.switch_elements
 
     def spoiled(*given: Any, **sizes: Any) -> Any:
         ins, outs = layout(*given, **sizes)
@@ -217,7 +276,7 @@ def test_a_flit_that_changes_on_its_way_is_noticed(word: int, study: Path, monke
             outs[6 * port + word, 2] -= 1
         return ins, outs
 
-    monkeypatch.setattr(cosim_network, "switch_elements", spoiled)
+    monkeypatch.setattr(network_hardware, "switch_elements", spoiled)
     study.write_text(STUDY.replace("[run]", "[run]\nstuck_cycles = 1000"))
 
     called = call("cosim", "network", study, "--rtl", "1", "--json")
@@ -255,6 +314,8 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "0,0"], ["--rtl must be 0 to 2, or all, each switch once, not 0,0"]),
         ("", "", ["--rtl", "1", "--rtl", "all"], ["--rtl must be 0 to 2, or all, each switch once, not 1,all"]),
         ("", "", ["--rtl", "0,9"], ["--rtl must be 0 to 2, or all, not 9"]),
+        ("", "", ["--rtl", "1", "--engine", "coctb"], ["--engine must be one of native, cocotb", "coctb"]),
+        ("", "", ["--rtl", "1", "--simulator", "icarus"], ["--simulator", "left out with network"]),
         ("", "", ["--rtl", "0,"], ["--rtl", "0 to 2, or all"]),
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
@@ -291,6 +352,6 @@ def test_main_job_runs_one_switch_in_both_ways() -> None:
     (words,) = re.findall(r"^SWITCH := \$\(addprefix --param ,(.*)\)$", makefile, re.MULTILINE)
     file = DATA.parent.parent / "sim_top" / "configs" / "fabric_rtl.toml"
 
-    wanted = cosim_network.hardware_parameters(make_world(read_study(file), file.parent))
+    wanted = network_hardware.hardware_parameters(make_world(read_study(file), file.parent))
 
     assert BLOCKS["ib_switch"].parameters(words.split()) == wanted

@@ -15,8 +15,8 @@ from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 
-from tests.conftest import assert_refused, call
-from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from tests.conftest import assert_refused, call, long_but
+from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.ib_switch import IBSwitchParameters
 
 SHAPES = [
@@ -83,6 +83,12 @@ def test_cocotb_benches_agree() -> None:
         "delivers_every_packet_once_unchanged_and_in_order",
     )
     assert_bench_agrees("ib_switch", PARAMETERS, tests=3, apart=tests)
+
+
+@pytest.mark.slow
+def test_every_phase_agrees_under_cocotb() -> None:
+    """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each."""
+    assert_every_phase_agrees("ib_switch", PARAMETERS, map_writes=2 * 2)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from vlane.tb.directed.directed_opa_switch import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
 
-from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.opa_switch import OPASwitchParameters
 
 LONG = pytest.mark.long
@@ -54,6 +54,13 @@ def test_cocotb_benches_agree() -> None:
 
 
 LONG_PROOFS = ("input", "output", "connections", "centre")
+
+
+@pytest.mark.slow
+def test_every_phase_agrees_under_cocotb() -> None:
+    """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each, of two MPorts."""
+    given = {"ports": 2, "data_vls": 2, "blocks": 10, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4}
+    assert_every_phase_agrees("opa_switch", given, map_writes=2 * (2 + 32))
 
 
 @pytest.mark.slow

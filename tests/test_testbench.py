@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.tb.cocotb_benches.cocotb_bench import simulator_installed
 from vlane.tb.native import verilator
 from vlane.tb.native.model import component_ports
@@ -132,6 +133,53 @@ def test_a_four_state_simulator_knows_every_output(
         subprocess.run(["iverilog", "-g2012", "-o", "bench", "dut.v", "dut_tb.sv"], cwd=tmp_path, check=True)
         done = subprocess.run(["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert "PASS: dut is golden in 300 cycles" in done.stdout, done.stdout[-2000:]
+
+
+WAVE = """$timescale 1ps $end
+$scope module dut $end
+$scope module switch_2 $end
+$var wire 1 # tx__0__valid $end
+$var wire 2 $ tx__0__vl [1:0] $end
+$upscope $end
+$upscope $end
+$enddefinitions $end
+#0
+0#
+b00 $
+#3000
+1#
+#5000
+b10 $
+0#
+"""
+
+
+@pytest.mark.parametrize(
+    ("valid", "vl", "words"), [(0, 0, "tx__0__valid in cycle 7 is 1"), (1, 3, "tx__0__vl in cycle 7 is 0")]
+)
+def test_the_first_signal_that_differs_is_that_of_the_cycle_before_the_edge(valid: int, vl: int, words: str) -> None:
+    """Values that change with the edge are those of the next cycle."""
+    found = {"cycle": 7, "time": 5000, "expected": {"tx__0__valid": valid, "tx__0__vl": vl}}
+    assert first_difference(WAVE.encode(), "dut.switch_2", found).startswith(
+        f"dut.switch_2.{words} in the wave, golden"
+    )
+
+
+@pytest.mark.slow
+def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
+    """What the wave of the repeated run shows is what the bench has seen."""
+    called = call(
+        "cosim", "rr", "--param", "requesters=3", "--engine", "cocotb", "--cycles", "1500", "--fault", "7", "--json"
+    )
+
+    assert called.status == 1, called.err
+    done = called.json()
+    first, _, seen = done["mismatch"].partition("\n")
+    found = re.fullmatch(r"rr\.(\w+) in cycle (\d+) is (\d+) in the wave, golden says (\d+)", first)
+    assert found
+    name, cycle, shown, wanted = found.groups()
+    assert f"cycle {cycle}: {name} is {shown}, golden says {wanted}" in seen
+    assert (done["mismatch_cycle"], done["fault"][:8]) == (int(cycle), "mutant 7")
 
 
 def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:

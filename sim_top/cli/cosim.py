@@ -124,17 +124,18 @@ def cosim(
         given = {
             "--fabric": fabric is not None, "--table": table_file is not None, "--waves": waves is not None,
             "--page": page is not None, "--fault": planted is not None, "--param": bool(param),
-            "--netlist": bool(netlist), "--engine": engine != "native", "--simulator": simulator != "verilator",
+            "--netlist": bool(netlist), "--simulator": simulator != "verilator",
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with network", "given")
+        _check_engine(engine, simulator)
         load_plugins(plugin)
-        run_network(study, rtl or [], cycles, seed, rate=rate, as_json=as_json)
+        run_network(study, rtl or [], cycles, seed, rate=rate, engine=engine, as_json=as_json)
     if study is not None or rtl:
         raise InputError("STUDY and --rtl", "given with network only", block)
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
-    _check_engine(engine, simulator, planted)
+    _check_engine(engine, simulator)
     check_netlist(netlist, **{"--fault": planted, "--fabric": fabric, "--table": table_file, "--waves": waves})
     if netlist and engine != "native":
         raise InputError("--engine", "native with --netlist", engine)
@@ -169,7 +170,7 @@ def cosim(
     raise typer.Exit(1 if result.failed else 0)
 
 
-def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
+def _check_engine(engine: str, simulator: str) -> None:
     if engine not in {"native", "cocotb"}:
         raise unknown_word("--engine", ("native", "cocotb"), engine)
     if simulator not in {"verilator", "icarus"}:
@@ -178,8 +179,6 @@ def _check_engine(engine: str, simulator: str, planted: int | None) -> None:
         raise InputError("--simulator", "verilator, or icarus when installed", simulator)
     if engine == "native" and simulator != "verilator":
         raise InputError("--simulator", "verilator with the native engine", simulator)
-    if planted is not None and engine != "native":
-        raise InputError("--engine", "native with --fault", engine)
 
 
 def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str]) -> Plan | None:
@@ -216,11 +215,11 @@ def _at_least(found: Block, ports: Mapping[str, Any], param: list[str]) -> Param
 
 
 def _run(job: Job, plan: Plan | None, engine: str, simulator: str, planted: int | None, netlist: str) -> CosimResult:
-    if engine == "cocotb":
-        return cosim_cocotb(job, simulator=simulator)
     mutant = None if planted is None else fault(job.block, planted, job.parameters)
     if mutant is not None:
         note(f"planted {mutant}")
+    if engine == "cocotb":
+        return cosim_cocotb(job, simulator=simulator, planted=mutant)
     if plan:
         result = cosim_tables(plan, seed=job.seed, planted=mutant)
     else:

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import typer
 from vlane.sim_top.cli.verbs import CheckFailedError
-from vlane.sim_top.cosim.cosim_network import MixedResult, cosim_network, hardware_parameters
+from vlane.sim_top.cosim.cosim_network import MixedResult, cosim_network
+from vlane.sim_top.cosim.network_hardware import hardware_parameters
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.study.faults import check_faults
 from vlane.sim_top.study.path_checks import check_world
@@ -27,8 +28,9 @@ __all__ = ["run_network"]
 
 
 def run_network(
-    study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, rate: str | None = None, as_json: bool
-) -> NoReturn:
+    study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, rate: str | None = None, engine: str,
+    as_json: bool,
+) -> NoReturn:  # fmt: skip
     """Run a study's first load with and without hardware, tell what came of it, and end with exit status 0 or 1.
 
     Raises
@@ -54,7 +56,7 @@ def run_network(
     note(f"switches of {world.topology.ports} ports")
     start = time.perf_counter()
     try:
-        result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed)
+        result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed, engine=engine)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     clock = world.study.link.clock
@@ -86,9 +88,11 @@ def _tell(study: Path, result: MixedResult, seconds: float, clock: LinkClock, *,
             {
                 "study": str(study),
                 **asdict(result),
+                "mismatch": result.mismatch or None,
                 "rate_gbps": clock.rate_gbps,
                 "cycle_ns": clock.cycle_ns,
                 "simulated_ns": clock.ns(result.cycles),
+                "equal": result.agrees,
                 "mismatches": 0 if result.agrees else 1,
                 "cycles_per_second": result.cycles / result.mixed_seconds if result.mixed_seconds else 0.0,
                 "seconds": round(seconds, 3),
@@ -107,3 +111,5 @@ def _tell(study: Path, result: MixedResult, seconds: float, clock: LinkClock, *,
     screen.print(table(f"{simulated}, in hardware: switches {named}", ["", ">golden", ">mixed"], rows))
     verdict = "the same packets in the same cycles" if result.agrees else "DIFFERENT deliveries"
     screen.print(verdict, style="green" if result.agrees else "red")
+    if result.mismatch:
+        screen.print(result.mismatch, style="red", markup=False, soft_wrap=True)

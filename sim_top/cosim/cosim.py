@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
 from vlane.golden.engine.rule import Rule
 from vlane.sim_top.blocks import Block
-from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
+from vlane.sim_top.cosim.first_difference import first_difference
+from vlane.tb.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
 from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.native.model import CompiledModel, compile_model, component_ports
+from vlane.tb.native.model import CompiledModel, compile_model, component_ports, to_verilog
 from vlane.tb.native.rows import Words, row_layout
 from vlane.tb.native.stimulus import Layout, Stimulus
-from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model
+from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, mutant_verilog
 from vlane.tb.synthesis.netlist import compile_netlist
 
 __all__ = ["FAULT_COUNT", "CosimResult", "Job", "cosim_cocotb", "cosim_native", "fault", "qualification_job"]
@@ -165,8 +166,10 @@ def cosim_native(
     ), stimulus  # fmt: skip
 
 
-def cosim_cocotb(job: Job, *, simulator: str) -> CosimResult:
-    """Run a job through the block's cocotb bench.
+def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> CosimResult:
+    """Run a job through the block's cocotb bench, with a mutant planted in the hardware if one is given.
+
+    If it fails under Verilator it is run again with a wave, from which the first signal that differs is read.
 
     Raises
     ------
@@ -175,18 +178,32 @@ def cosim_cocotb(job: Job, *, simulator: str) -> CosimResult:
     """
     name = job.block.name
     component = job.block.make(job.parameters)
-    outcome = run_cocotb(
-        component, top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator, told=job.told,
-        tests=("agrees_with_golden_in_every_cycle",),
-    )  # fmt: skip
+    ports = component_ports(component)
+    told = {**job.told, "ports": [astuple(port) for port in ports]}
+    if planted:
+        text, select = mutant_verilog(component, name, (planted,))
+        told["constant"] = {select.name: planted.number}
+    else:
+        text = to_verilog(component, name)
+
+    def run(trace_depth: int) -> CocotbOutcome:
+        return run_verilog(
+            text, top=name, bench=f"vlane.tb.cocotb_benches.tb_{name}", simulator=simulator, told=told,
+            tests=("agrees_with_golden_in_every_cycle",), trace_depth=trace_depth,
+        )  # fmt: skip
+
+    outcome = run(0)
     said = re.search(r"VLANE (\{.*\})", outcome.log)
     done: dict[str, Any] = (
         json.loads(said.group(1)) if said else {"cycles": 0, "decisions": 0, "rules": {}, "crosses": {}}
     )
     if outcome.tests != 1:
         raise RuntimeError(f"the bench ran {outcome.tests} tests, not 1: {outcome.log[-2000:]}")
-    at = re.search(r"cycle (\d+)", " ".join(outcome.messages))
-    ports = component_ports(component)
+    mismatch, at = " ".join(outcome.messages), re.search(r"cycle (\d+)", " ".join(outcome.messages))
+    if outcome.failures and simulator == "verilator":
+        again = run(1)
+        if found := re.search(r"VLANE_DIFFERS (\{.*\})", again.log):
+            mismatch = f"{first_difference(again.wave, name, json.loads(found.group(1)))}\n{mismatch}"
     stimulus = job.make(row_layout(ports, inputs=True), row_layout(ports, inputs=False))
     coverage = coverage_of(
         stimulus, done["cycles"], complete=not outcome.failures, counts=done["rules"], crosses=done["crosses"]
@@ -194,7 +211,7 @@ def cosim_cocotb(job: Job, *, simulator: str) -> CosimResult:
     return CosimResult(
         "cocotb", simulator, job.parameters, int(at.group(1)) + 1 if at else done["cycles"], done["decisions"],
         outcome.failures, outcome.seconds, job.seed, stimulus.rules, coverage,
-        mismatch=" ".join(outcome.messages), mismatch_cycle=int(at.group(1)) if at else None,
+        mismatch=mismatch, mismatch_cycle=int(at.group(1)) if at else None, fault=str(planted or ""),
     )  # fmt: skip
 
 

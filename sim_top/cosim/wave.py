@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import signal
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from vlane.sim_top.cosim.cosim import Job
+from vlane.sim_top.cosim.first_difference import wave_reader
 from vlane.tb.native.model import CompiledModel, compile_model
 from vlane.tb.native.stimulus import Stimulus
 
@@ -59,7 +57,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
     KeyError
         If the wave lacks a port.
     """
-    wave = _reader()(str(file))
+    wave = wave_reader()(str(file))
     inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
     cycles = (wave.endtime + 1) // 2
     values = {}
@@ -74,11 +72,3 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
             seen[first:last] = [int(value, 2)] * (last - first)
         values[port] = seen
     return values
-
-
-def _reader() -> Any:
-    """Return what reads a VCD; when it is imported, it has this process killed by whatever pipe breaks."""
-    before = signal.getsignal(signal.SIGPIPE)
-    found = importlib.import_module("vcdvcd").VCDVCD
-    signal.signal(signal.SIGPIPE, before)
-    return found

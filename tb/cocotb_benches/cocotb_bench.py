@@ -25,7 +25,7 @@ from vlane.tb.native.model import component_ports, to_verilog
 from vlane.errors import InputError
 from vlane.paths import cache_dir
 
-__all__ = ["SETTING", "CocotbOutcome", "run_cocotb", "simulator_installed"]
+__all__ = ["SETTING", "CocotbOutcome", "run_cocotb", "run_verilog", "simulator_installed"]
 
 SETTING = "VLANE_BENCH"
 """Environment variable with the ports and settings of a bench, as JSON."""
@@ -46,6 +46,8 @@ class CocotbOutcome:
         Output of the simulator.
     messages : tuple of str
         Messages of the failed tests.
+    wave : bytes
+        The wave of the run (VCD, times in ps), if one was asked for.
     """
 
     tests: int
@@ -53,6 +55,7 @@ class CocotbOutcome:
     seconds: float
     log: str
     messages: tuple[str, ...]
+    wave: bytes = b""
 
 
 def simulator_installed(simulator: str) -> bool:
@@ -68,6 +71,7 @@ def run_cocotb(
     told: Mapping[str, Any],
     simulator: str = "verilator",
     tests: tuple[str, ...] = (),
+    trace_depth: int = 0,
 ) -> CocotbOutcome:
     """Compile a component, run a bench module on it, and return the result.
 
@@ -85,6 +89,32 @@ def run_cocotb(
         ``verilator`` or ``icarus``.
     tests : tuple of str
         Names of the tests to run; all of them if empty.
+    trace_depth : int
+        Levels of modules whose signals are to be in a wave, 0 for no wave; Verilator only.
+
+    Raises
+    ------
+    InputError
+        If the simulator is not installed.
+    """
+    ports = [astuple(port) for port in component_ports(component)]
+    return run_verilog(
+        to_verilog(component, top), top=top, bench=bench, told={**told, "ports": ports}, simulator=simulator,
+        tests=tests, trace_depth=trace_depth,
+    )  # fmt: skip
+
+
+def run_verilog(
+    text: str,
+    *,
+    top: str,
+    bench: str,
+    told: Mapping[str, Any],
+    simulator: str = "verilator",
+    tests: tuple[str, ...] = (),
+    trace_depth: int = 0,
+) -> CocotbOutcome:
+    """Do as ``run_cocotb`` does, for a design in Verilog.
 
     Raises
     ------
@@ -93,26 +123,26 @@ def run_cocotb(
     """
     if not simulator_installed(simulator):
         raise InputError("simulator", "verilator, or icarus when installed", simulator)
-    text = "`timescale 1ns/1ps\n" + to_verilog(component, top)
-    folder = _folder(top, simulator, text)
+    text = "`timescale 1ns/1ps\n" + text
+    folder = _folder(top, simulator, text, trace_depth)
     with locked(folder), environment_of({**verilator.environment(text), "COCOTB_REWRITE_ASSERTION_FILES": "tb_*.py"}):
-        return _run(folder, text, top, bench, {**told, "ports": [astuple(p) for p in component_ports(component)]},
-                    simulator, tests)  # fmt: skip
+        return _run(folder, text, top, bench, told, simulator, tests, trace_depth)
 
 
-def _folder(top: str, simulator: str, text: str) -> Path:
+def _folder(top: str, simulator: str, text: str, trace_depth: int) -> Path:
     """Return the folder in which a device is compiled and run; it is named by everything that it is compiled from."""
     above = cache_dir("cocotb")
     verilator.check_plain(above, "VLANE_CACHE")
     verilator.check_plain(Path(sys.prefix), "the folder of Python's packages")
-    made_of = (text, verilator.toolchain(), version("cocotb"), sys.executable)
+    made_of = (text, verilator.toolchain(), version("cocotb"), sys.executable, f"{trace_depth}")
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
     return cache_dir("cocotb", f"{top}-{simulator}-{key}")
 
 
 def _run(
-    where: Path, text: str, top: str, bench: str, told: Mapping[str, Any], simulator: str, tests: tuple[str, ...]
-) -> CocotbOutcome:
+    where: Path, text: str, top: str, bench: str, told: Mapping[str, Any], simulator: str, tests: tuple[str, ...],
+    trace_depth: int,
+) -> CocotbOutcome:  # fmt: skip
     source, log, results = where / f"{top}.v", where / "simulation.log", where / "results.xml"
     if not source.is_file():
         _log.info("compiling %s for cocotb with %s: kept for the next run", top, simulator)
@@ -125,6 +155,8 @@ def _run(
         "1",
     ]  # a bench reads the top module only; all other signals may be optimised away
     for_verilator = ["-O3", *ports_only, "-Wno-fatal", "-Wno-lint", "--x-initial", "fast", *verilator.SPLIT]
+    if trace_depth:
+        for_verilator += ["--trace-depth", str(trace_depth)]
     runner.build(
         sources=[source],
         hdl_toplevel=top,
@@ -132,6 +164,7 @@ def _run(
         build_args=for_verilator if simulator == "verilator" else ["-g2012"],
         always=simulator != "verilator",  # whose version is not part of the folder's name
         log_file=where / "compile.log",
+        waves=trace_depth > 0,
     )
     start = time.perf_counter()
     with contextlib.suppress(SystemExit):
@@ -144,6 +177,7 @@ def _run(
             extra_env={SETTING: json.dumps(told)},
             log_file=log,
             test_filter="|".join(f"{name}$" for name in tests) or None,
+            waves=trace_depth > 0,
         )
     seconds = time.perf_counter() - start
     if not results.is_file():
@@ -153,4 +187,5 @@ def _run(
     messages = tuple(
         str(failure.get("error_msg") or failure.get("message")) for failure in failed if failure is not None
     )
-    return CocotbOutcome(len(cases), len(messages), seconds, log.read_text(), messages)
+    wave = (where / "dump.vcd").read_bytes() if trace_depth else b""
+    return CocotbOutcome(len(cases), len(messages), seconds, log.read_text(), messages, wave)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.utils import get_sim_time
 from vlane.tb.cocotb_benches.cocotb_bench import SETTING
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.native.stimulus import Layout, Qualify, Stimulus
@@ -33,9 +34,11 @@ def layouts(told: Mapping[str, Any]) -> tuple[Layout, Layout]:
 
 
 async def start(dut: Any, inputs: Iterable[str]) -> None:
-    """Start the clock with every input 0 and give one cycle of reset."""
+    """Start the clock with every input 0 and give one cycle of reset; a planted mutant is there from the start on."""
     for name in inputs:
         getattr(dut, name).value = 0
+    for name, value in setting().get("constant", {}).items():
+        getattr(dut, name).value = value
     Clock(dut.clk, _CLOCK_NS, unit="ns").start()
     dut.rst.value = 1
     await RisingEdge(dut.clk)
@@ -52,6 +55,9 @@ async def cycle(dut: Any, last: dict[str, int], row: dict[str, int], expected: d
     await RisingEdge(dut.clk)
     for name, value in expected.items():
         got = int(getattr(dut, name).value)
+        if got != value:
+            found = {"cycle": number, "time": int(get_sim_time("step")), "expected": expected}
+            dut._log.info("VLANE_DIFFERS %s", json.dumps(found))
         assert got == value, f"cycle {number}: {name} is {got}, golden says {value}; inputs {row}"
     await FallingEdge(dut.clk)
 
@@ -74,6 +80,7 @@ async def agree(dut: Any, source: Stimulus, inputs: Layout, outputs: Layout) -> 
         "decisions": source.decisions,
         "rules": source.rule_counts(),
         "crosses": source.cross_counts(),
+        "phases": [getattr(phase, "name", "") for phase in source.phases],
     }
     dut._log.info("VLANE %s", json.dumps(said))
     assert done == source.cycles

@@ -11,10 +11,15 @@ from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int64, Records, new_records
 from vlane.golden.network.network import Network
 from vlane.golden.switches.packets import NOBODY
+from vlane.tb.native.packing import put_writes
+from vlane.tb.native.rows import Words
+from vlane.tb.native.stimulus import Layout
 from vlane.tb.switches.row_layout import RowLayout
 from vlane.tb.switches.rows_credit import fields
 
-__all__ = ["BAD_FLITS", "DROPPED", "HEADS", "WORDS", "Hardware", "layout_of", "new_hardware"]
+from vlane.switch_programs import TableWrite
+
+__all__ = ["BAD_FLITS", "DROPPED", "HEADS", "WORDS", "Hardware", "layout_of", "new_hardware", "show_write"]
 
 WORDS = 2
 """Words of a flit."""
@@ -150,3 +155,10 @@ def new_hardware(
 def layout_of(net: Network, hardware: Hardware) -> RowLayout:
     """Return where ports are in the rows of a switch."""
     return RowLayout(hardware.ports, WORDS, fields(net.out_ports.remote))
+
+
+def show_write(inputs: Layout, write: TableWrite, writes: Words, number: int, _: Network) -> None:
+    """Let a switch's row in ``writes`` hold one write of its tables, or none, from the next cycle on."""
+    row = writes[number : number + 1]
+    row[:] = 0
+    put_writes(inputs, [write], row)

@@ -16,7 +16,7 @@ from vlane.tb.native.model import CompiledModel, compile_verilog, component_port
 from vlane.tb.native.rows import Port
 from vlane.tb.native.yosys import YosysError, run_yosys
 
-__all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model"]
+__all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog"]
 
 SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
@@ -79,17 +79,21 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
     )
 
 
-def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
-    """Compile a component with mutants built in; the ports are the component's and the select input.
+def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tuple[str, Port]:
+    """Return the Verilog of a component with mutants built in, and the select input that it has besides its ports.
 
-    A mutant between a register and what reads it costs that register its power-on value: a reset comes first.
+    A mutant between a register and what reads it costs that register its power-on value: a reset must come first.
     """
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
     script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
-    text = (_run(component, top, script, "mutated.v") / "mutated.v").read_text()
-    ports = (*component_ports(component), Port(SELECT, bits, is_input=True))
-    return compile_verilog(text, ports, top, reset_first=True)
+    return (_run(component, top, script, "mutated.v") / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
+
+
+def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
+    """Compile a component with mutants built in; it has the select input, too, and is reset first."""
+    text, select = mutant_verilog(component, top, mutants)
+    return compile_verilog(text, (*component_ports(component), select), top, reset_first=True)
 
 
 def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:

@@ -1,0 +1,110 @@
+"""Switches in hardware under cocotb: a top with all of them, and a bench that carries golden's network around it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from vlane.golden.network.network import Network
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cosim.first_difference import first_difference
+from vlane.sim_top.cosim.network_hardware import Cabled, cable, switch_block
+from vlane.sim_top.cosim.network_run import MixedRun
+from vlane.sim_top.study.faults import faults_of
+from vlane.sim_top.study.simulate import StuckError
+from vlane.sim_top.study.world import World
+from vlane.tb.cocotb_benches.carried_network import CarriedNetwork
+from vlane.tb.cocotb_benches.cocotb_bench import run_verilog
+from vlane.tb.cocotb_benches.network_top import TOP, network_top
+from vlane.tb.native.model import component_ports, to_verilog
+from vlane.tb.native.rows import Field, Words, row_layout
+
+from vlane.credit_schemes import FCP
+
+__all__ = ["run_under_cocotb"]
+
+_BENCH = "vlane.tb.cocotb_benches.tb_network"
+_RESET_CYCLES = 2
+_DEPTH = 2
+"""Levels of modules in a wave: the top, and the ports of the switches."""
+
+
+def run_under_cocotb(
+    world: World, at_rest: Callable[[], Network], switches: Sequence[int], parameters: Mapping[str, Any], *,
+    cycles: int, expected: MixedRun,
+) -> MixedRun:  # fmt: skip
+    """Run a network with its hardware in a simulator; if it is not as expected, look for the first signal that differs.
+
+    Raises
+    ------
+    StuckError
+        If nothing moves any more.
+    """
+    block = switch_block(world)
+    component = BLOCKS[block].make(parameters)
+    ports = component_ports(component)
+    inputs, outputs = (row_layout(ports, inputs=each) for each in (True, False))
+    text = network_top({block: (to_verilog(component, block), ports)}, dict.fromkeys(switches, block))
+
+    def carried(*, beside: bool) -> CarriedNetwork:
+        cabled = cable(world, at_rest(), switches, parameters, ports)
+        return CarriedNetwork(
+            switches=list(switches), net=cabled.net, hardware=cabled.hardware, faults=cabled.faults,
+            boot=_boot_together(cabled, inputs, parameters), cycles=cycles, outputs=outputs,
+            plain=at_rest() if beside else None, plain_faults=faults_of(world) if beside else deque(),
+        )  # fmt: skip
+
+    log, _ = _run(text, carried(beside=False), trace_depth=0)
+    said = json.loads(_line(log, "VLANE"))
+    mixed = MixedRun(
+        digest=said["digest"], bad_flits=said["bad_flits"], dropped=said["dropped"], seconds=said["seconds"],
+        mismatch="",
+    )  # fmt: skip
+    if said["is_done"] and (mixed.digest, mixed.bad_flits, mixed.dropped) == (expected.digest, 0, expected.dropped):
+        return mixed
+    log, wave = _run(text, carried(beside=True), trace_depth=_DEPTH)
+    mismatch = ""
+    if found := _line(log, "VLANE_DIFFERS"):
+        mismatch = first_difference(wave, f"{TOP}.{json.loads(found)['instance']}", json.loads(found))
+    if not said["is_done"]:
+        raise StuckError(f"cycle {said['cycle']} with hardware{f'; {mismatch}' if mismatch else ''}")
+    return MixedRun(mixed.digest, mixed.bad_flits, mixed.dropped, mixed.seconds, mismatch)
+
+
+def _run(text: str, carried: CarriedNetwork, *, trace_depth: int) -> tuple[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "carried.pickle"
+        file.write_bytes(pickle.dumps(carried))
+        outcome = run_verilog(text, top=TOP, bench=_BENCH, told={"carried": str(file)}, trace_depth=trace_depth)
+    if outcome.failures or outcome.tests != 1:
+        raise RuntimeError(f"the bench of the network failed: {outcome.messages}\n{outcome.log[-4000:]}")
+    return outcome.log, outcome.wave
+
+
+def _line(log: str, word: str) -> str:
+    """Return the JSON that a bench logged behind a word, or nothing."""
+    found = re.search(rf"{word} (\{{.*\}})", log)
+    return found.group(1) if found else ""
+
+
+def _boot_together(cabled: Cabled, inputs: Mapping[str, Field], parameters: Mapping[str, Any]) -> Words:
+    """Return rows that reset all switches and program them, all ready in the same cycle.
+
+    A period of their flow-control packets begins with the first cycle behind these, as golden's do in cycle 0.
+    """
+    period = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
+    longest = max(map(len, cabled.boots))
+    length = longest + -longest % period
+    rows = np.zeros((_RESET_CYCLES + length, len(cabled.boots), cabled.hardware.given.shape[1]), np.uint64)
+    inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
+    inputs["rst"].put(rows[:_RESET_CYCLES], 1)
+    for number, boot in enumerate(cabled.boots):
+        rows[_RESET_CYCLES : _RESET_CYCLES + len(boot), number] = boot
+    return rows

@@ -1,0 +1,169 @@
+"""Switches in hardware for a study's network: their parameters, their cables, their tables, their faults."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from vlane.golden.network.network import Change, Network
+from vlane.golden.network.wiring import NOWHERE
+from vlane.golden.switches.packets import NOBODY
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.study.faults import faults_of, in_order
+from vlane.sim_top.study.world import World
+from vlane.tb.native.packing import put_writes
+from vlane.tb.native.rows import Port, Words, row_layout, row_words
+from vlane.tb.native.stimulus import Layout
+from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_write
+from vlane.tb.switches.stimulus_switch import switch_elements
+
+from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
+from vlane.parameters import refused_parameter
+from vlane.schedulers import LINE_RATE, SCHEDULERS
+from vlane.switch_programs import lft_write, lft_writes, schedule_writes, top_write
+from vlane.units import BLOCK_BYTES
+
+__all__ = ["Cabled", "cable", "hardware_parameters", "switch_block"]
+
+
+class Cabled(NamedTuple):
+    """A network at rest whose cables lead to switches in hardware.
+
+    Parameters
+    ----------
+    net : Network
+        The rest of the network.
+    hardware : Hardware
+        What is at the ports; the devices, and the function that runs one, are still to be given.
+    faults : deque of Change
+        Those of the study.
+    boots : list of array of uint64, (writes, words)
+        By switch, rows that program it.
+    """
+
+    net: Network
+    hardware: Hardware
+    faults: deque[Change]
+    boots: list[Words]
+
+
+def switch_block(world: World) -> str:
+    """Return the block that a study's switches are."""
+    return world.routes.kind.block
+
+
+def hardware_parameters(world: World) -> dict[str, Any]:
+    """Return the hardware's parameters for a study's switches.
+
+    Raises
+    ------
+    InputError
+        If the study asks for what the hardware has not.
+    """
+    study, settings, buffers, kind = world.study, world.settings, world.buffers, world.routes.kind
+    for field, value, must in (
+        ("switch.allocation", study.switch.allocation, "turns"),
+        ("switch.crossbar", study.switch.crossbar, "multiplexed"),
+        ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
+    ):
+        if value != must:
+            raise InputError(field, f"{must} for switches in hardware", value)
+    if world.routes.by_lane:
+        raise InputError(
+            "network.routing",
+            "one whose VL tables go by SL, for switches in hardware",
+            getattr(study.network, "routing", ""),
+        )
+    if study.link.credits not in kind.hardware_credits:
+        must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
+        raise InputError("link.credits", must, study.link.credits)
+    if settings.scheduler not in SCHEDULERS:
+        raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
+    for field, values, hint in (
+        ("buffers.minimum_blocks", buffers.minimum, ""),
+        ("buffers.maximum_blocks", buffers.maximum, ""),
+        ("buffers.largest_blocks", buffers.largest, "given, "),
+    ):
+        if len(set(values)) > 1:
+            raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
+    entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == LINE_RATE
+    fixed = SCHEDULERS[settings.scheduler].switch_parameters(entries or 1, line_rate=line_rate)
+    if settings.parameters != fixed:
+        raise InputError("scheduler.parameters", f"{fixed} for switches in hardware", settings.parameters)
+    parameters = {
+        "ports": world.topology.ports, "data_vls": world.data_vls, "blocks": buffers.blocks,
+        "minimum": buffers.minimum[0], "maximum": buffers.maximum[0], "largest": buffers.largest[0],
+        "scheduler": settings.scheduler, "entries": entries or 1, "line_rate": line_rate,
+        "lids": max(2, world.routes.lft.shape[1]),
+        "data_bits": 64 * WORDS,
+    }  # fmt: skip
+    if len(kind.hardware_credits) > 1:
+        link = study.link
+        parameters |= {
+            "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
+        }  # fmt: skip
+    if world.central:
+        parameters |= {
+            "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
+            "central_maximum": world.central.maximum[0],
+        }  # fmt: skip
+    try:
+        BLOCKS[switch_block(world)].shape(**parameters)
+    except InputError as error:
+        raise refused_parameter(error, "hardware: ") from None
+    return parameters
+
+
+def cable(
+    world: World, net: Network, switches: Sequence[int], parameters: Mapping[str, Any], device_ports: Sequence[Port]
+) -> Cabled:
+    """Cable a network at rest to switches in hardware whose components have those ports."""
+    ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far"]
+    inputs, outputs = (row_layout(device_ports, inputs=each) for each in (True, False))
+    own = np.concatenate([np.arange(ports) + (switch << bits) for switch in switches])
+    peers = net.wiring.cable["peer"]
+    peer, peers[own] = peers[own], NOWHERE
+    for number, switch in enumerate(switches):
+        for port in range(ports):
+            far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
+    ins, outs = switch_elements(inputs, outputs, ports=ports, words=WORDS)
+    hardware = new_hardware(
+        step=0, device=[0] * len(switches), first=[switch << bits for switch in switches], peer=peer, ports=ports,
+        lanes=parameters["data_vls"], ends=len(far), ins=ins, outs=outs,
+        row_words=(row_words(inputs), row_words(outputs)),
+    )  # fmt: skip
+    boots = [_boot(world, switch, inputs, row_words(inputs), parameters) for switch in switches]
+    faults = _faults_of_hardware(world, hardware, switches, inputs)
+    return Cabled(net._replace(outside=np.full(len(switches) * ports, NOBODY, np.int64)), hardware, faults, boots)
+
+
+def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Mapping[str, Any]) -> Words:
+    """Return rows that program a switch: forwarding table, maps to lanes, the schedulers of its outputs."""
+    routes, settings = world.routes, world.settings
+    ports = np.where(routes.lft[switch] == UNASSIGNED, UNASSIGNED, routes.lft[switch] + 1)
+    tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
+    writes = [top_write(parameters["lids"]), *lft_writes(ports)]
+    writes += routes.map_writes(switch)
+    writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
+    rows = np.zeros((len(writes), words), np.uint64)
+    inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
+    put_writes(inputs, writes, rows)
+    return rows
+
+
+def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
+    """Return the faults of a network with some switches in hardware: their program ports are written too."""
+    found = list(faults_of(world, switches))
+    for each in sorted(world.study.rewrite, key=lambda each: each.cycle):  # so that none ends what another begins
+        if each.switch in switches:
+            number = switches.index(each.switch)
+            written = lft_write(each.lid, each.port)
+            found += [
+                Change(each.cycle, partial(show_write, inputs, written, hardware.writes, number)),
+                Change(each.cycle + 1, partial(show_write, inputs, {}, hardware.writes, number)),
+            ]
+    return in_order(found)
