@@ -94,6 +94,20 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
     assert not (study.parent / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["dtable", "drr", "scfq"])
+def test_tables_name_levels_where_a_level_has_two_lanes(name: str, study: Path) -> None:
+    """Datelines give SL c the VLs 2c and 2c + 1: they are one requester, which is refused if it has no weight."""
+    torus_of_lines = STUDY.replace(_TREE, 'topology = "torus"\nsize = [3]').replace("cycles = 3000", "cycles = 700")
+    study.write_text(torus_of_lines + f'[scheduler]\nname = "{name}"\ntable = "t.toml"\n')
+    (study.parent / "t.toml").write_text(_TABLES[name].format(4, 2))
+    served = call("simulate", study, "--out", study.parent / "out")
+    (study.parent / "t.toml").write_text(_TABLES[name].format(4, 0))
+    unserved = call("simulate", study, "--out", study.parent / "other")
+
+    assert served.status == 0, served.err
+    assert_refused(unserved, "t.toml: scheduler.table", f"gives {_GIVES[name]} to VL 2", "of SL 1", "one without")
+
+
 @pytest.mark.slow
 def test_a_lane_without_traffic_needs_no_entry(study: Path) -> None:
     """The same table, and traffic on the VL that it serves."""

@@ -35,6 +35,7 @@ from vlane.study import Study
 from vlane.study_networks import vls_per_sl
 from vlane.tables import read_tables
 from vlane.units import blocks_of
+from vlane.writes import map_writes
 
 __all__ = ["World", "make_network", "make_world", "show_end"]
 
@@ -275,8 +276,11 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
     if scheduler.section:
         shape |= tables.sections[scheduler.name].shape()
+    each = vls_per_sl(getattr(study.network, "routing", ""))
     if scheduler.maps and tables.sl2vl:
         shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
+    elif scheduler.maps and each > 1:
+        shape["requesters"] = max(2, lanes // each)
     parameters = _parameters(study, shape)
     if parameters["data_vls"] != lanes:
         raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
@@ -284,6 +288,8 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
         must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
         raise InputError("scheduler.parameters.units", must, "shared")
     writes = program_writes(tables, scheduler.name, parameters, str(file))
+    if parameters.get("requesters") and each > 1 and not tables.sl2vl:
+        writes = map_writes([lane // each for lane in range(lanes)]) + writes
     return PortSettings(scheduler.name, _kept(parameters), writes)
 
 
