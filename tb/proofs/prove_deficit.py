@@ -17,10 +17,7 @@ _FEW_ENTRIES = 8
 """Entries up to which the waits are proven."""
 
 _MANY_ENTRIES = 16
-"""Entries up to which anything is proven by induction."""
-
-_DEPTH = 6
-"""Cycles from reset for which longer tables are looked at: by induction they were undecided after two minutes."""
+"""Entries up to which turns and deficits are proven: with 64 they were undecided after a minute."""
 
 _MOST_OF_A_TURN = MOST_WEIGHT + MAX_PACKET_BLOCKS - 1
 """Blocks that a turn begins with, at most: the largest weight and the largest deficit."""
@@ -57,7 +54,7 @@ class DeficitProperties(SchedulerProperties):
         " requester that an entry names is active.",
         "deficit-bound": "A deficit is smaller than the largest packet.",
         "turn-bound": "A turn has at most the largest weight and the largest deficit, less the packet sent first.",
-        "one-turn": "The requester whose turn it is has no deficit beside the rest of its turn.",
+        "one-turn": "At most one requester has the turn, and it has no deficit beside the rest of its turn.",
         "wait": "A requester that is named by an entry whose weight covers its packets is served after at most"
         " (entries - 1) x (largest weight + largest packet - 1) decisions.",
         "wait-small-weight": "A packet whose requester is named by an entry with any weight is sent after at most"
@@ -68,7 +65,6 @@ class DeficitProperties(SchedulerProperties):
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         s = scheduler
-        self.bounded = 0 if s.turns.entries <= _MANY_ENTRIES else _DEPTH
         self.entry = constant(self.m, "watched_entry", 7, 0, s.turns.entries - 1)
         self.exchange, self.decides, self.decision = (Signal(name=each) for each in ("exchanges", "rules", "decision"))
         self.active, self.waiting = (Signal(s.requesters, name=f"{each}_now") for each in ("active", "waiting"))
@@ -103,6 +99,10 @@ class DeficitProperties(SchedulerProperties):
         named = [(owner == self.watched) & weight.any() for owner, weight in self.entries]
         self.claim(m, "unreachable", at(list(s.unreachable), self.watched) == ~Cat(named).any())
         sizes = [s.sizes[r] if s.mapped else s.heads.blocks[r] for r in range(s.requesters)]
+        turn = s.turns.turn
+        self.claim(m, "one-turn", (turn & (turn - 1)[: s.requesters]) == 0)
+        if len(self.entries) > _MANY_ENTRIES:
+            return
         self._turns(m, sizes)
         self._bounds(m)
         if len(self.entries) <= _FEW_ENTRIES:

@@ -68,8 +68,8 @@ class IBTableProperties(DTableProperties):
 
     statements: ClassVar = {
         **DTableProperties.statements,
-        "nothing-saturates": "While no weight above 190 has been written, no sum of a weight and a deficit is above"
-        " 255.",
+        "nothing-saturates": "While no weight above 190 has been written, no sum of a weight and a deficit smaller than"
+        " the largest packet is above 255.",
         "high-entries": "The high-priority entries that are read are those of the active table.",
         "low-entries": "The low-priority entries that are read are the requesters' numbers and deficits, the"
         " accumulated weight in the last one, and 0 in the others.",
@@ -88,7 +88,9 @@ class IBTableProperties(DTableProperties):
             self.claim(m, "nothing-saturates", weight <= _MOST_ACCEPTED, when=modest)
         added = at([weight for _, weight in entries], self.entry)
         for deficit in s.deficit:
-            self.claim(m, "nothing-saturates", added + deficit <= IB_COUNTER_MOST, when=modest)
+            self.claim(
+                m, "nothing-saturates", added + deficit <= IB_COUNTER_MOST, when=modest & (deficit < MAX_PACKET_BLOCKS)
+            )
         self.claim(m, "high-entries", s.read_vl == self.written[0], when=~s.read_low & (index == self.entry))
         self.claim(m, "high-entries", s.read_weight == self.written[1], when=~s.read_low & (index == self.entry))
         of_requester, of_turn = index < s.requesters, index == IB_ENTRIES - 1
