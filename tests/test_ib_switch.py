@@ -15,7 +15,7 @@ from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 
-from tests.conftest import assert_refused, call, long_but
+from tests.conftest import assert_refused, call
 from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.ib_switch import IBSwitchParameters
 
