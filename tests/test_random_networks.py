@@ -132,8 +132,8 @@ def _world(source: random.Random, *, opa: bool) -> tuple[Topology, Routes, int]:
         topology = tree(*source.choice(((2, 2), (2, 3), (3, 2), (4, 2))))
         return topology, dmodk(topology, IDENTITY), lanes
     if kind == "dumbbell":
-        hosts = source.randrange(1, 5), source.randrange(1, 5)
-        topology = dumbbell(*hosts, trunks=source.choice((1, 2, 4 if opa else 1)))
+        left, right = source.randrange(1, 5), source.randrange(1, 5)
+        topology = dumbbell(left, right, trunks=source.choice((1, 2, 4 if opa else 1)))
     else:
         hosts = source.choice((1, 2, 3))
         topology = irregular(
