@@ -169,7 +169,7 @@ def test_the_first_signal_that_differs_is_that_of_the_cycle_before_the_edge(vali
 def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
     """What the wave of the repeated run shows is what the bench has seen."""
     called = call(
-        "cosim", "rr", "--param", "requesters=3", "--engine", "cocotb", "--cycles", "1500", "--fault", "7", "--json"
+        "cosim", "rr", "--param", "requesters=3", "--engine", "cocotb", "--cycles", "1500", "--fault", "12", "--json"
     )
 
     assert called.status == 1, called.err
@@ -179,7 +179,7 @@ def test_a_fault_under_cocotb_is_named_by_signal_cycle_and_values() -> None:
     assert found
     name, cycle, shown, wanted = found.groups()
     assert f"cycle {cycle}: {name} is {shown}, golden says {wanted}" in seen
-    assert (done["mismatch_cycle"], done["fault"][:8]) == (int(cycle), "mutant 7")
+    assert (done["mismatch_cycle"], done["fault"][:9]) == (int(cycle), "mutant 12")
 
 
 def recorded(name: str, *, bus: bool, cycles: int = 400) -> Recording:
