@@ -37,6 +37,8 @@ class LFTProperties(Properties):
         "dropped": "A packet is dropped exactly when a cause other than routed is given, and its port is then 255.",
     }
 
+    depth = 4  # as many cycles from reset show a look-up after a write of the top and one of an entry
+
     def __init__(self, lft: Any) -> None:
         super().__init__()
         self.lft = lft

@@ -40,6 +40,8 @@ class SCProperties(Properties):
         "dropped": "A dropped packet shows channel 0 and lane 0, an invalid one lane 0.",
     }
 
+    depth = 3  # as many cycles from reset show a look-up after a write
+
     def __init__(self, maps: Any) -> None:
         super().__init__()
         self.maps = maps

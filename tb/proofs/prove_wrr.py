@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Instance
@@ -13,6 +13,8 @@ from vlane.wrr import MAX_WRR_WEIGHT
 
 __all__ = ["INSTANCES", "WRRProperties"]
 
+SMALL = 4
+"""Most requesters with which a proof is cheap."""
 _BITS = MAX_WRR_WEIGHT.bit_length()
 
 
@@ -38,6 +40,11 @@ class WRRProperties(SchedulerProperties):
         "there are other requesters, the turn under way included.",
     }
     sums = False
+
+    def __init__(self, scheduler: Any) -> None:
+        super().__init__(scheduler)
+        if scheduler.requesters <= SMALL and not self.sums:
+            self.depth = 5  # as many cycles from reset show two packets of a turn
 
     def state(self) -> Value:
         return Cat(self.scheduler.turn, self.scheduler.count)
