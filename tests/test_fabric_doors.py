@@ -12,6 +12,7 @@ import pytest
 from vlane.sim_top.cosim.cosim_vlarb import TableResult
 from vlane.sim_top.cosim.report import write_page
 from vlane.sim_top.output.page import short
+from vlane.tb.native.coverage import Coverage
 
 from tests.conftest import DATA, assert_refused, call
 from tests.fabrics import tree, write_capture
@@ -211,7 +212,7 @@ def test_names_go_harmless_into_pages(hostile: Path, tmp_path: Path) -> None:
     where = [f"{node.name} port 1" for node in load_fabric(hostile).nodes.values()]
     tables = [TableResult(place, [(0, 1)], [], 0, [], []) for place in where]
     result: Any = SimpleNamespace(
-        tables=tables, rules=[], counts={}, applicable=[], mismatches=0, mismatch="", cycles=1, decisions=1,
+        tables=tables, rules=[], coverage=Coverage({}, [], {}, 1, judged=True), mismatches=0, mismatch="", cycles=1, decisions=1,
         cycles_per_second=1.0, engine="native", simulator="none", seed=0, parameters={},
     )  # fmt: skip
 

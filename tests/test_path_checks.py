@@ -62,7 +62,7 @@ def test_a_long_circle_is_not_cut(study: Path, monkeypatch: pytest.MonkeyPatch) 
     """A ring of 40 switches without datelines: 40 links, one a line."""
     flat = dimension_order(torus((40,)), 1)
     flat.vl[:], flat.nic_vl[:] = 0, 0
-    monkeypatch.setattr("vlane.sim_top.study.world.dimension_order", lambda *_: flat)
+    monkeypatch.setattr("vlane.sim_top.study.world.dimension_order", lambda *_, **__: flat)
     study.write_text(STUDY.replace(_TREE, 'topology = "torus"\nsize = [40]').replace("share = 0.5\n", "", 1)
                      .replace("[[traffic]]\nsl = 1\nshare = 0.5\nbytes = [64, 512]\n", ""))  # fmt: skip
 

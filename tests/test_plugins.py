@@ -113,7 +113,7 @@ def test_a_word_of_a_plugin_that_is_not_loaded_is_unknown(tmp_path: Path) -> Non
 
     called = call_apart("simulate", dragonfly_study(tmp_path), cwd=tmp_path)
 
-    assert_refused(called, "network.topology must be one of tree, torus", "not dragonfly")
+    assert_refused(called, "network.topology must be one of tree, fat_tree, torus", "not dragonfly")
 
 
 def test_entry_points_of_the_working_directory_are_not_loaded(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     if plugin is not None:
         return plugged_routes(plugin, topology, vls, data_vls=lanes)
     if routing == "dor":
-        return dimension_order(topology, lanes // each, keeps_member=study.switch.kind == "opa")
+        return dimension_order(topology, lanes // each, keeps_member=study.switch.record.by_channel)
     if routing == "updown":
         return up_down(topology, vls, root=getattr(study.network, "root", 0))
     return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)

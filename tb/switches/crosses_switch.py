@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
 
+from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.drop_cause import DropCause
 
 __all__ = ["CAUSES", "JUDGED_FROM_CYCLES", "PHASES", "drops", "shared", "switch_events"]
@@ -89,7 +90,7 @@ def _starts_on(ports: int, heard: str, blocks: str) -> Event:
 def switch_events(parameters: Mapping[str, Any]) -> dict[str, Event]:
     """Return the events of an instance that are no rules."""
     ports, lanes = parameters["ports"], parameters["data_vls"]
-    by_fcp = parameters.get("credit", "returns") != "returns"
+    by_fcp = CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     heard, told, blocks = ("hears", "says", "valid") if by_fcp else ("heard", "returned", "blocks")
     events: dict[str, Event] = {
         "LFT written": lambda cycles: cycles.on("lft__enable"),
