@@ -212,8 +212,8 @@ def test_names_go_harmless_into_pages(hostile: Path, tmp_path: Path) -> None:
     where = [f"{node.name} port 1" for node in load_fabric(hostile).nodes.values()]
     tables = [TableResult(place, [(0, 1)], [], 0, [], []) for place in where]
     result: Any = SimpleNamespace(
-        tables=tables, rules=[], coverage=Coverage({}, [], {}, 1, judged=True), mismatches=0, mismatch="", cycles=1, decisions=1,
-        cycles_per_second=1.0, engine="native", simulator="none", seed=0, parameters={},
+        tables=tables, rules=[], coverage=Coverage({}, [], {}, 1, judged=True), mismatches=0, mismatch="", cycles=1,
+        decisions=1, cycles_per_second=1.0, engine="native", simulator="none", seed=0, parameters={},
     )  # fmt: skip
 
     page = write_page(result, tmp_path / "page", title=hostile.name, wave=None).read_text(encoding="utf-8")
