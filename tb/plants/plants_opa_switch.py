@@ -50,7 +50,7 @@ PLANTS = (
         "port.outgoing_vl.eq(lane),",
         instance="connections-lanes",
         parameters={
-            "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2,
+            "scheduler": "rr", "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2,
             "central_blocks": 34, "central_minimum": 2, "central_maximum": 2,
         },
     ),
