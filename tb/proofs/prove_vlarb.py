@@ -297,6 +297,7 @@ class VLArbProperties(VLArbTurnProperties):
         ]
         sized = Cat((a.heads.blocks[i] != 0) | ~self.able[i] for i in range(a.data_vls)).all()
         waits, passed = Signal(name=f"counts_{name}"), Signal(name=f"passed_{name}")
+        waited = Signal(name=f"waited_{name}")
         m.d.comb += [
             waits.eq(self._eligible(watched) & sized & ~self.exchanges),
             passed.eq(self.decides & (a.vl != watched.vl)),
@@ -304,15 +305,16 @@ class VLArbProperties(VLArbTurnProperties):
         left = _positive(self.limit_left)
         packets, total, given = (Signal(_COUNTED + 8, name=f"{what}_{name}") for what in ("packets", "total", "given"))
         with m.If(~waits | (self.decides & ~passed)):
-            m.d.sync += [packets.eq(0), total.eq(0)]
+            m.d.sync += [packets.eq(0), total.eq(0), waited.eq(0)]
         with m.Elif(passed):
-            m.d.sync += [packets.eq(packets + self.from_list[side]), total.eq(total + 1)]
-            with m.If(total == 0):
+            m.d.sync += [packets.eq(packets + self.from_list[side]), total.eq(total + 1), waited.eq(1)]
+            with m.If(~waited):
                 m.d.sync += given.eq(before)
         claim(m, "wait-in-list", before <= others)
-        claim(m, "wait-in-list", (packets + before <= given) & (given <= others), when=total != 0)
+        claim(m, "wait-in-list", (packets == 0) & (total == 0), when=~waited)
+        claim(m, "wait-in-list", (packets + before <= given) & (given <= others), when=waited)
         if side is ListCode.HIGH:
-            claim(m, "wait-high", total + 2 * before + (left == 0) <= 2 * given + 1, when=total != 0)
+            claim(m, "wait-high", total + 2 * before + (left == 0) <= 2 * given + 1, when=waited)
             return
         high = Signal(_COUNTED)
         with m.If(~waits | (self.decides & ~self.from_list[ListCode.HIGH])):
@@ -320,7 +322,7 @@ class VLArbProperties(VLArbTurnProperties):
         with m.Elif(self.decides & (limit != LIMIT_UNBOUNDED)):
             m.d.sync += high.eq(high + 1)
         claim(m, "wait-low-for-high", high + left <= _load(limit), when=high != 0)
-        claim(m, "wait-low", total + 2 * before + left <= 2 * given + 1, when=(total != 0) & (limit == 0))
+        claim(m, "wait-low", total + 2 * before + left <= 2 * given + 1, when=waited & (limit == 0))
 
     def _weight_before(self, side: ListCode) -> Value:
         """Return the weight left in the current entry and in those between it and the watched one."""
@@ -353,10 +355,9 @@ _SMALL, _ODD = {"data_vls": 2, "entries": 4, "vl15": True}, {"data_vls": 3, "ent
 INSTANCES = (
     Instance("small", VLArbTurnProperties, _SMALL),
     Instance("odd", VLArbTurnProperties, _ODD),
-    Instance("wait", VLArbProperties, {"data_vls": 2, "entries": 3, "vl15": False}),
-    Instance("full", VLArbGrantProperties, {"data_vls": 15, "entries": 64, "vl15": True}),
+    Instance("wait", VLArbProperties, {"data_vls": 2, "entries": 2, "vl15": False}),
     Instance("walk", ListWalkProperties, {"data_vls": 2, "entries": 4, "lane_bits": 4}, ListWalk),
     Instance("walk-rows", ListWalkProperties, {"data_vls": 2, "entries": 9, "lane_bits": 4}, ListWalk),
     Instance("line-rate-small", LineRateProperties, {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"}),
 )
-"""What is proven: small, not a power of two, full size; then the line-rate form."""
+"""What is proven: small, not a power of two, and how long a lane waits; then the line-rate form."""

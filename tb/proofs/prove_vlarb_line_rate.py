@@ -30,29 +30,31 @@ class LineRateProperties(Properties):
     statements: ClassVar = {
         **WALK_STATEMENTS,
         "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
-        "hold": "While a flow-control packet is due, no data lane is named or granted.",
-        "which-list": "High is named if its current or offered entry can send and its limit has not expired, otherwise"
-        " Low if one of its can, otherwise High.",
+        "line-rate-hold": "While a flow-control packet is due, no data lane is named or granted.",
+        "line-rate-which-list": "High is named if its current or offered entry can send and its limit has not"
+        " expired, otherwise Low if one of its can, otherwise High.",
         "lane": "The lane that is named is that of the list's current entry if it stays, otherwise that of its offered"
         " entry.",
         "grant": "A packet is granted exactly when the lane that is named has a packet that fits.",
-        "size": "The size that is shown is that of the packet granted in the cycle before.",
-        "swap": "The banks are exchanged in the first ready cycle from the request on; until then the request is shown"
-        " as pending.",
+        "line-rate-size": "The size that is shown is that of the packet granted in the cycle before.",
+        "line-rate-swap": "The banks are exchanged in the first ready cycle from the request on; until then the"
+        " request is shown as pending.",
         "status": "The lanes shown as unreachable and the number of bad entries are those of the entries read so far.",
-        "current": "The current entry of a list is the offered one that won last, with the weight that was written.",
-        "weight": "A current entry has its weight, less one block for each decision that it won and for each further"
-        " block of a packet of its list.",
+        "line-rate-current": "The current entry of a list is the offered one that won last, with the weight that was"
+        " written.",
+        "line-rate-weight": "A current entry has its weight, less one block for each decision that it won and for"
+        " each further block of a packet of its list.",
         "prediction": "A list goes on with its current entry while weight is left and its lane is thought able: by the"
         " packet behind the head after a decision for it, otherwise by its head.",
         "leaves": "The offered entry leaves when it wins, or when it cannot send and the current one does not stay.",
-        "limit": "High has the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the blocks charged to"
-        " it since; limit 255 is never reduced, and the limit is loaded again in each decision in which High has"
-        " expired or has nothing to send.",
+        "line-rate-limit": "High has the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the"
+        " blocks charged to it since; limit 255 is never reduced, and the limit is loaded again in each decision in"
+        " which High has expired or has nothing to send.",
         "further-blocks": "The blocks of a packet behind its first one are charged one in each following cycle, to the"
         " list of the last decision.",
-        "wait-low-for-high": "While Low has an entry that can send and the limit is below 255, High is named in at most"
-        " as many decisions before each one for Low as the limit has blocks: 64 for each unit, or 1 for limit 0.",
+        "line-rate-wait-low-for-high": "While Low has an entry that can send and the limit is below 255, High is"
+        " named in at most as many decisions before each one for Low as the limit has blocks: 64 for each unit, or 1"
+        " for limit 0.",
     }
     unfolds_memories = True
     any_memory = True
@@ -108,10 +110,12 @@ class LineRateProperties(Properties):
             pending.eq((a.swap | pending) & ~a.ready),
             self.active.eq(self.active ^ self.exchanges),
         ]
-        self.claim(m, "swap", a.swap_pending == pending)
-        self.claim(m, "swap", Cat(each.walk.exchange for each in a.lists) == Cat(self.exchanges, self.exchanges))
+        self.claim(m, "line-rate-swap", a.swap_pending == pending)
+        self.claim(
+            m, "line-rate-swap", Cat(each.walk.exchange for each in a.lists) == Cat(self.exchanges, self.exchanges)
+        )
         for walk in self.walks:
-            self.claim(m, "swap", walk.account.active == self.active)
+            self.claim(m, "line-rate-swap", walk.account.active == self.active)
             self.claim(m, "prediction", walk.walk.able_before == self.able_before)
 
     def _outputs(self, m: Module) -> None:
@@ -120,10 +124,10 @@ class LineRateProperties(Properties):
         from_vl15, from_none = listed == int(ListCode.VL15), listed == int(ListCode.NONE)
         may = ~vl15_able & ~a.hold_data
         claim(m, "vl15-first", (from_vl15 == vl15_able) & (from_vl15 == (a.grant & (a.vl == VL15))))
-        claim(m, "hold", from_none & ~a.grant & (a.vl == 0), when=a.hold_data & ~vl15_able)
+        claim(m, "line-rate-hold", from_none & ~a.grant & (a.vl == 0), when=a.hold_data & ~vl15_able)
         for which, side in ((_HIGH, ListCode.HIGH), (_LOW, ListCode.LOW)):
             account = self.walks[which].account
-            claim(m, "which-list", (listed == int(side)) == self.wins[which], when=may)
+            claim(m, "line-rate-which-list", (listed == int(side)) == self.wins[which], when=may)
             lane = Mux(self.stays[which], self.vl[which], account.vl(account.offered))
             claim(m, "lane", a.vl == lane, when=may & self.wins[which])
             claim(m, "lane", lane < a.data_vls, when=self.wins[which])
@@ -133,7 +137,7 @@ class LineRateProperties(Properties):
         size, sizes = Signal(7), Array(a.heads.blocks[lane] for lane in range(a.requesters))
         number = Mux(a.vl == VL15, a.data_vls, a.vl) if a.vl15 else a.vl
         m.d.sync += size.eq(Mux(a.grant, sizes[number], 0))
-        claim(m, "size", a.blocks == size)
+        claim(m, "line-rate-size", a.blocks == size)
         read = [each.account for each in self.walks]
         claim(m, "status", a.unreachable == ~(read[_HIGH].walk.served | read[_LOW].walk.served))
         claim(m, "status", a.bad_entries == read[_HIGH].walk.bad + read[_LOW].walk.bad)
@@ -190,12 +194,12 @@ class LineRateProperties(Properties):
         claim(m, "leaves", each.walk.leaves == (takes | (~self.stays[which] & ~account.can)))
         claim(m, "can-send", each.can == account.can)
         claim(m, "can-send", account.is_offered, when=account.can)
-        claim(m, "current", each.vl == vl, when=left != 0)
-        claim(m, "current", (each.lane == (1 << vl)[: a.data_vls]) & (vl < a.data_vls), when=left != 0)
-        claim(m, "current", left == 0, when=account.reading)
+        claim(m, "line-rate-current", each.vl == vl, when=left != 0)
+        claim(m, "line-rate-current", (each.lane == (1 << vl)[: a.data_vls]) & (vl < a.data_vls), when=left != 0)
+        claim(m, "line-rate-current", left == 0, when=account.reading)
         claim(m, "prediction", each.stays == self.stays[which])
         claim(m, "prediction", each.looks == looks, when=left != 0)
-        self._budget(m, "weight", each.weight, left, Value.cast(1))
+        self._budget(m, "line-rate-weight", each.weight, left, Value.cast(1))
 
     def _budget(self, m: Module, name: str, budget: Any, left: Value, counts: Value) -> None:
         """Claim that a budget has blocks left exactly while the account has, and that what it counts is right."""
@@ -225,14 +229,14 @@ class LineRateProperties(Properties):
             shadow = Mux(self.active, self.limits[0], self.limits[1])
             m.d.sync += counter.eq(Mux(shadow == 0, 1, 64 * shadow))
         since = self.walks[_HIGH].account.since
-        claim(m, "limit", self.walks[_LOW].account.since == since)
-        claim(m, "limit", (Cat(a.limits) == Cat(self.limits)) & (a.active == self.active))
-        claim(m, "limit", a.limit == limit, when=since > 1)
+        claim(m, "line-rate-limit", self.walks[_LOW].account.since == since)
+        claim(m, "line-rate-limit", (Cat(a.limits) == Cat(self.limits)) & (a.active == self.active))
+        claim(m, "line-rate-limit", a.limit == limit, when=since > 1)
         flags = Cat(a.unbounded, a.is_none)
-        claim(m, "limit", flags == Cat(limit == LIMIT_UNBOUNDED, limit == 0), when=since >= _SETTLED)
-        claim(m, "limit", (counter == load) & (self.to_charge == 0), when=self.walks[_HIGH].account.reading)
-        claim(m, "limit", counter <= load)
-        self._budget(m, "limit", a.turn, counter, since > _SETTLED)
+        claim(m, "line-rate-limit", flags == Cat(limit == LIMIT_UNBOUNDED, limit == 0), when=since >= _SETTLED)
+        claim(m, "line-rate-limit", (counter == load) & (self.to_charge == 0), when=self.walks[_HIGH].account.reading)
+        claim(m, "line-rate-limit", counter <= load)
+        self._budget(m, "line-rate-limit", a.turn, counter, since > _SETTLED)
 
     def _wait(self, m: Module) -> None:
         high, limited = Signal(15), self.limit != LIMIT_UNBOUNDED
@@ -240,7 +244,7 @@ class LineRateProperties(Properties):
             m.d.sync += high.eq(0)
         with m.Elif(self.decides & limited):
             m.d.sync += high.eq(high + 1)
-        self.claim(m, "wait-low-for-high", high + self.counter <= self.load, when=high != 0)
+        self.claim(m, "line-rate-wait-low-for-high", high + self.counter <= self.load, when=high != 0)
 
 
 _CURRENT = (("vl", 4), ("left", 8), ("looks", 1), ("recent", 1), ("stays", 1), ("has", 1), ("wins", 1), ("charged", 1))

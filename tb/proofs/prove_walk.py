@@ -142,6 +142,7 @@ class WalkClaims:
         claim(m, "chosen", walk.chosen == account.is_chosen)
         claim(m, "chosen", walk.number == account.chosen, when=account.is_chosen)
         claim(m, "chosen", walk.beyond == Cat(account.start <= row for row in range(walk.rows)))
+        claim(m, "chosen", account.start <= walk.rows)
         for each in (account.chosen, account.fetched, account.current):
             claim(m, "chosen", each < walk.rows)
         marks = Mux(account.active, account.marks[1], account.marks[0])
@@ -156,10 +157,8 @@ class WalkClaims:
             written = account.entry(ROW * account.current + place)
             kept = Value.cast(walk.current_row[place])
             claim(m, "current", self._is_kept(kept, written), when=account.left[place] & current_marked)
-            if place >= walk.entries:
-                continue
-            able = written[account.lane_bits :].any() & (written[: account.lane_bits] < walk.data_vls)
-            claim(m, "current", able, when=account.left[place] & ~account.reading)
+        serves = Cat(Array(account.serves)[ROW * account.current + place].any() for place in range(ROW))
+        claim(m, "current", ~(account.left & ~serves).any(), when=account.left.any() & ~account.reading)
 
     def _entries(self, m: Module) -> None:
         walk, account, claim, bits = self.walk, self.account, self.claim, self.account.lane_bits
