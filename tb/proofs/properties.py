@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -62,6 +62,9 @@ class Properties(Elaboratable):
     ----------
     statements : mapping of str to str
         What each property says, in a sentence for the block's users, by name (lower case, words joined by hyphens).
+    stages : sequence of sequence of str
+        Properties that are proven after the others, group after group. Each group supposes the groups before it, and
+        of those after it what holds in earlier cycles: so that the cycle of the first violation is never supposed away.
     bounded : int
         The proof is for so many cycles from reset only; 0 for all cycles, by induction.
     depth : int
@@ -75,6 +78,7 @@ class Properties(Elaboratable):
     """
 
     statements: ClassVar[Mapping[str, str]] = {}
+    stages: ClassVar[Sequence[Sequence[str]]] = ()
     bounded = 0
     depth = 2
     within = 20

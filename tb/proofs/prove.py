@@ -120,16 +120,35 @@ def prove(
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
     script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
     design = to_rtlil(properties, "top", ports=properties.ports())
-    log, seconds, folder = _run(
-        properties, design, name, mode=mode, depth=length, timeout=timeout_seconds, script=script
-    )
-    found = re.search(r"DONE \((\w+),", log)
-    verdict = found.group(1) if found else "ERROR"
+    total = 0.0
+    for stage in range(len(properties.stages) + 1):
+        log, seconds, folder = _run(
+            properties, design, name, mode=mode, depth=length, timeout=timeout_seconds,
+            script="\n".join([script, *_supposed(properties, stage)]),
+        )  # fmt: skip
+        total += seconds
+        found = re.search(r"DONE \((\w+),", log)
+        verdict = found.group(1) if found else "ERROR"
+        if verdict != "PASS":
+            break
     failed = re.findall(r"Assert failed in .*", log)
     label = re.search(r"(\S+)\.\d+$", failed[0]) if failed else None
     detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
     named = label.group(1) if label else ""
-    return Proof(verdict, seconds, folder, detail, properties.method, tuple(properties.claim.count), named)
+    return Proof(verdict, total, folder, detail, properties.method, tuple(properties.claim.count), named)
+
+
+def _supposed(properties: Properties, stage: int) -> list[str]:
+    """Return commands that make assumptions of the properties of other stages, delayed by a cycle of the later ones."""
+    later = {name: number for number, names in enumerate(properties.stages, 1) for name in names}
+    commands = ["chformal -lower"] if properties.stages else []
+    for name in properties.claim.count:
+        number = later.get(name, 0)
+        if number > stage:
+            commands.append(f"chformal -assert -delay 1 */c:{name}.*")
+        if number != stage:
+            commands.append(f"chformal -assert -assert2assume */c:{name}.*")
+    return commands
 
 
 def cover(

@@ -7,6 +7,7 @@ from operator import add
 from typing import ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.hdl.common.select import one_of
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_scheduler import STATEMENTS, SchedulerProperties
 from vlane.tb.proofs.prove_tables import at
@@ -52,6 +53,9 @@ class SCFQProperties(SchedulerProperties):
         "share": "While a requester keeps a tag, the packets of another one that got their tags since and are served "
         "cost, size x reciprocal each, together at most what its own packet costs.",
     }
+
+    stages = (("winner", "least-tag", "work-conserving"), ("wait", "share"))
+    depth = 1
 
     def state(self) -> Value:
         return Cat(self.scheduler.virtual_time, self._turns())
@@ -107,10 +111,10 @@ class SCFQProperties(SchedulerProperties):
             else:
                 m.d.comb += [self.offers[r].eq(r), kept.eq(self.has[r])]
             size = at([s.heads.blocks[lane] for lane in range(s.data_vls)], self.offers[r])
+            self.claim(m, "offered-lane", s.sizes[r] == size, when=mine.any())
             m.d.comb += [
                 self.can[r].eq(mine.any() & (self.reciprocals[r] != 0)),
                 self.needs[r].eq(self.can[r] & ~kept),
-                self.costs[r].eq(size * self.reciprocals[r]),
                 self.now[r].eq(Mux(self.picked[r], self.costs[r], self.ahead[r])),
             ]
             lost = self.has[r] & mine.any() & ~kept
@@ -129,8 +133,10 @@ class SCFQProperties(SchedulerProperties):
         """Choose the tags that are computed in this cycle."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         m.d.comb += self.missing.eq(self.needs & ~self.picked)
+        sizes = [Value.cast(s.sizes[r]) for r in range(count)]
         if not shared:
             m.d.comb += self.picked.eq(self.needs)
+            m.d.comb += [self.costs[r].eq(sizes[r] * s.reciprocals[r]) for r in range(count)]
             return
         last, unit = Signal(range(count), init=count - 1, name="account_unit_last"), Signal(range(count))
         self._first_after(m, unit, self.needs, last)
@@ -138,6 +144,11 @@ class SCFQProperties(SchedulerProperties):
         with m.If(self.needs.any()):
             m.d.sync += last.eq(unit)
         claim(m, "tag-unit", (s.unit_last == last) & (last < count))
+        # The operands are the component's, claimed to be the account's: equal products of unequal terms are hard.
+        chosen = self.module.submodules["unit"].chosen
+        claim(m, "tag-unit", chosen == self.picked)
+        cost = one_of(chosen, sizes) * one_of(chosen, s.reciprocals)
+        m.d.comb += [each.eq(cost) for each in self.costs]
 
         waited, needs = Signal(range(count + 1)), at(list(self.needs), self.watched)
         place = Mux(last < self.watched, self.watched - last, count + self.watched - last)
