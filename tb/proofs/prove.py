@@ -17,7 +17,7 @@ from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment
 from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import tool, warmed
-from vlane.tb.proofs.properties import REACHED, Properties
+from vlane.tb.proofs.properties import PAST, REACHED, Properties
 
 from vlane.paths import build_dir, cache_dir
 
@@ -139,14 +139,16 @@ def prove(
 
 
 def _supposed(properties: Properties, stage: int) -> list[str]:
-    """Return commands that make assumptions of the properties of other stages, delayed by a cycle of the later ones."""
-    later = {name: number for number, names in enumerate(properties.stages, 1) for name in names}
+    """Return commands that suppose the properties of other stages: of the later ones, in earlier cycles only."""
     commands = ["chformal -lower"] if properties.stages else []
     for name in properties.claim.count:
-        number = later.get(name, 0)
+        number = properties.claim.stage(name)
         if number > stage:
-            commands.append(f"chformal -assert -delay 1 */c:{name}.*")
-        if number != stage:
+            commands.append(f"delete */c:{name}.*")
+            continue
+        if number:
+            commands.append(f"delete */c:{PAST}{name}.*")
+        if number < stage:
             commands.append(f"chformal -assert -assert2assume */c:{name}.*")
     return commands
 
@@ -167,7 +169,7 @@ def cover(
     if not chosen:
         return ()
     script = "\n".join(
-        ["chformal -assert -remove"]
+        ["chformal -assert -remove", *([f"delete */c:{PAST}*"] if properties.stages else [])]
         + [f"delete */c:{REACHED}{each}.*" for each in properties.claim.count if each not in chosen]
     )
     log, _, _ = _run(

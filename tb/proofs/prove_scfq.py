@@ -46,15 +46,16 @@ class SCFQProperties(SchedulerProperties):
         "tag-unit": "A shared unit computes one missing tag in every cycle, decision or not, round robin.",
         "tag-wait": "With a shared unit, a requester that can send has its tag after at most as many cycles as there "
         "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
-        "offered-lane": "With a map, the lane that is served is that of the tag; a tag is computed for the first lane "
-        "that can send after the one that its requester sent from last.",
+        "offered-lane": "With a map, a tag is computed for the first lane that can send after the one that its requester "
+        "sent from last.",
+        "served-lane": "The lane that is served is that of the least tag.",
         "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one "
         "sends at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
         "share": "While a requester keeps a tag, the packets of another one that got their tags since and are served "
         "cost, size x reciprocal each, together at most what its own packet costs.",
     }
 
-    stages = (("winner", "least-tag", "work-conserving"), ("wait", "share"))
+    stages = (("winner", "least-tag", "served-lane", "work-conserving"), ("wait", "share"))
     depth = 1
 
     def state(self) -> Value:
@@ -183,7 +184,7 @@ class SCFQProperties(SchedulerProperties):
                 m.d.comb += self.served.eq(self.now[r])
             with m.If(packet & wins[r]):
                 claim(m, "least-tag", s.winner == 1 << r)
-                claim(m, "offered-lane", at(list(self.granted), self.offers[r]))
+                claim(m, "served-lane", at(list(self.granted), self.offers[r]))
         claim(m, "work-conserving", self.granted.any() == packet)
         return wins
 
