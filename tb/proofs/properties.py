@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 
 __all__ = ["Claims", "Instance", "Properties", "free_inputs"]
 
 REACHED = "reach."
 """Prefix of the label of the cover of a claim's premise."""
+
+
+PAST = "past."
+"""Prefix of the label of the assumption that a claim of a later stage held in the cycles before."""
 
 
 class Claims:
@@ -34,8 +38,8 @@ class Claims:
         If a claim's name is not one of ``statements``.
     """
 
-    def __init__(self, statements: Mapping[str, str]) -> None:
-        self.statements = statements
+    def __init__(self, statements: Mapping[str, str], stages: Sequence[Sequence[str]] = ()) -> None:
+        self.statements, self.stages = statements, stages
         self.count: dict[str, int] = {}
 
     def __call__(self, m: Module, name: str, holds: Value, *, when: Value | None = None) -> None:
@@ -53,6 +57,19 @@ class Claims:
         else:
             with m.If(when):
                 m.d.comb += [assertion, Cover(1, REACHED + label, src_loc_at=1)]
+        if self.stage(name):
+            self._suppose(m, label, holds if when is None else ~when.bool() | holds.bool())
+
+    def stage(self, name: str) -> int:
+        """Return in which stage a property is proven; 0 is the first."""
+        return next((number for number, names in enumerate(self.stages, 1) if name in names), 0)
+
+    def _suppose(self, m: Module, label: str, holds: Value) -> None:
+        """Assume that a claim held in all cycles before; not by a register alone, which sby would bypass."""
+        broken = Signal(name=f"broken_{label}")
+        with m.If(~Value.cast(holds).bool()):
+            m.d.sync += broken.eq(1)
+        m.d.comb += Assume(~broken, PAST + label)
 
 
 class Properties(Elaboratable):
@@ -62,6 +79,9 @@ class Properties(Elaboratable):
     ----------
     statements : mapping of str to str
         What each property says, in a sentence for the block's users, by name (lower case, words joined by hyphens).
+    stages : sequence of sequence of str
+        Properties that are proven after the others, group after group. Each group supposes the groups before it, and
+        of those after it what holds in earlier cycles: so that the cycle of the first violation is never supposed away.
     bounded : int
         The proof is for so many cycles from reset only; 0 for all cycles, by induction.
     depth : int
@@ -75,6 +95,7 @@ class Properties(Elaboratable):
     """
 
     statements: ClassVar[Mapping[str, str]] = {}
+    stages: ClassVar[Sequence[Sequence[str]]] = ()
     bounded = 0
     depth = 2
     within = 20
@@ -82,7 +103,7 @@ class Properties(Elaboratable):
     any_memory = False
 
     def __init__(self) -> None:
-        self.claim = Claims(self.statements)
+        self.claim = Claims(self.statements, self.stages)
 
     @property
     def method(self) -> str:

@@ -17,7 +17,7 @@ from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment
 from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import tool, warmed
-from vlane.tb.proofs.properties import REACHED, Properties
+from vlane.tb.proofs.properties import PAST, REACHED, Properties
 
 from vlane.paths import build_dir, cache_dir
 
@@ -120,16 +120,37 @@ def prove(
     mode, length = ("bmc", properties.bounded) if properties.bounded else ("prove", properties.depth)
     script = f"{mutation}\nchformal -cover -remove" if mutation else "chformal -cover -remove"
     design = to_rtlil(properties, "top", ports=properties.ports())
-    log, seconds, folder = _run(
-        properties, design, name, mode=mode, depth=length, timeout=timeout_seconds, script=script
-    )
-    found = re.search(r"DONE \((\w+),", log)
-    verdict = found.group(1) if found else "ERROR"
+    total = 0.0
+    for stage in range(len(properties.stages) + 1):
+        log, seconds, folder = _run(
+            properties, design, name, mode=mode, depth=length, timeout=timeout_seconds,
+            script="\n".join([script, *_supposed(properties, stage)]),
+        )  # fmt: skip
+        total += seconds
+        found = re.search(r"DONE \((\w+),", log)
+        verdict = found.group(1) if found else "ERROR"
+        if verdict != "PASS":
+            break
     failed = re.findall(r"Assert failed in .*", log)
     label = re.search(r"(\S+)\.\d+$", failed[0]) if failed else None
     detail = "" if verdict == "PASS" else (failed[0] if failed else log[-1000:])
     named = label.group(1) if label else ""
-    return Proof(verdict, seconds, folder, detail, properties.method, tuple(properties.claim.count), named)
+    return Proof(verdict, total, folder, detail, properties.method, tuple(properties.claim.count), named)
+
+
+def _supposed(properties: Properties, stage: int) -> list[str]:
+    """Return commands that suppose the properties of other stages: of the later ones, in earlier cycles only."""
+    commands = ["chformal -lower"] if properties.stages else []
+    for name in properties.claim.count:
+        number = properties.claim.stage(name)
+        if number > stage:
+            commands.append(f"delete */c:{name}.*")
+            continue
+        if number:
+            commands.append(f"delete */c:{PAST}{name}.*")
+        if number < stage:
+            commands.append(f"chformal -assert -assert2assume */c:{name}.*")
+    return commands
 
 
 def cover(
@@ -148,7 +169,7 @@ def cover(
     if not chosen:
         return ()
     script = "\n".join(
-        ["chformal -assert -remove"]
+        ["chformal -assert -remove", *([f"delete */c:{PAST}*"] if properties.stages else [])]
         + [f"delete */c:{REACHED}{each}.*" for each in properties.claim.count if each not in chosen]
     )
     log, _, _ = _run(

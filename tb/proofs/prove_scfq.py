@@ -7,6 +7,7 @@ from operator import add
 from typing import ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.hdl.common.select import one_of
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_scheduler import STATEMENTS, SchedulerProperties
 from vlane.tb.proofs.prove_tables import at
@@ -45,13 +46,17 @@ class SCFQProperties(SchedulerProperties):
         "tag-unit": "A shared unit computes one missing tag in every cycle, decision or not, round robin.",
         "tag-wait": "With a shared unit, a requester that can send has its tag after at most as many cycles as there "
         "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
-        "offered-lane": "With a map, the lane that is served is that of the tag; a tag is computed for the first lane "
-        "that can send after the one that its requester sent from last.",
+        "offered-lane": "With a map, a tag is computed for the first lane that can send after the one that its requester "
+        "sent from last.",
+        "served-lane": "The lane that is served is that of the least tag.",
         "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one "
         "sends at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
         "share": "While a requester keeps a tag, the packets of another one that got their tags since and are served "
         "cost, size x reciprocal each, together at most what its own packet costs.",
     }
+
+    stages = (("winner", "least-tag", "served-lane", "work-conserving"), ("wait", "share"))
+    depth = 1
 
     def state(self) -> Value:
         return Cat(self.scheduler.virtual_time, self._turns())
@@ -107,10 +112,10 @@ class SCFQProperties(SchedulerProperties):
             else:
                 m.d.comb += [self.offers[r].eq(r), kept.eq(self.has[r])]
             size = at([s.heads.blocks[lane] for lane in range(s.data_vls)], self.offers[r])
+            self.claim(m, "offered-lane", s.sizes[r] == size, when=mine.any())
             m.d.comb += [
                 self.can[r].eq(mine.any() & (self.reciprocals[r] != 0)),
                 self.needs[r].eq(self.can[r] & ~kept),
-                self.costs[r].eq(size * self.reciprocals[r]),
                 self.now[r].eq(Mux(self.picked[r], self.costs[r], self.ahead[r])),
             ]
             lost = self.has[r] & mine.any() & ~kept
@@ -129,8 +134,10 @@ class SCFQProperties(SchedulerProperties):
         """Choose the tags that are computed in this cycle."""
         s, claim, count = self.scheduler, self.claim, self.scheduler.requesters
         m.d.comb += self.missing.eq(self.needs & ~self.picked)
+        sizes = [Value.cast(s.sizes[r]) for r in range(count)]
         if not shared:
             m.d.comb += self.picked.eq(self.needs)
+            m.d.comb += [self.costs[r].eq(sizes[r] * s.reciprocals[r]) for r in range(count)]
             return
         last, unit = Signal(range(count), init=count - 1, name="account_unit_last"), Signal(range(count))
         self._first_after(m, unit, self.needs, last)
@@ -138,6 +145,11 @@ class SCFQProperties(SchedulerProperties):
         with m.If(self.needs.any()):
             m.d.sync += last.eq(unit)
         claim(m, "tag-unit", (s.unit_last == last) & (last < count))
+        # The operands are the component's, claimed to be the account's: equal products of unequal terms are hard.
+        chosen = self.module.submodules["unit"].chosen
+        claim(m, "tag-unit", chosen == self.picked)
+        cost = one_of(chosen, sizes) * one_of(chosen, s.reciprocals)
+        m.d.comb += [each.eq(cost) for each in self.costs]
 
         waited, needs = Signal(range(count + 1)), at(list(self.needs), self.watched)
         place = Mux(last < self.watched, self.watched - last, count + self.watched - last)
@@ -172,7 +184,7 @@ class SCFQProperties(SchedulerProperties):
                 m.d.comb += self.served.eq(self.now[r])
             with m.If(packet & wins[r]):
                 claim(m, "least-tag", s.winner == 1 << r)
-                claim(m, "offered-lane", at(list(self.granted), self.offers[r]))
+                claim(m, "served-lane", at(list(self.granted), self.offers[r]))
         claim(m, "work-conserving", self.granted.any() == packet)
         return wins
 
