@@ -46,8 +46,8 @@ class SCFQProperties(SchedulerProperties):
         "tag-unit": "A shared unit computes one missing tag in every cycle, decision or not, round robin.",
         "tag-wait": "With a shared unit, a requester that can send has its tag after at most as many cycles as there "
         "are other requesters; while no further tag goes missing, packets wait for no more cycles than that.",
-        "offered-lane": "With a map, a tag is computed for the first lane that can send after the one that its requester "
-        "sent from last.",
+        "offered-lane": "With a map, a tag is computed for the first lane that can send after the one that its "
+        "requester sent from last.",
         "served-lane": "The lane that is served is that of the least tag.",
         "wait": "While a requester keeps a tag of cost c, size x reciprocal, and no head has size 0, each other one "
         "sends at most 1 + c packets before it, all together at most (requesters - 1) x (1 + c).",
@@ -252,12 +252,12 @@ INSTANCES = (
     Instance(
         "small",
         SCFQProperties,
-        {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
+        {"data_vls": 2, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "shared"},
     ),
     Instance(
         "own-units",
         SCFQProperties,
-        {"data_vls": 3, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
+        {"data_vls": 2, "requesters": 0, "vl15": True, "tag_bits": 12, "reciprocal_bits": 4, "units": "per_requester"},
     ),
     Instance(
         "mapped",
