@@ -15,7 +15,7 @@ from vlane.tb.native.lockstep import BATCH, run_lockstep
 from vlane.tb.native.model import CompiledModel, compile_model, compile_verilog, component_ports, to_verilog
 from vlane.tb.native.rows import Port, row_layout, row_words
 from vlane.tb.proofs.prove import prove
-from vlane.tb.proofs.prove_vlarb import VLArbProperties
+from vlane.tb.proofs.prove_vlarb import VLArbTurnProperties
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
 from vlane.tb.schedulers.traffic import Phase
 from vlane.tb.synthesis.mutate import is_equivalent, list_mutants
@@ -127,7 +127,7 @@ def test_a_fault_is_never_proven_equivalent() -> None:
 @pytest.mark.slow
 def test_small_arbiter_is_proven() -> None:
     """The properties hold for every table and input of a small instance."""
-    proof = prove(VLArbProperties(VLArb(VLArbParameters(data_vls=2, entries=4))), "test-vlarb-small")
+    proof = prove(VLArbTurnProperties(VLArb(VLArbParameters(data_vls=2, entries=4))), "test-vlarb-small")
 
     assert proof.verdict == "PASS", proof.detail
 
@@ -153,7 +153,7 @@ class Starving(VLArb):
 def test_a_broken_arbiter_is_not_proven(broken: type[VLArb]) -> None:
     """The proofs can fail: work conservation and the bounded wait each catch their fault."""
     proof = prove(
-        VLArbProperties(broken(VLArbParameters(data_vls=2, entries=4))), f"test-vlarb-{broken.__name__.lower()}"
+        VLArbTurnProperties(broken(VLArbParameters(data_vls=2, entries=4))), f"test-vlarb-{broken.__name__.lower()}"
     )
 
     assert proof.verdict in {"FAIL", "UNKNOWN"}, proof.detail

@@ -31,7 +31,7 @@ def test_memories_survive_synthesis(target: str) -> None:
 def test_a_small_netlist_is_proven_to_be_the_block() -> None:
     called = call("prove", "rr", "--netlist", "generic", "--json")
     assert called.status == 0
-    assert [proof["verdict"] for proof in called.json()["proofs"]] == ["PASS"]
+    assert [proof["verdict"] for proof in called.json()["instances"]] == ["PASS"]
 
 
 @pytest.mark.slow

@@ -68,10 +68,9 @@ class Swapping(VLBuffer):
 def test_a_broken_buffer_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["vlbuffer"]
+    followed = block.instance("followed-shared")
 
-    proof = prove(
-        block.proofs[0].properties(Swapping(block.shape(**block.proofs[0].parameters))), "test-vlbuffer-broken"
-    )
+    proof = prove(followed.properties(Swapping(block.shape(**followed.parameters))), "test-vlbuffer-broken")
 
     assert proof.verdict == "FAIL", proof.detail
 
