@@ -237,7 +237,7 @@ def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
     assert called.json()["equal"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_signal_that_differs_is_read_from_the_wave(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One switch gets another table: its output, the cycle, what the wave shows and what golden says are named."""
     whole = network_hardware._boot

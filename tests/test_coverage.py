@@ -53,7 +53,10 @@ def shown(stimulus: Stimulus, input_words: int, output_words: int) -> Coverage:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "words"), FORMS)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [pytest.param(*form, marks=pytest.mark.long if form[0].endswith("_switch") else ()) for form in FORMS],
+)
 def test_a_small_instance_shows_all_that_applies(name: str, words: tuple[str, ...]) -> None:
     block = BLOCKS[name]
     stimulus, *sizes = made(name, block.parameters(list(words)), 1_000_000)

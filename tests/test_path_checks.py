@@ -14,7 +14,7 @@ from vlane.golden.network.sources import TrafficClass, pairs_of_class
 from vlane.golden.network.topology import read_edges, torus
 from vlane.golden.schedulers.served import served_lanes
 
-from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call
+from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call, long_but
 from tests.networks import made
 from vlane.errors import InputError
 
@@ -94,7 +94,8 @@ def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tu
     assert not (study.parent / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["dtable", "drr", "scfq"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", long_but(["dtable"], ["dtable", "drr", "scfq"]))
 def test_tables_name_levels_where_a_level_has_two_lanes(name: str, study: Path) -> None:
     """Datelines give SL c the VLs 2c and 2c + 1: they are one requester, which is refused if it has no weight."""
     torus_of_lines = STUDY.replace(_TREE, 'topology = "torus"\nsize = [3]').replace("cycles = 3000", "cycles = 700")

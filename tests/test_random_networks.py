@@ -24,7 +24,7 @@ from tests.plain_per_vl import PerVLSwitch
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
-NETWORKS, TESTED_BY_DEFAULT = 500, 10
+NETWORKS, TESTED_BY_DEFAULT = 500, 5
 _KINDS = (
     *(("ib", "turns", "multiplexed", "returns", name) for name in ("rr", "wrr", "drr", "dtable", "scfq", "vlarb")),
     *(("opa", "turns", "multiplexed", "returns", name) for name in ("rr", "wrr", "drr", "dtable", "scfq", "vlarb")),

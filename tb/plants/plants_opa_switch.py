@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from vlane.tb.plants.plant import Plant
 
+from vlane.schedulers import DEFAULT
+
 __all__ = ["PLANTS"]
 
 _ALLOCATOR, _CENTRE, _SWITCH = (f"hdl/switches/{name}.py" for name in ("opa_allocator", "centre", "opa_switch"))
@@ -50,7 +52,7 @@ PLANTS = (
         "port.outgoing_vl.eq(lane),",
         instance="connections-lanes",
         parameters={
-            "scheduler": "rr", "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2,
+            "scheduler": DEFAULT, "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2,
             "central_blocks": 34, "central_minimum": 2, "central_maximum": 2,
         },
     ),
