@@ -207,10 +207,7 @@ INSTANCES = (
     }),
     Instance("static", VLBufferProperties, {**_PARTS, **_ONE, "form": "static"}),
     Instance("shared", VLBufferProperties, {
-        "vls": 4, "flits": 64, "minimum": 8, "maximum": 40, "mtu_flits": 8, **_ONE, "form": "shared",
-    }),
-    Instance("two-ports", VLBufferProperties, {
-        "vls": 3, "flits": 40, "minimum": 5, "maximum": 20, "mtu_flits": 6, **_MANY, "form": "shared",
+        "vls": 3, "flits": 16, "minimum": 2, "maximum": 9, "mtu_flits": 3, **_ONE, "form": "shared",
     }),
     Instance("followed-shared", DeliveryProperties, {**_TINY, **_ONE, "form": "shared"}),
     Instance("followed-static", DeliveryProperties, {**_PARTS, **_ONE, "form": "static"}),
