@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from amaranth.hdl import Cat, Fragment, Module, Mux, Signal, Value
 from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_tables import constant
-from vlane.tb.proofs.turns import Turns, at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.turns import Turns, at_most_one
 
 __all__ = ["AllocatorProperties"]
 
@@ -69,7 +69,7 @@ class AllocatorProperties(Properties):
             claim(m, "one-at-a-time", at_most_one(source), when=source.any())
             claim(m, "output-free", a.output_free[output], when=source.any())
             with m.If(self.output == output):
-                waits = index_of(asks, self.port)
+                waits = at(asks, self.port)
                 passed, bounded = turns.wait(self.port, waits & (self.output == output), source)
                 claim(m, "input-wait", bounded, when=passed != 0)
             for port in ports:
@@ -97,7 +97,7 @@ class AllocatorProperties(Properties):
         self.claim(m, "lane-turn", a.lane[port] == turns.expected, when=Cat(able).any())
         self.claim(m, "lane-turn", ~a.lane[port].any(), when=~Cat(able).any())
         with m.If(self.port == port):
-            passed, bounded = turns.wait(self.lane, index_of(able, self.lane) & (self.port == port), served)
+            passed, bounded = turns.wait(self.lane, at(able, self.lane) & (self.port == port), served)
             self.claim(m, "lane-wait", bounded, when=passed != 0)
         for output in range(a.ports):
             asks = [
@@ -112,7 +112,7 @@ class AllocatorProperties(Properties):
     def _takes(self, port: int, lane: int, output: int) -> Value:
         """Return whether an output, to which this packet goes, is free and has room for it."""
         a, place = self.allocator, port * self.allocator.vls + lane
-        room = index_of(a.room[output], a.outgoing_vl[place])
+        room = at(a.room[output], a.outgoing_vl[place])
         return (a.output[place] == output) & a.output_free[output] & room
 
     def _goes(self, m: Module, port: int, output: int) -> None:
@@ -122,4 +122,4 @@ class AllocatorProperties(Properties):
             place = port * a.vls + lane
             taken = a.source[output][port] & a.lane[port][lane]
             self.claim(m, "goes-where-it-asks", (a.output[place] == output) & ~a.drop[port][lane], when=taken)
-            self.claim(m, "output-free", index_of(a.room[output], a.outgoing_vl[place]), when=taken)
+            self.claim(m, "output-free", at(a.room[output], a.outgoing_vl[place]), when=taken)

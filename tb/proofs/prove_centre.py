@@ -8,7 +8,8 @@ from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.switches.centre import Centre
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.turns import at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at
+from vlane.tb.proofs.turns import at_most_one
 
 from vlane.mports import MPORT, READERS
 
@@ -115,7 +116,7 @@ class CentreProperties(Properties):
             Assume(at_most_one(b.source)),
             Assume(b.reserved.any() == b.source.any()),
             Assume((b.reserved <= self.largest) & (b.reserved_vl < VLS)),
-            Assume(~b.reserved.any() | (b.link_free & index_of(b.room, b.reserved_vl))),
+            Assume(~b.reserved.any() | (b.link_free & at(b.room, b.reserved_vl))),
         ]
         for reader in range(READERS):
             lane, granted = Value.cast(b.lane[reader]), b.granted[reader]
@@ -170,12 +171,12 @@ class CentreProperties(Properties):
             comes = b.reserved.any() & (b.reserved_vl == each)
             m.d.sync += waiting[each].eq(waiting[each] + comes - granted[each])
         m.d.comb += starts.eq(b.reserved.any() & self.mark & ~once)
-        with m.If(once & index_of(granted, lane)):
+        with m.If(once & at(granted, lane)):
             m.d.sync += ahead.eq(ahead - 1)
         with m.If(starts):
             m.d.sync += [
                 once.eq(1), source.eq(b.source), lane.eq(b.reserved_vl), size.eq(b.reserved),
-                ahead.eq(index_of(waiting, b.reserved_vl) - index_of(granted, b.reserved_vl)),
+                ahead.eq(at(waiting, b.reserved_vl) - at(granted, b.reserved_vl)),
             ]  # fmt: skip
         to, flits = Signal(3), [Signal(name=f"flit_{each}") for each in range(self.largest)]
         came, part, done = Signal(), Signal(), Signal()
@@ -191,11 +192,11 @@ class CentreProperties(Properties):
                             m.d.sync += flits[number].eq(crossing.flits[index][2])
         m.d.comb += part.eq(came_before(m, came) & ~done)
         is_head = part & (ahead == 0)
-        own = (index_of([b.outputs[v] for v in range(VLS)], lane) == to) & (
-            index_of([b.blocks[v] for v in range(VLS)], lane) == size
+        own = (at([b.outputs[v] for v in range(VLS)], lane) == to) & (
+            at([b.blocks[v] for v in range(VLS)], lane) == size
         )
         claim(m, "stored-head", own, when=is_head)
-        with m.If(is_head & index_of(granted, lane)):
+        with m.If(is_head & at(granted, lane)):
             m.d.sync += done.eq(1)
         reads, crossed = Signal(READERS), Signal(3)
         moves, there, ends = Signal(3), Signal(3), Signal()
@@ -205,7 +206,7 @@ class CentreProperties(Properties):
         with m.If(reads.any()):
             m.d.sync += crossed.eq(crossed + moves)
         for reader in range(READERS):
-            with m.If(is_head & b.granted[reader] & index_of(b.lane[reader], lane)):
+            with m.If(is_head & b.granted[reader] & at(b.lane[reader], lane)):
                 m.d.sync += reads[reader].eq(1)
             with m.Elif(reads[reader] & ends):
                 m.d.sync += reads[reader].eq(0)
@@ -219,7 +220,7 @@ class CentreProperties(Properties):
             claim(m, "read-bound-for", marks, when=now & moves.any())
             for index in range(min(b.flits, self.largest)):
                 flags = Cat(crossed + index + 1 == size, (crossed == 0) & (index == 0))
-                same = read.flits[index] == Cat(flags, index_of(flits, crossed + index))
+                same = read.flits[index] == Cat(flags, at(flits, crossed + index))
                 claim(m, "read-unchanged", same, when=now & (moves > index))
             self._idle(m, reader)
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_tables import constant
-from vlane.tb.proofs.turns import Turns, at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.turns import Turns, at_most_one
 
 from vlane.mports import MPORT, READERS, ports_of
 
@@ -116,15 +116,15 @@ class OPAAllocatorProperties(Properties):
         centre = a.link_free[mport]
         for lane, place in enumerate(places):
             lane_out = a.outgoing_vl[place]
-            here = [(a.output[place] == o) & a.local_free[o] & index_of(a.room[o], lane_out) for o in mine]
+            here = [(a.output[place] == o) & a.local_free[o] & at(a.room[o], lane_out) for o in mine]
             is_here = (a.output[place] >= mine.start) & (a.output[place] < mine.stop)
-            through = ~is_here & centre & index_of(a.central_room[mport], lane_out)
+            through = ~is_here & centre & at(a.central_room[mport], lane_out)
             takes = a.drop[port][lane] | Cat(here).any() | through
             able.append(a.input_free[port] & a.valid[port][lane] & takes)
         served = Mux(a.granted[port], a.lane[port], 0)
         turns = self._turns(m, "lane-turn", f"lanes_{port}", able, served)
         with m.If(self.port == port):
-            self._wait(m, "lane-wait", turns, self.lane, index_of(able, self.lane) & (self.port == port), served)
+            self._wait(m, "lane-wait", turns, self.lane, at(able, self.lane) & (self.port == port), served)
         chosen = [turns.expected[lane] & ~a.drop[port][lane] for lane in range(a.vls)]
         asks = [Cat(chosen[i] & (a.output[place] == o) for i, place in enumerate(places)).any() for o in mine]
         return [*asks, Cat(chosen).any() & ~Cat(asks).any()]
@@ -143,7 +143,7 @@ class OPAAllocatorProperties(Properties):
             served = Mux(a.reader_granted[reader], a.reader_lane[reader], 0)
             turns = self._turns(m, "reader-turn", f"reader_{reader}", able, served)
             picked = turns.expected
-            watched = (self.place == reader + MPORT) & index_of(able, self.lane)
+            watched = (self.place == reader + MPORT) & at(able, self.lane)
             with m.If(self.place == reader + MPORT):
                 self._wait(m, "reader-lane-wait", turns, self.lane, watched, served)
             lanes = range(a.vls)
@@ -160,7 +160,7 @@ class OPAAllocatorProperties(Properties):
         source = Value.cast(a.source[output])
         turns = self._turns(m, "output-turn", f"output_{output}", asks, source)
         with m.If(self.port == output):
-            watched = (self.port == output) & index_of(asks, self.place)
+            watched = (self.port == output) & at(asks, self.place)
             self._wait(m, "output-wait", turns, self.place, watched, source)
         self.claim(m, "free", a.local_free[output], when=source[:MPORT].any())
         self.claim(m, "free", a.central_free[output], when=source[MPORT:].any())
@@ -172,7 +172,7 @@ class OPAAllocatorProperties(Properties):
         asks = [self.inputs[port][-1] for port in mine] + [Value.cast(0)] * (MPORT - len(mine))
         source = Value.cast(a.central_source[mport])
         turns = self._turns(m, "link-turn", f"centre_{mport}", asks, source)
-        watched = index_of(asks, self.port - mine.start) & (self.port >= mine.start) & (self.port < mine.stop)
+        watched = at(asks, self.port - mine.start) & (self.port >= mine.start) & (self.port < mine.stop)
         if len(mine) > 1:
             self._wait(m, "link-wait", turns, (self.port - mine.start)[:2], watched, source)
         self.claim(m, "free", a.link_free[mport], when=source.any())

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_tables import constant
-from vlane.tb.proofs.turns import Turns, at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.turns import Turns, at_most_one
 
 __all__ = ["LARGEST", "PART", "PERIOD", "STEP", "WINDOW", "LimitsProperties", "RoomProperties", "TellsProperties"]
 
@@ -136,7 +136,7 @@ class LimitsProperties(Properties):
             Signal(12),
             Signal(12),
         )
-        starts, heard = index_of(f.take, self.lane), f.hears.valid & (f.hears.vl == self.lane)
+        starts, heard = at(f.take, self.lane), f.hears.valid & (f.hears.vl == self.lane)
         m.d.sync += sent.eq(sent + Mux(starts, f.take_blocks, 0))
         with m.If(heard):
             m.d.sync += limit.eq(f.hears.limit)
@@ -151,8 +151,8 @@ class LimitsProperties(Properties):
         ):
             left = Signal(12, name=f"left_{name.replace('-', '_')}")
             m.d.comb += left.eq(free - size)
-            claim(m, name, index_of(fits, self.lane) == (left <= WINDOW))
-            claim(m, name, ~index_of(fits, self.lane), when=(free <= PART) & (size > free))
+            claim(m, name, at(fits, self.lane) == (left <= WINDOW))
+            claim(m, name, ~at(fits, self.lane), when=(free <= PART) & (size > free))
 
         under_way, told, newest = Signal(12), Signal(12), Signal(12)
         m.d.comb += [
@@ -168,7 +168,7 @@ class LimitsProperties(Properties):
         return m
 
     def _of_lane(self, values: Any) -> Value:
-        return index_of([values[vl] for vl in range(self.limits.vls)], self.lane)
+        return at([values[vl] for vl in range(self.limits.vls)], self.lane)
 
 
 class TellsProperties(Properties):
@@ -241,6 +241,6 @@ class TellsProperties(Properties):
         claim(m, "told", t.says.valid == was)
         claim(m, "told-limit", (t.says.vl == lane) & (t.says.limit == limit), when=was)
         claim(m, "told-limit", ~Cat(t.says.vl, t.says.limit).any(), when=~was)
-        passed, bounded = account.wait(self.lane, index_of(due, self.lane), sends)
+        passed, bounded = account.wait(self.lane, at(due, self.lane), sends)
         claim(m, "told-wait", bounded, when=passed != 0)
         return m

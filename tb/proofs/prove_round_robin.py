@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Fragment, Module, Value
 from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_tables import constant
-from vlane.tb.proofs.turns import Turns, at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.turns import Turns, at_most_one
 
 __all__ = ["RoundRobinProperties"]
 
@@ -54,6 +54,6 @@ class RoundRobinProperties(Properties):
         claim(m, "turn-moves", account.is_at(inside(fragment, "last")))
         claim(m, "turn", t.chosen == account.expected, when=t.eligible.any())
         claim(m, "turn-one", (t.found == t.eligible.any()) & (t.chosen.any() == t.found) & at_most_one(t.chosen))
-        passed, bounded = account.wait(self.watched, index_of(t.eligible, self.watched), served)
+        passed, bounded = account.wait(self.watched, at(t.eligible, self.watched), served)
         claim(m, "turn-wait", bounded, when=passed != 0)
         return m

@@ -8,7 +8,8 @@ from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.switches.switch_input import SwitchInput
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.turns import at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at
+from vlane.tb.proofs.turns import at_most_one
 
 __all__ = ["SwitchInputProperties", "switch_input"]
 
@@ -109,7 +110,7 @@ class SwitchInputProperties(Properties):
         used = [Signal(4, name=f"used_{vl}") for vl in range(VLS)]
         promised, accepts = Signal(6), Signal()
         m.d.comb += promised.eq(sum(Mux(each < MINIMUM, MINIMUM, each) for each in used))
-        held = index_of(used, rx.vl)
+        held = at(used, rx.vl)
         after = held + size
         promise = Mux(held < MINIMUM, MINIMUM, held)
         fits = (after <= MAXIMUM) & (promised - promise + Mux(after < MINIMUM, MINIMUM, after) <= BLOCKS)
@@ -144,7 +145,7 @@ class SwitchInputProperties(Properties):
         with m.If(starts):
             m.d.sync += [
                 once.eq(1), lane.eq(rx.vl), blocks.eq(size), accepted.eq(accepts), arriving.eq(~rx.last),
-                ahead.eq(index_of(waiting, rx.vl) - index_of(granted, rx.vl)),
+                ahead.eq(at(waiting, rx.vl) - at(granted, rx.vl)),
                 flits[0].eq(rx.data), arrived.eq(1),
             ]  # fmt: skip
         with m.If(arriving & rx.valid):
@@ -169,15 +170,15 @@ class SwitchInputProperties(Properties):
         m.d.sync += nobody.eq(~before)
         claim(m, "dropped", ~Value.cast(p.dropped).any(), when=nobody)
         goes, crossing, crossed = Signal(), Signal(), Signal(4)
-        m.d.comb += goes.eq(part & index_of(granted, lane) & ~crossing)
-        with m.If(once & accepted & index_of(granted, lane)):
+        m.d.comb += goes.eq(part & at(granted, lane) & ~crossing)
+        with m.If(once & accepted & at(granted, lane)):
             m.d.sync += ahead.eq(ahead - 1)
         is_head = part & (ahead == 0)
         own = Cat(
-            index_of(p.drop, lane) == cause.any(),
-            index_of([p.outputs[vl] for vl in range(VLS)], lane) == output,
-            index_of([p.outgoing_vls[vl] for vl in range(VLS)], lane) == outgoing,
-            index_of([p.blocks[vl] for vl in range(VLS)], lane) == blocks,
+            at(p.drop, lane) == cause.any(),
+            at([p.outputs[vl] for vl in range(VLS)], lane) == output,
+            at([p.outgoing_vls[vl] for vl in range(VLS)], lane) == outgoing,
+            at([p.blocks[vl] for vl in range(VLS)], lane) == blocks,
         )
         claim(m, "routed", own.all(), when=is_head)
         with m.If(goes & (ahead == 0)):
@@ -189,7 +190,7 @@ class SwitchInputProperties(Properties):
         for index in range(min(p.flits, self.largest)):
             is_last = crossed + index + 1 == blocks
             flit, one = c.flits[index], now & (c.count > index)
-            body = index_of(flits, crossed + index)
+            body = at(flits, crossed + index)
             header = self._header(body, channel, outgoing) if index == 0 else body
             expected = Mux((crossed == 0) & (index == 0), header, body)
             claim(m, "crosses-unchanged", flit[2:] == expected, when=one)

@@ -14,8 +14,8 @@ from vlane.hdl.schedulers.ports import egress_members
 from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_room import PERIOD, STEP, WINDOW
-from vlane.tb.proofs.prove_tables import constant
-from vlane.tb.proofs.turns import at_most_one, index_of
+from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.turns import at_most_one
 
 __all__ = ["SwitchOutputProperties", "switch_output"]
 
@@ -112,9 +112,9 @@ class SwitchOutputProperties(Properties):
     def _assume_decisions(self, m: Module) -> None:
         """Assume that the scheduler grants a lane that can send."""
         o, s = self.output, self.output.scheduler
-        able = index_of(s.heads.request & s.heads.fits, s.vl)
+        able = at(s.heads.request & s.heads.fits, s.vl)
         m.d.comb += [Assume(~s.grant | able), Assume(o.reserved <= LARGEST), Assume(at_most_one(o.enters))]
-        m.d.comb += Assume(~o.reserved.any() | index_of(o.room, o.reserved_vl))
+        m.d.comb += Assume(~o.reserved.any() | at(o.room, o.reserved_vl))
         if len(o.write_ports) > 1:
             m.d.comb += Assume(~o.reserved.any() | (o.enters & o.free).any())
         else:
@@ -157,7 +157,7 @@ class SwitchOutputProperties(Properties):
         on, starts, tells = Signal(), Signal(), o.turns.takes if o.turns is not None else Value.cast(0)
         left, size = Signal(2), Signal(2)
         flows = o.storage.readable[0].any() & (starts | on)
-        m.d.comb += [starts.eq(s.grant & s.ready), size.eq(index_of(s.heads.blocks, s.vl))]
+        m.d.comb += [starts.eq(s.grant & s.ready), size.eq(at(s.heads.blocks, s.vl))]
         claim(m, "asked-when-free", s.ready == (~on & o.ready & ~tells))
         claim(m, "asked-when-free", ~s.ready, when=on)
         now = Signal(2)
@@ -260,7 +260,7 @@ class SwitchOutputProperties(Properties):
             crossing = o.crossing[n]
             joins = heads & self.mark & (self.port == n) & ~following & (crossing.blocks > self.which)
             with m.If(joins):
-                before = index_of(waiting, crossing.vl)
+                before = at(waiting, crossing.vl)
                 m.d.sync += [
                     following.eq(1), lane.eq(crossing.vl), crossed.eq(crossing.count),
                     ahead.eq(before - (starts & (s.vl == crossing.vl))),

@@ -10,7 +10,7 @@ from amaranth.hdl import Assume, Module, Mux, Signal, Value
 __all__ = ["at", "constant", "opened", "remembered"]
 
 
-def at(values: Sequence[Value], index: Value) -> Value:
+def at(values: Sequence[Value] | Value, index: Value) -> Value:
     """Return the value at an index; 0 past the end."""
     found: Value = Value.cast(0)
     for place, value in enumerate(values):

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.tb.proofs.prove_tables import at
 
-__all__ = ["Turns", "at_most_one", "index_of"]
+__all__ = ["Turns", "at_most_one"]
 
 
 def at_most_one(bits: Value) -> Value:
     """Return whether no two bits are set."""
     return (bits & (bits - 1)) == 0
-
-
-def index_of(bits: Sequence[Value] | Value, value: Value) -> Value:
-    """Return bit ``value``; 0 past the end."""
-    found: Value = Value.cast(0)
-    for place, bit in enumerate(bits):
-        found = Mux(value == place, bit, found)
-    return found
 
 
 class Turns:
@@ -86,7 +79,7 @@ class Turns:
         passed = Signal(range(self.count + 1), name=f"{self.name}_passed_{self._passed}")
         place = Signal(range(self.count + 1), name=f"{self.name}_watched_place_{self._passed}")
         self.m.d.comb += place.eq(self.place(watched))
-        with self.m.If(~asks | index_of(served, watched)):
+        with self.m.If(~asks | at(served, watched)):
             self.m.d.sync += passed.eq(0)
         with self.m.Elif(served.any()):
             self.m.d.sync += passed.eq(passed + 1)
