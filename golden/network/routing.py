@@ -248,10 +248,13 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
     lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
     hosts = len(topology.hosts) // topology.switches
-    members = [
-        trunk_members(k, destinations=hosts * prod(size[dimension + 1 :]), trunks=trunks, changes=not keeps_member)
+    members = {  # the first of a pair of dimensions goes by the second's
+        dimension: trunk_members(
+            k, destinations=hosts * prod(size[dimension + 1 :]), trunks=trunks, changes=not keeps_member
+        )
         for dimension, k in enumerate(size)
-    ]
+        if dimension % 2 or dimension == len(size) - 1
+    }
     at = [switches // width % k for width, k in zip(step, size, strict=True)]
     for host, (target, port) in enumerate(topology.hosts):
         ports, member = np.full(topology.switches, port), np.zeros(topology.switches, np.int64)
@@ -261,7 +264,7 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
             ahead = (goal - at[dimension]) % k
             tie = goes_up(goal, index, destinations=count, trunks=trunks)
             up = (2 * ahead < k) | ((2 * ahead == k) & tie)
-            if dimension % 2 or dimension == len(size) - 1:
+            if dimension in members:
                 member = members[dimension][np.where(up, 0, 1), at[dimension], goal, index]
             first, second = (torus_port(dimension, each, dimensions=len(size), trunks=trunks) for each in (0, 1))
             ports = np.where(ahead != 0, first + member * (second - first) + np.where(up, 0, 1), ports)
