@@ -26,7 +26,13 @@ _PLANTS = re.compile(r"(?<=<!-- plants -->\n).*?(?=<!-- /plants -->)", re.DOTALL
 
 
 def table_of(block: Block) -> str:
-    """Return the instances of a block that are proven, and its properties, as two tables in Markdown."""
+    """Return the instances of a block that are proven, and its properties, as two tables in Markdown.
+
+    Raises
+    ------
+    ValueError
+        If two instances call different properties the same.
+    """
     statements: dict[str, str] = {}
     where: dict[str, list[str]] = {}
     lines = ["", "| instance | of | method |", "|---|---|---|"]
@@ -34,7 +40,9 @@ def table_of(block: Block) -> str:
         properties = instance.make(block.make)
         Fragment.get(properties, None)
         for name in properties.claim.count:
-            statements[name] = properties.statements[name]
+            statement = properties.statements[name]
+            if statements.setdefault(name, statement) != statement:
+                raise ValueError(f"{block.name}: two properties are called {name}")
             where.setdefault(name, []).append(instance.name)
         shown = ", ".join(f"`{key}` {value}" for key, value in instance.parameters.items())
         part = f"{instance.part.__name__}: " if instance.part else ""

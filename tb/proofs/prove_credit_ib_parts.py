@@ -83,7 +83,7 @@ class FCPRoundRobinProperties(Properties):
         **OFFER_STATEMENTS,
         "freed": "The limit that an FCP of a switch carries is the lane's part of the buffer and the blocks freed in it"
         " since reset, those that came free in the cycle before included, modulo 4096.",
-        "told": "What is sent in a cycle is on the link in the next one; otherwise the link shows nothing.",
+        "offer-told": "What is sent in a cycle is on the link in the next one; otherwise the link shows nothing.",
     }
 
     def __init__(self, offers: FCPRoundRobin, rules: OfferRules) -> None:
@@ -122,9 +122,9 @@ class FCPRoundRobinProperties(Properties):
             of_lane.eq(offer.vl == self.lane),
             sent_limit.eq(limit),
         ]
-        self.claim(m, "told", o.takes == (o.may & offer.found))
-        self.claim(m, "told", offer.sends == o.takes)
-        self.claim(m, "told", o.says.valid & (o.says.vl == sent_vl), when=was_sent)
-        self.claim(m, "told", o.says.limit == sent_limit, when=was_sent & of_lane)
+        self.claim(m, "offer-told", o.takes == (o.may & offer.found))
+        self.claim(m, "offer-told", offer.sends == o.takes)
+        self.claim(m, "offer-told", o.says.valid & (o.says.vl == sent_vl), when=was_sent)
+        self.claim(m, "offer-told", o.says.limit == sent_limit, when=was_sent & of_lane)
         nothing = ~o.says.valid & (o.says.vl == 0) & (o.says.limit == 0)
-        self.claim(m, "told", nothing, when=~was_sent)
+        self.claim(m, "offer-told", nothing, when=~was_sent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
-from vlane.tb.proofs.prove_scheduler import STATEMENTS, SchedulerProperties, at, sized
+from vlane.tb.proofs.prove_scheduler import LANE_TURNS, STATEMENTS, SchedulerProperties, at, sized
 from vlane.tb.proofs.prove_tables import constant
 
 from vlane.units import MAX_PACKET_BLOCKS
@@ -41,6 +41,7 @@ class DeficitProperties(SchedulerProperties):
 
     statements: ClassVar = {
         **STATEMENTS,
+        **LANE_TURNS,
         "account": "What a requester may send, its deficit or the rest of its turn, is what its turns added less the"
         " blocks that it sent since it last lost them.",
         "inactive-loses": "After a decision in which a requester is inactive its deficit is 0 and its turn is over;"
@@ -94,6 +95,7 @@ class DeficitProperties(SchedulerProperties):
     def _own(self, m: Module) -> None:
         s = self.scheduler
         m.d.comb += Assume(sized(s))
+        self.lane_turns(m)
         self._activity(m)
         self.entries = self.table(m)
         named = [(owner == self.watched) & weight.any() for owner, weight in self.entries]

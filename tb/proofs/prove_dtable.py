@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from amaranth.hdl import Module, Mux, Signal, Value
+from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_deficit import DeficitProperties
 from vlane.tb.proofs.prove_dtable_line_rate import LineRateProperties, LineRateTurns
 from vlane.tb.proofs.prove_scheduler import at
+from vlane.tb.proofs.prove_walk import ListWalkProperties
 
 from vlane.dtable import IB_COUNTER_MOST, IB_ENTRIES
 from vlane.units import MAX_PACKET_BLOCKS
@@ -114,6 +116,7 @@ INSTANCES = (
         IBTableProperties,
         {"data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, **_FREE, "form": "ib"},
     ),
+    Instance("walk", ListWalkProperties, {"data_vls": 2, "entries": 4, "lane_bits": 5, "ample_from": 5}, ListWalk),
     Instance(
         "line-rate-small",
         LineRateProperties,
@@ -135,4 +138,4 @@ INSTANCES = (
         {"data_vls": 16, "requesters": 0, "entries": 64, "vl15": False, **_FREE, "form": "line_rate"},
     ),
 )
-"""What is proven: small, with a map, full size, the IB packing, line rate."""
+"""What is proven: small, with a map, full size, the IB packing, the walk of the line-rate form, line rate."""

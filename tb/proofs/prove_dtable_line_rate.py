@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Properties, free_inputs
-from vlane.tb.proofs.prove_list_memory import KeptEntry
-from vlane.tb.proofs.prove_list_walk import FollowedEntry, assert_entries, lane_bit
+from vlane.tb.proofs.prove_list_memory import MEMORY_STATEMENTS, KeptEntry
+from vlane.tb.proofs.prove_list_walk import ENTRY_STATEMENTS, FollowedEntry, claim_entries, lane_bit
 from vlane.tb.proofs.prove_scheduler import at
 from vlane.tb.proofs.prove_tables import constant
 
@@ -32,9 +32,7 @@ class _LineRate(Properties):
     within = 48
     unfolds_memories = True
     any_memory = True
-    statements: ClassVar = {
-        "offered": "An offered entry names one lane of the port, and what is said of its weight is true.",
-    }
+    statements: ClassVar = {each: ENTRY_STATEMENTS[each] for each in ("lane-offered", "lane-waiting", "idle-reading")}
 
     def __init__(self, scheduler: Any) -> None:
         super().__init__()
@@ -57,13 +55,9 @@ class _LineRate(Properties):
 
     def _offered(self, m: Module) -> None:
         """Claim what is said of the offered entry, of which it is assumed that it has a lane and a weight."""
-        s, walk = self.scheduler, self.scheduler.walk
-        assert_entries(m, walk)
+        walk = self.scheduler.walk
+        claim_entries(m, walk, self.claim)
         m.d.comb += Assume(~walk.offered | (walk.lane.any() & (walk.offered_weight != 0)))
-        named = walk.lane == lane_bit(walk.offered_vl, walk.data_vls)
-        self.claim(m, "offered", named & (walk.offered_vl < s.data_vls), when=walk.offered)
-        self.claim(m, "offered", walk.ample == (walk.offered_weight >= s.mtu_blocks), when=walk.offered)
-        self.claim(m, "offered", walk.single == (walk.offered_weight == 1), when=walk.offered)
 
 
 class LineRateProperties(_LineRate):
@@ -80,20 +74,24 @@ class LineRateProperties(_LineRate):
 
     statements: ClassVar = {
         **_LineRate.statements,
-        "covered": "A packet is granted only if the blocks that its lane's turns added, less those that the lane sent"
-        " since it last lost them, cover it.",
-        "account": "An account is what a lane's turns added less the blocks that it sent, less its head packet.",
+        **MEMORY_STATEMENTS,
+        "wait-in-walk": ENTRY_STATEMENTS["wait-in-walk"],
+        "line-rate-covered": "A packet is granted only if the blocks that its lane's turns added, less those that the"
+        " lane sent since it last lost them, cover it.",
+        "line-rate-account": "An account is what a lane's turns added less the blocks that it sent, less its head"
+        " packet.",
         "unable-loses": "A lane that cannot send in a decision has account 0 after it, and so has one that was granted"
         " its only packet.",
         "account-bound": "Account and head packet together are not negative, and an account is at most 254.",
         "charged": "A lane's account is 0 unless its head packet has been there for a cycle.",
-        "one-turn": "One lane is current and another one next, and what is known of them goes with what their"
+        "line-rate-one-turn": "One lane is current and another one next, and what is known of them goes with what their"
         " accounts say.",
     }
 
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
-        self.followed, self.kept = FollowedEntry(scheduler.walk, "walk"), KeptEntry(scheduler.walk, "walk")
+        self.followed = FollowedEntry(scheduler.walk, "walk", self.claim)
+        self.kept = KeptEntry(scheduler.walk, "walk", self.claim)
 
     def ports(self) -> list[Value]:
         return [*super().ports(), *self.followed.ports(), *self.kept.ports()]
@@ -103,7 +101,7 @@ class LineRateProperties(_LineRate):
         m.submodules.scheduler = self.scheduler
         self._offered(m)
         self._turns(m)
-        self.followed.assert_turns(m)
+        self.followed.add_turns(m)
         m.submodules.kept = self.kept
         for lane in range(self.scheduler.data_vls):
             self._lane(m, lane)
@@ -113,21 +111,21 @@ class LineRateProperties(_LineRate):
     def _turns(self, m: Module) -> None:
         """Claim that one lane is current and another one next, and what is known of them."""
         s, walk, lanes, claim = self.scheduler, self.scheduler.walk, self.scheduler.data_vls, self.claim
-        claim(m, "one-turn", s.current == lane_bit(s.current_vl, lanes))
-        claim(m, "one-turn", s.next_lane == lane_bit(s.next_vl, lanes))
-        claim(m, "one-turn", s.has_next == s.next_lane.any())
-        claim(m, "one-turn", ~(s.current & s.next_lane).any())
-        claim(m, "one-turn", walk.offered, when=s.can)
-        claim(m, "one-turn", ~(s.stays & s.settles))
-        claim(m, "one-turn", s.has_next, when=s.covers)
-        claim(m, "one-turn", s.current.any(), when=s.stays | s.settles | s.known_one)
-        claim(m, "one-turn", s.is_own == (walk.lane & s.current).any(), when=walk.offered)
-        claim(m, "one-turn", s.is_next == (walk.lane & s.next_lane).any(), when=walk.offered)
+        claim(m, "line-rate-one-turn", s.current == lane_bit(s.current_vl, lanes))
+        claim(m, "line-rate-one-turn", s.next_lane == lane_bit(s.next_vl, lanes))
+        claim(m, "line-rate-one-turn", s.has_next == s.next_lane.any())
+        claim(m, "line-rate-one-turn", ~(s.current & s.next_lane).any())
+        claim(m, "line-rate-one-turn", walk.offered, when=s.can)
+        claim(m, "line-rate-one-turn", ~(s.stays & s.settles))
+        claim(m, "line-rate-one-turn", s.has_next, when=s.covers)
+        claim(m, "line-rate-one-turn", s.current.any(), when=s.stays | s.settles | s.known_one)
+        claim(m, "line-rate-one-turn", s.is_own == (walk.lane & s.current).any(), when=walk.offered)
+        claim(m, "line-rate-one-turn", s.is_next == (walk.lane & s.next_lane).any(), when=walk.offered)
         for lane, account in enumerate(s.accounts):
             with m.If(s.named[lane] & s.may):
                 returns = s.returns & s.known_one
-                claim(m, "one-turn", account.charged & ((account.account >= 0) | returns))
-                claim(m, "one-turn", account.account == -1, when=returns)
+                claim(m, "line-rate-one-turn", account.charged & ((account.account >= 0) | returns))
+                claim(m, "line-rate-one-turn", account.account == -1, when=returns)
 
     def _lane(self, m: Module, lane: int) -> None:
         """Claim bounds of a lane's account, and what its sign says; assume that its packets are as announced."""
@@ -150,9 +148,9 @@ class LineRateProperties(_LineRate):
         claim(m, "charged", balance == 0, when=~charged)
         claim(m, "account-bound", balance + head >= 0, when=charged)
         claim(m, "account-bound", balance <= 254)
-        claim(m, "one-turn", charged & (balance >= 0), when=(s.stays & owned) | (s.covers & is_next))
-        claim(m, "one-turn", charged & (head == 1), when=s.known_one & owned)
-        claim(m, "one-turn", is_next | (owned & (s.stays | s.settles)), when=charged & (balance >= 0))
+        claim(m, "line-rate-one-turn", charged & (balance >= 0), when=(s.stays & owned) | (s.covers & is_next))
+        claim(m, "line-rate-one-turn", charged & (head == 1), when=s.known_one & owned)
+        claim(m, "line-rate-one-turn", is_next | (owned & (s.stays | s.settles)), when=charged & (balance >= 0))
 
     def _credit(self, m: Module) -> None:
         """Keep the account of the watched lane: what turns add, less what it sends, unless it loses it."""
@@ -171,10 +169,10 @@ class LineRateProperties(_LineRate):
             loses.eq((decision & ~can) | (sent & ~behind) | ((s.swap | s.swap_pending) & s.ready)),
         ]
         m.d.sync += credit.eq(Mux(loses, 0, credit + Mux(added, walk.offered_weight, 0) - Mux(sent, head, 0)))
-        self.claim(m, "account", account == credit - head, when=charged)
-        self.claim(m, "account", credit == 0, when=~charged)
+        self.claim(m, "line-rate-account", account == credit - head, when=charged)
+        self.claim(m, "line-rate-account", credit == 0, when=~charged)
         returned = Mux(added, walk.offered_weight, 0)
-        self.claim(m, "covered", credit + returned >= head, when=sent)
+        self.claim(m, "line-rate-covered", credit + returned >= head, when=sent)
         lost = Signal()
         m.d.sync += lost.eq(loses)
         self.claim(m, "unable-loses", ~charged & (account == 0), when=lost)
@@ -196,16 +194,19 @@ class LineRateTurns(_LineRate):
         **_LineRate.statements,
         "vl15-first": "VL15 is granted whenever its head can be sent, before every data lane, and only then.",
         "hold": "While data lanes are held, no data lane is granted.",
-        "named": "The lane that a decision names, and which is granted exactly if it can send, is the current one if"
-        " it stays, else that of a next turn that covers its packet, else the current one if its entry returns.",
-        "size": "The size that is shown is that of the packet granted in the cycle before, 0 if there was none.",
-        "turn": "Turns begin, and stay or settle, and next turns cover, exactly as the table of predictions says.",
+        "line-rate-lane": "The lane that a decision names, and which is granted exactly if it can send, is the"
+        " current one if it stays, else that of a next turn that covers its packet, else the current one if its entry"
+        " returns.",
+        "line-rate-size": "The size that is shown is that of the packet granted in the cycle before, 0 if there was"
+        " none.",
+        "line-rate-turn": "Turns begin, and stay or settle, and next turns cover, exactly as the table of predictions"
+        " says.",
         "leaves": "The offered entry leaves exactly when it cannot send, becomes the next turn, or is taken by its own"
         " lane.",
         "rule-account": "An account changes exactly as a head comes, a weight is added, a packet is sent, a lane cannot"
         " send, and the tables are swapped.",
-        "table": "What is written to the table, and which lanes are able, reaches the walk; a lane is unreachable"
-        " exactly when no entry with a weight was read that names it.",
+        "line-rate-table": "What is written to the table, and which lanes are able, reaches the walk; a lane is"
+        " unreachable exactly when no entry with a weight was read that names it.",
         "swap": "A swap waits from the cycle in which it is requested until the first ready cycle.",
     }
 
@@ -231,11 +232,11 @@ class LineRateTurns(_LineRate):
         was_able, charged = Signal(), at([each.charged for each in s.accounts], self.watched)
         m.d.sync += was_able.eq(at(list(able), self.watched) & charged)
         writes = program.enable & (Value.cast(program.select) == int(ScheduleSelect.TABLE))
-        self.claim(m, "table", walk.write == writes)
+        self.claim(m, "line-rate-table", walk.write == writes)
         given = Cat(walk.index, walk.vl, walk.weight)
-        self.claim(m, "table", given == Cat(program.index, program.requester, program.weight), when=writes)
-        self.claim(m, "table", at(list(walk.able_before), self.watched) == was_able)
-        self.claim(m, "table", at(list(s.unreachable), self.watched) == ~at(list(walk.served), self.watched))
+        self.claim(m, "line-rate-table", given == Cat(program.index, program.requester, program.weight), when=writes)
+        self.claim(m, "line-rate-table", at(list(walk.able_before), self.watched) == was_able)
+        self.claim(m, "line-rate-table", at(list(s.unreachable), self.watched) == ~at(list(walk.served), self.watched))
         self.claim(m, "swap", walk.exchange == self.exchange)
 
     def _rules(self, m: Module, able: Signal) -> None:
@@ -276,8 +277,8 @@ class LineRateTurns(_LineRate):
         self.claim(m, "leaves", walk.leaves == leaves, when=walk.offered)
 
         charged = [each.charged for each in s.accounts]
-        self.claim(m, "turn", at(charged, current), when=stays | known)
-        self.claim(m, "turn", at(charged, following), when=covers)
+        self.claim(m, "line-rate-turn", at(charged, current), when=stays | known)
+        self.claim(m, "line-rate-turn", at(charged, following), when=covers)
         negative = [each.account[-1] for each in s.accounts]
         kept = list(Cat(charged) & (able | Mux(go, 0, (1 << s.data_vls) - 1)))
         after = at([(a.account - size)[:9] for a, size in zip(s.accounts, s.behind_blocks, strict=True)], then)
@@ -324,29 +325,29 @@ class LineRateTurns(_LineRate):
         if s.vl15:
             self.claim(m, "vl15-first", s.grant & (s.vl == VL15), when=vl15)
         self.claim(m, "hold", ~s.grant & (s.vl == 0), when=s.hold_data & ~vl15)
-        self.claim(m, "named", (s.vl == number) & (s.grant == can), when=data)
+        self.claim(m, "line-rate-lane", (s.vl == number) & (s.grant == can), when=data)
         size = Signal(7)
         vl15_size = s.heads.blocks[s.lanes - 1]
         m.d.sync += size.eq(Mux(vl15, vl15_size, Mux(data & can, at(list(s.heads.blocks)[: s.data_vls], named), 0)))
-        self.claim(m, "size", s.blocks == size)
+        self.claim(m, "line-rate-size", s.blocks == size)
 
     def _claim_turns(self, m: Module, turns: tuple[Signal, ...]) -> None:
         s, lanes, walk = self.scheduler, self.scheduler.data_vls, self.scheduler.walk
         current, following, stays, settles, covers, known, can = turns
         for kept, number in ((s.current_vl, current), (s.next_vl, following)):
-            self.claim(m, "turn", (kept == number) & ((number < lanes) | (number == _NOBODY)))
-        self.claim(m, "turn", s.current == lane_bit(current, lanes))
-        self.claim(m, "turn", s.next_lane == lane_bit(following, lanes))
-        self.claim(m, "turn", s.has_next == (following != _NOBODY))
-        self.claim(m, "turn", (current != following) | (current == _NOBODY))
-        self.claim(m, "turn", Cat(s.stays, s.settles, s.known_one) == Cat(stays, settles, known))
-        self.claim(m, "turn", (s.covers == covers) & (s.can == can))
-        self.claim(m, "turn", ~(stays & settles))
-        self.claim(m, "turn", walk.offered, when=can)
-        self.claim(m, "turn", following != _NOBODY, when=covers)
-        self.claim(m, "turn", current != _NOBODY, when=stays | settles | known)
-        self.claim(m, "turn", s.is_own == (walk.offered_vl == current), when=walk.offered)
-        self.claim(m, "turn", s.is_next == (walk.offered_vl == following), when=walk.offered)
+            self.claim(m, "line-rate-turn", (kept == number) & ((number < lanes) | (number == _NOBODY)))
+        self.claim(m, "line-rate-turn", s.current == lane_bit(current, lanes))
+        self.claim(m, "line-rate-turn", s.next_lane == lane_bit(following, lanes))
+        self.claim(m, "line-rate-turn", s.has_next == (following != _NOBODY))
+        self.claim(m, "line-rate-turn", (current != following) | (current == _NOBODY))
+        self.claim(m, "line-rate-turn", Cat(s.stays, s.settles, s.known_one) == Cat(stays, settles, known))
+        self.claim(m, "line-rate-turn", (s.covers == covers) & (s.can == can))
+        self.claim(m, "line-rate-turn", ~(stays & settles))
+        self.claim(m, "line-rate-turn", walk.offered, when=can)
+        self.claim(m, "line-rate-turn", following != _NOBODY, when=covers)
+        self.claim(m, "line-rate-turn", current != _NOBODY, when=stays | settles | known)
+        self.claim(m, "line-rate-turn", s.is_own == (walk.offered_vl == current), when=walk.offered)
+        self.claim(m, "line-rate-turn", s.is_next == (walk.offered_vl == following), when=walk.offered)
 
     def _account(self, m: Module, can: Value, adds: Value, sent: Value, returned: Value) -> None:
         """Keep the account of the watched lane as DTLR-2, DTLR-7 and DTLR-8 say."""

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assert, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Claims
 from vlane.tb.proofs.prove_tables import constant
 
-__all__ = ["KeptEntry"]
+__all__ = ["MEMORY_STATEMENTS", "KeptEntry"]
 
 _ROW = 8
+MEMORY_STATEMENTS = {
+    "bank": "The active bank changes at each exchange, and only then.",
+    "stored": "Any one entry is stored as it was last written since reset; it has no weight if it was not written,"
+    " whatever the memory held at power-on.",
+    "row-as-written": "A row that is fetched, or current, holds its entries as they were written.",
+    "pick-as-written": "An entry that is picked is the one that was written.",
+}
+"""What is claimed of any one entry of a list in memory."""
 
 
 class KeptEntry(Elaboratable):
@@ -21,10 +30,12 @@ class KeptEntry(Elaboratable):
         The walk along the list, a sibling of this module.
     name : str
         Name of the walk.
+    claim : Claims
+        Collector of the claims.
     """
 
-    def __init__(self, walk: Any, name: str) -> None:
-        self.walk, self.name, self.m = walk, name, Module()
+    def __init__(self, walk: Any, name: str, claim: Claims) -> None:
+        self.walk, self.name, self.claim, self.m = walk, name, claim, Module()
         self.bank = constant(self.m, f"kept_bank_{name}", 1, 0, 1)
         self.row = constant(self.m, f"kept_row_{name}", len(walk.number), 0, walk.rows - 1)
         self.place = constant(self.m, f"kept_place_{name}", 3, 0, _ROW - 1)
@@ -44,9 +55,9 @@ class KeptEntry(Elaboratable):
         kept = Mux(coming, writer.data, self.stored.data).word_select(place, size)
         m.d.comb += [
             self.stored.addr.eq(row | self.bank << len(walk.number)),
-            Assert(~self.written | marked),
-            Assert(~marked | self._is_written(kept)),
         ]
+        self.claim(m, "stored", marked, when=self.written)
+        self.claim(m, "stored", self._is_written(kept), when=marked)
         next_number, current_number, picked_number = (Signal.like(walk.number) for _ in range(3))
         picked_place = Signal(range(_ROW))
         with m.If(walk.pulls):
@@ -62,9 +73,10 @@ class KeptEntry(Elaboratable):
         ):
             with m.If(is_active & there & (number == row)):
                 entry = Value.cast(entries).word_select(place, size)
-                m.d.comb += [Assert(written == marked), Assert(~written | self._is_written(entry))]
+                self.claim(m, "row-as-written", written == marked)
+                self.claim(m, "row-as-written", self._is_written(entry), when=written)
         with m.If(is_active & walk.picked & (picked_number == row) & (picked_place == place)):
-            m.d.comb += Assert(self._is_written(Value.cast(walk.picked_entry)))
+            self.claim(m, "pick-as-written", self._is_written(Value.cast(walk.picked_entry)))
         return m
 
     def _write(self, m: Module) -> None:
@@ -72,11 +84,11 @@ class KeptEntry(Elaboratable):
         walk, active = self.walk, Signal()
         self.written, self.vl, self.weight = Signal(), Signal.like(walk.vl), Signal.like(walk.weight)
         m.d.sync += active.eq(active ^ walk.exchange)
-        m.d.comb += Assert(active == walk.memory.active)
+        self.claim(m, "bank", active == walk.memory.active)
         here = (walk.index == (self.row << 3 | self.place)) & (walk.index < walk.entries)
         with m.If(walk.write & ~walk.exchange & here & (active != self.bank)):
             m.d.sync += [self.written.eq(1), self.vl.eq(walk.vl), self.weight.eq(walk.weight)]
-        m.d.comb += Assert(self.written | ~(self.vl.any() | self.weight.any()))
+        self.claim(m, "stored", ~(self.vl.any() | self.weight.any()), when=~self.written)
 
     def _is_written(self, kept: Value) -> Value:
         """Return whether a stored entry corresponds to the entry written: lane and weight, bad, or without a weight."""

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Assert, Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assume, Module, Mux, Signal, Value
+from vlane.tb.proofs.properties import Claims
 
-__all__ = ["FollowedEntry", "assert_entries", "lane_bit"]
+__all__ = ["ENTRY_STATEMENTS", "FollowedEntry", "claim_entries", "lane_bit"]
 
 _ROW = 8
+ENTRY_STATEMENTS = {
+    "lane-offered": "An offered entry names one lane of the port, and what is said of its weight is true.",
+    "lane-waiting": "An entry waits only behind an offered one, names one lane of the port, and what is said of its"
+    " weight is true.",
+    "idle-reading": "While the list is read no entry is offered and none waits.",
+    "wait-in-walk": "Before an entry whose lane stays able at most 8 R + 23 others are picked, R being the number of"
+    " rows, within at most 9 R + 25 moves of the walk.",
+}
+"""What is claimed of the entries of a walk, without an account of the others."""
 
 
-def assert_entries(m: Module, walk: Any) -> None:
-    """Assert that the offered and the waiting entry name one lane of the port, with the right weight flags."""
+def claim_entries(m: Module, walk: Any, claim: Claims) -> None:
+    """Claim that the offered and the waiting entry name one lane of the port, with the right weight flags."""
+    lane, weight, waiting = walk.lane, walk.offered_weight, walk.waiting
     with m.If(walk.offered):
-        m.d.comb += [
-            Assert(walk.lane == lane_bit(walk.offered_vl, walk.data_vls)),
-            Assert(walk.single == (walk.offered_weight == 1)),
-            Assert(walk.double == (walk.offered_weight == 2)),
-            Assert(walk.ample == (walk.offered_weight >= walk.ample_from)),
-        ]
+        claim(m, "lane-offered", (lane == lane_bit(walk.offered_vl, walk.data_vls)) & lane.any())
+        claim(m, "lane-offered", (walk.single == (weight == 1)) & (walk.double == (weight == 2)))
+        claim(m, "lane-offered", walk.ample == (weight >= walk.ample_from))
     with m.If(walk.waits):
-        m.d.comb += [
-            Assert(walk.offered),
-            Assert(walk.waiting_lane == lane_bit(walk.waiting.vl, walk.data_vls)),
-            Assert(walk.waiting_single == (walk.waiting.weight == 1)),
-            Assert(walk.waiting_double == (walk.waiting.weight == 2)),
-            Assert(walk.waiting_ample == (walk.waiting.weight >= walk.ample_from)),
-        ]
-    with m.If(walk.reading):
-        m.d.comb += Assert(~walk.offered & ~walk.waits)
+        claim(m, "lane-waiting", walk.offered)
+        claim(m, "lane-waiting", walk.waiting_lane == lane_bit(waiting.vl, walk.data_vls))
+        claim(m, "lane-waiting", walk.waiting_single == (waiting.weight == 1))
+        claim(m, "lane-waiting", walk.waiting_double == (waiting.weight == 2))
+        claim(m, "lane-waiting", walk.waiting_ample == (waiting.weight >= walk.ample_from))
+    claim(m, "idle-reading", ~walk.offered & ~walk.waits, when=walk.reading)
 
 
 class FollowedEntry:
@@ -44,10 +49,12 @@ class FollowedEntry:
         The walk that it waits in.
     name : str
         Name of the walk.
+    claim : Claims
+        Collector of the claims.
     """
 
-    def __init__(self, walk: Any, name: str) -> None:
-        self.walk, self.name = walk, name
+    def __init__(self, walk: Any, name: str, claim: Claims) -> None:
+        self.walk, self.name, self.claim = walk, name, claim
         numbers = {"row": range(max(2, walk.rows)), "place": range(_ROW), "lane": range(max(2, walk.data_vls))}
         self.choice = {each: Signal(shape, name=f"choice_{each}_{name}") for each, shape in numbers.items()}
         self.starts = self._signal(1, "starts")
@@ -56,8 +63,8 @@ class FollowedEntry:
         """Return the free inputs: which entry, and when."""
         return [*self.choice.values(), self.starts]
 
-    def assert_turns(self, m: Module) -> None:
-        """Assert how many entries are picked first, and how often the walk moves, at most."""
+    def add_turns(self, m: Module) -> None:
+        """Claim how many entries are picked first, and how often the walk moves, at most."""
         walk, signal = self.walk, self._signal
         followed, waits, is_picked = signal(1, "followed"), signal(1, "waits"), signal(1, "is_picked")
         row, place, lane = (self._kept(m, each, followed) for each in self.choice)
@@ -103,9 +110,9 @@ class FollowedEntry:
             picks.eq(Mux(followed, picks, 0) + (walk.advances & walk.lanes.any())),
             moves.eq(Mux(followed, moves, 0) + walk.advances),
         ]
-        m.d.comb += Assert(~(~walk.beyond & (walk.beyond << 1)[: walk.rows]).any())
-        with m.If(followed):
-            m.d.comb += [Assert(picks + ahead <= most_ahead), Assert(moves + ahead + pulls <= most_moves)]
+        self.claim(m, "wait-in-walk", ~(~walk.beyond & (walk.beyond << 1)[: walk.rows]).any())
+        self.claim(m, "wait-in-walk", picks + ahead <= most_ahead, when=followed)
+        self.claim(m, "wait-in-walk", moves + ahead + pulls <= most_moves, when=followed)
 
     def _kept(self, m: Module, which: str, followed: Signal) -> Signal:
         """Return a free choice that is held while an entry is followed."""
