@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vlane.golden.network.network import run, run_to
+from vlane.golden.network.network import run
+from vlane.golden.network.runs import run_to
 from vlane.golden.switches.packets import new_packets
 from vlane.sim_top.study.world import make_network, make_world
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.network import network
+from vlane.golden.network import runs
 from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.meters import new_meters
-from vlane.golden.network.network import Change, Network
+from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
-from vlane.golden.network.sources import TrafficClass, new_sources
-from vlane.golden.network.topology import Topology
-from vlane.golden.switches.packets import new_packets
+from vlane.golden.network.runs import Change
+from vlane.golden.network.sources import new_sources
+from vlane.golden.network.topology import End, Topology
+from vlane.golden.network.traffic import TrafficClass
 
 from tests.plain_network import Delivery
 
@@ -44,7 +47,9 @@ def made(
     fcp_blocks: int | None = None,
     fcp_period: int = 1024,
     central: int | None = None,
+    nic: Buffers | None = None,
     flight: int = 1,
+    cables: Mapping[End | int, CableForm] = MappingProxyType({}),
     flit_bytes: int = 64,
     seed: int = 1,
     patience: int = 100_000,
@@ -63,7 +68,7 @@ def made(
         new_meters(first=warm_up, end=cycles, nics=nics, trace_rows=0 if rows is None else len(rows) + nics + 1),
         allocation=allocation, crossbar=crossbar, credit=Credits(credit, fcp_blocks, fcp_period),
         central=_shared(central, least, lanes, largest) if central else None,
-        flight=flight, flit_bytes=flit_bytes, patience=patience,
+        nic=nic, flight=flight, cables=cables, flit_bytes=flit_bytes, patience=patience,
     )  # fmt: skip
 
 
@@ -73,11 +78,13 @@ def _shared(blocks: int, least: int, lanes: int, largest: int) -> Buffers:
 
 def run_to(net: Network, cycles: int) -> tuple[int, Any]:
     """Run up to a cycle; return (why it stopped, packets)."""
-    return network.run_to(net, new_packets(1 << 10), cycles)
+    return runs.run_to(net, runs.packets_for(net, 1 << 10), cycles)
 
 
 def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[Delivery]:
     """Run a network that replays a trace; return the deliveries in the order in which they were counted."""
-    network.run_to(net, new_packets(1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle)))
+    runs.run_to(
+        net, runs.packets_for(net, 1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle))
+    )
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
     return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]

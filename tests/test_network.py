@@ -15,8 +15,8 @@ from vlane.golden.network.dependencies import find_cycle, follow_paths
 from vlane.golden.network.meters import TIMED, TIMED_LATENCY
 from vlane.golden.network.network import DONE, STUCK, run
 from vlane.golden.network.routing import Routes, dimension_order, dmodk, up_down, valiant
-from vlane.golden.network.sources import TrafficClass
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
+from vlane.golden.network.traffic import TrafficClass
 from vlane.golden.schedulers.bank import new_bank, new_scheduler, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, new_packets

@@ -9,8 +9,8 @@ import pytest
 from vlane.golden.network.dependencies import find_cycle, follow_paths
 from vlane.golden.network.network import DONE, Network
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
-from vlane.golden.network.sources import TrafficClass
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
+from vlane.golden.network.traffic import TrafficClass
 
 from tests.conftest import uncompiled
 from tests.networks import IDENTITY, made, replayed, run_to

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 from vlane.golden.network.routing import dimension_order
-from vlane.golden.network.sources import TrafficClass, pairs_of_class
+from vlane.golden.network.sources import pairs_of_class
 from vlane.golden.network.topology import read_edges, torus
+from vlane.golden.network.traffic import TrafficClass
 from vlane.golden.schedulers.served import served_lanes
 
 from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call, long_but

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 from vlane.golden.network.patterns import PERMUTATIONS, permutation
 from vlane.golden.network.routing import dmodk, up_down
-from vlane.golden.network.sources import TrafficClass, advance, draw_packet
+from vlane.golden.network.sources import advance, draw_packet
 from vlane.golden.network.topology import Topology, dumbbell, irregular, read_edges, torus, tree
+from vlane.golden.network.traffic import TrafficClass
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import make_sweep
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
+from vlane.frames import check_columns, read_frame, whole_numbers
 from vlane.sc import SC_COUNT
 from vlane.units import MAX_PACKET_BYTES
 
@@ -34,25 +34,11 @@ def read_packet_trace(path: Path) -> NDArray[np.int64]:
         If the file cannot be read, a column is missing or holds anything but whole numbers in its range, or there is
         no packet.
     """
-    frame = _frame(path)
-    missing = [name for name in _COLUMNS if name not in frame.columns]
-    if missing:
-        raise InputError("columns", f"{', '.join(_COLUMNS)}", ", ".join(frame.columns), source=str(path))
+    frame = read_frame(path, "packet trace")
+    check_columns(frame, _COLUMNS, path)
     if not len(frame):
         raise InputError("packets", "at least one row below the names of the columns", "none", source=str(path))
-    rows = np.zeros((len(frame), len(_COLUMNS)), np.int64)
-    for place, (name, (least, most)) in enumerate(_COLUMNS.items()):
-        column = frame[name]
-        whole = column.cast(pl.Int64, strict=False)
-        is_wrong = whole.is_null() | (whole < least) | (whole > most)
-        if column.dtype.is_float():
-            is_wrong |= column != column.round()
-        wrong = np.flatnonzero(is_wrong.fill_null(value=True).to_numpy())
-        if len(wrong):
-            at = int(wrong[0])  # the first row of a CSV is its second line
-            raise InputError(name, f"a whole number, {least} to {most}", column[at], source=str(path), line=at + 2)
-        rows[:, place] = whole.to_numpy()
-    return rows
+    return np.stack([whole_numbers(frame[name], *bounds, path) for name, bounds in _COLUMNS.items()], axis=1)
 
 
 def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
@@ -63,13 +49,3 @@ def trace_remarks(rows: NDArray[np.int64], *, cycles: int) -> list[str]:
         f"{own} of {len(rows)} packets of the trace go to their own host: to its switch and back": own,
     }
     return [sentence for sentence, count in said.items() if count]
-
-
-def _frame(path: Path) -> pl.DataFrame:
-    try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        return pl.read_csv(path, infer_schema_length=None)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).partition("\n")[0]
-        raise InputError("packet trace", "a readable CSV or Parquet file", first, source=str(path)) from None

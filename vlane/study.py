@@ -16,14 +16,14 @@ from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_networks import Name, Net, Section, vls_per_sl
+from vlane.study_traffic import PacketTrace, Traffic, class_loads
 from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
-from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
+from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = [
     "MAX_CYCLES",
     "Scheduler",
     "Study",
-    "Traffic",
 ]
 
 MAX_CYCLES = 1 << 30
@@ -128,53 +128,6 @@ class Scheduler(Section):
     )
 
 
-class Traffic(Section):
-    """One class of traffic, at every host."""
-
-    sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = Field(
-        0, description="Service level, or path: that of the captured path record."
-    )
-    share: float = Field(
-        1.0, gt=0, le=1, description="Part of the load that is of this class; the shares of all classes are 1 in all."
-    )
-    bytes: int | Annotated[list[int], Field(min_length=2, max_length=2)] = Field(
-        64, description="Size of a packet with its headers; of [least, most] each size is as likely."
-    )
-    pattern: Literal["uniform", "others", "complement", "reversal", "transpose", "tornado", "neighbour"] = Field(
-        "uniform", description="Who sends to whom: any host, any other host, or a permutation of the hosts."
-    )
-    hot_share: float = Field(
-        0.0, ge=0, le=1, description="Part of the class's packets that goes to the hot hosts instead."
-    )
-    hot_hosts: list[Annotated[int, Field(ge=0)]] = Field([], description="Numbers of the hot hosts.")
-    burst: int = Field(1, ge=1, le=1 << 16, description="Packets that are generated at once.")
-    regular: bool = Field(default=False, description="Equal distances between packets instead of random ones.")
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Least and most bytes."""
-        return (self.bytes[0], self.bytes[1]) if isinstance(self.bytes, list) else (self.bytes, self.bytes)
-
-    @model_validator(mode="after")
-    def _check(self) -> Traffic:
-        least, most = self.sizes
-        if not 1 <= least <= most <= MAX_PACKET_BYTES:
-            raise InputError("bytes", f"1 to {MAX_PACKET_BYTES}, or [least, most]", self.bytes)
-        if self.hot_share and not self.hot_hosts:
-            raise InputError(
-                "hot_hosts", "given with hot_share", "empty" if "hot_hosts" in self.model_fields_set else "missing"
-            )
-        return self
-
-
-class PacketTrace(Section):
-    """Packets that are replayed, beside the traffic or instead of it."""
-
-    file: Name = Field(
-        description="CSV or Parquet beside the study: cycle, source, destination, sl and bytes of each packet."
-    )
-
-
 class _PortFault(Section):
     cycle: int = Field(ge=0, description="The first cycle.")
     cycles: int = Field(ge=1, le=1 << 20, description="For how many cycles.")
@@ -270,15 +223,14 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Study:
-        whole = sum(each.share for each in self.traffic)
-        if self.traffic and not 0.999 <= whole <= 1.001:
-            raise InputError("traffic", "of shares that are 1 in all", f"{whole:g}")
         if not self.traffic and self.trace is None:
             raise InputError("traffic", "given, or a trace", "missing")
         has_loads = "loads" in self.run.model_fields_set
         if has_loads != bool(self.traffic):
             must = "given with traffic" if self.traffic else "left out without traffic"
             raise InputError("run.loads", must, "given" if has_loads else "missing")
+        for load in self.run.loads if self.traffic else ():
+            class_loads(self.traffic, load)
         if not self.traffic and self.run.precision is not None:
             raise InputError("run.precision", "left out without traffic", "given")
         if self.loss and not CREDIT_SCHEMES[self.link.credits].by_fcps:

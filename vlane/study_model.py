@@ -11,8 +11,9 @@ from pydantic import Field, create_model
 from vlane.document import read_document
 from vlane.plugins import Plugin, load_again, load_installed, origins, plugins_of
 from vlane.refusal import checked
-from vlane.study import Scheduler, Study, Traffic
+from vlane.study import Scheduler, Study
 from vlane.study_networks import NETWORKS, Section
+from vlane.study_traffic import Traffic
 
 __all__ = ["plugins_named", "read_study", "study_model"]
 

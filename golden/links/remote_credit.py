@@ -68,7 +68,7 @@ def _period(limits: FCPLimits) -> int:
 
 @inner
 def _none_sent(rooms: Rooms) -> NDArray[np.int64]:
-    return np.zeros((len(rooms.taken), len(rooms.bounds)), np.int64)
+    return np.zeros((len(rooms.taken), rooms.taken.shape[1]), np.int64)
 
 
 @inner

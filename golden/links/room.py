@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int32, Records, new_records
 
-__all__ = ["Rooms", "fits", "give_back", "new_rooms", "take"]
+__all__ = ["OTHERS", "Rooms", "fits", "give_back", "new_rooms", "set_size", "take"]
+
+FIRST, OTHERS = range(2)
 
 
 class Bounds:
@@ -40,47 +44,62 @@ class Taken:
 
 
 class Rooms(NamedTuple):
-    """Room counters of many buffers of the same size.
+    """Room counters of many buffers, of one or two sizes.
 
     Parameters
     ----------
-    bounds : Records of Bounds, (lanes,)
-        Of each lane.
+    bounds : Records of Bounds, (2, lanes)
+        Of each lane of the first buffers, and of the others.
     taken : Records of Taken, (buffers, lanes)
         By each lane.
     beyond : Records of Taken, (buffers,)
         By all lanes together, beyond their minima.
-    shared : int
-        Blocks that the minima leave of a buffer.
+    shared : array of int64, (2,)
+        Blocks that the minima leave of one of the first buffers, and of the others.
+    others : int
+        The first buffer of the second size.
     """
 
     bounds: Records[Bounds]
     taken: Records[Taken]
     beyond: Records[Taken]
-    shared: int
+    shared: NDArray[np.int64]
+    others: int
 
 
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
     lanes = len(minimum)
     taken, beyond = new_records(Taken, buffers, lanes), new_records(Taken, buffers)
-    rooms = Rooms(new_records(Bounds, lanes), taken, beyond, blocks - sum(minimum))
-    rooms.bounds["minimum"], rooms.bounds["maximum"] = minimum, maximum
+    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, np.zeros(2, np.int64), buffers)
+    set_size(rooms, FIRST, blocks=blocks, minimum=minimum, maximum=maximum)
     return rooms
+
+
+def set_size(rooms: Rooms, which: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> None:
+    """Give the first buffers or the others their size."""
+    rooms.bounds["minimum"][which], rooms.bounds["maximum"][which] = minimum, maximum
+    rooms.shared[which] = blocks - sum(minimum)
+
+
+@inner
+def _size_of(rooms: Rooms, buffer: int) -> int:
+    return int(buffer >= rooms.others)
 
 
 @inner
 def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     """Tell whether a buffer has room for a packet of so many blocks."""
-    bounds, before = rooms.bounds[lane], rooms.taken[buffer, lane].blocks
+    size = _size_of(rooms, buffer)
+    bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
     in_use = rooms.beyond[buffer].blocks
-    return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared)
+    return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
 
 
 @inner
 def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Take blocks; they must fit."""
-    least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
+    least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks + blocks
     rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
     taken.blocks = after
@@ -89,7 +108,7 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
 @inner
 def give_back(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     """Free blocks that were taken."""
-    least, taken = rooms.bounds[lane].minimum, rooms.taken[buffer, lane]
+    least, taken = rooms.bounds[_size_of(rooms, buffer), lane].minimum, rooms.taken[buffer, lane]
     after = taken.blocks - blocks
     rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
     taken.blocks = after

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, new_rooms
+from vlane.golden.links.room import OTHERS, Rooms, new_rooms, set_size
+from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
-from vlane.golden.network.sources import CLASS_SL, PATH_SL, WITH_SL, Sources
-from vlane.golden.network.topology import Topology
-from vlane.golden.network.wiring import NOWHERE, Cable, Wiring
+from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
+from vlane.golden.network.topology import End, Topology
+from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.fifo_switch import new_fifo_switches
 from vlane.golden.switches.ib_switch import new_ib_switches
@@ -142,7 +144,9 @@ def assemble(
     crossbar: str = "multiplexed",
     credit: Credits | None = None,
     central: Buffers | None = None,
+    nic: Buffers | None = None,
     flight: int = 1,
+    cables: Mapping[End | int, CableForm] = MappingProxyType({}),
     flit_bytes: int = 64,
     patience: int = 100_000,
 ) -> Network:
@@ -160,8 +164,12 @@ def assemble(
         How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
     central : Buffers
         Of the central buffers of Omni-Path switches; as all others if left out.
+    nic : Buffers or None
+        Of the buffers that NICs send from; as all others if left out.
     flight : int
         Cycles that every cable takes, 1 to 64.
+    cables : mapping of (int, int) or int to CableForm
+        Cables that are not as the others, by the (switch, port) of either end or the number of a host.
     flit_bytes : int
         8, 16, 32 or 64.
     patience : int
@@ -185,19 +193,21 @@ def assemble(
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
+    longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
     returns = new_returns(
-        ends=ends, rows=lanes if form.vls_apart else 1, flight=flight,
+        ends=ends, rows=lanes if form.vls_apart else 1, flight=longest,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
         speed=kind.inner_flits,
     )  # fmt: skip
     out_ports = new_output_ports(
-        buffer=buffers.rooms(ends), remote=_remote_credit(buffers, credit, ends, flight), returns=returns, bank=bank,
-        largest=buffers.largest,
+        buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
+        remote=_remote_credit(buffers, credit, ends, longest), returns=returns, bank=bank, largest=buffers.largest,
+        pace=paces_of_ends(topology, ends, cables),
     )  # fmt: skip
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each
     return Network(
-        wiring=_wiring(topology, routes, ends, flight, by_fcps=credit.kind.by_fcps),
+        wiring=wire(topology, routes, ends, flight, cables, by_fcps=credit.kind.by_fcps),
         switches=switches,
         out_ports=out_ports,
         sources=sources,
@@ -210,6 +220,16 @@ def assemble(
         clock=np.zeros(2, np.int64),
         patience=patience,
     )
+
+
+def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
+    """Return the buffers that the ends send from, those of the NICs with a size of their own if they have one."""
+    rooms = buffers.rooms(ends)
+    if nic is None:
+        return rooms
+    rooms = rooms._replace(others=first_nic)
+    set_size(rooms, OTHERS, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
+    return rooms
 
 
 def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
@@ -257,28 +277,6 @@ _MAKERS: dict[tuple[str, str, str], Callable[[Topology, Any, Buffers], Switches]
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
 """By kind, allocation and crossbar: makes the switches of a network, with its tables."""
-
-
-def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:
-    bits = port_bits_for(topology.ports)
-    inputs = topology.switches << bits
-    cable = new_records(Cable, ends)
-    far, told, peer = (cable[name] for name in ("far", "told", "peer"))
-    far[:] = told[:] = peer[:] = NOWHERE
-    for (switch, port), (other, other_port) in topology.far_ends().items():
-        far[(switch << bits) + port] = (other << bits) + other_port
-        told[(other << bits) + other_port] = (switch << bits) + port
-        peer[(switch << bits) + port] = (other << bits) + other_port
-    for host, (switch, port) in enumerate(topology.hosts):
-        at = (switch << bits) + port
-        far[at], far[inputs + host] = -1 - host, at
-        told[at], told[inputs + host] = inputs + host, at
-        peer[at], peer[inputs + host] = inputs + host, at
-    cable["flight"] = cable["telling"] = flight
-    if by_fcps:
-        told[:] = np.arange(ends)
-        cable["telling"] = 0
-    return Wiring(cable, routes.nic_vl, routes.nic_channel)
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.network import Network
-from vlane.golden.network.sources import PATH_SL, Sources, pairs_of_class
+from vlane.golden.network.sources import Sources, pairs_of_class
+from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.inputs import DROPPED, switch_of
 from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, route

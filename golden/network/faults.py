@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from vlane.golden.links.remote_credit import fcp_period, lose
-from vlane.golden.network.network import Change, Network
+from vlane.golden.network.network import Network
+from vlane.golden.network.runs import Change
 from vlane.golden.switches.inputs import ROUTED
 
 __all__ = ["fcps_are_lost", "link_stalls", "table_is_written"]

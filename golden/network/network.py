@@ -5,8 +5,6 @@ Port ``q`` of the sending ends is port ``q`` of the switches, and behind those t
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +40,6 @@ from vlane.golden.switches.packets import (
     Packet,
     Packets,
     free,
-    grown,
     schedule,
     spare,
     take_due,
@@ -57,13 +54,11 @@ __all__ = [
     "POOL_EMPTY",
     "STUCK",
     "TRACE_FULL",
-    "Change",
     "Network",
     "depart",
     "nic_end",
     "run",
     "run_cycle",
-    "run_to",
     "take_waiting",
     "why_not",
 ]
@@ -272,7 +267,10 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
 
 @inner
 def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -> None:
-    """Let the head of a packet that starts in a cycle come to where the cable leads."""
+    """Let the head of a packet come to where the cable leads, so that its flits may follow one per cycle (NET-5).
+
+    ``cycle`` is the one in which it starts; on a slower cable, the one from which on it could have left flit by flit.
+    """
     cable = net.wiring.cable[port]
     far = int(cable.far)
     event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
@@ -294,8 +292,9 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
         if packet == NOBODY:
             continue
         net.clock[MOVED] = cycle
-        packets.pool[packet].lane = out_ports.sending[port].lane
-        depart(net, packets, packet, port, cycle)
+        sending = out_ports.sending[port]
+        packets.pool[packet].lane = sending.lane
+        depart(net, packets, packet, port, sending.free_from - sending.flits)
 
 
 @inner
@@ -346,49 +345,3 @@ def run(net: Network, packets: Packets, end: int) -> int:
         run_cycle(net, packets)
         reason = why_not(net, packets, end)
     return reason
-
-
-_AT_A_TIME = 1 << 22
-"""Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
-
-
-class Change(NamedTuple):
-    """Something that is done to a network from outside.
-
-    Parameters
-    ----------
-    cycle : int
-        Before this one is run.
-    make : callable
-        Does it, given the network.
-    """
-
-    cycle: int
-    make: Callable[[Network], None]
-
-
-def run_to(
-    net: Network,
-    packets: Packets,
-    end: int,
-    run_on: Callable[[Network, Packets, int], int] = run,
-    changes: deque[Change] | None = None,
-) -> tuple[int, Packets]:
-    """Run up to a cycle, giving the network the packets it needs; return why it stopped, and the pool.
-
-    Parameters
-    ----------
-    changes : deque of Change
-        In order; those that were made are taken out.
-    """
-    pending = deque() if changes is None else changes
-    at_a_time = max(1, _AT_A_TIME // len(net.staged))
-    while True:
-        stop = min(end, pending[0].cycle) if pending else end
-        reason = run_on(net, packets, min(stop, int(net.clock[NOW]) + at_a_time))
-        if reason == POOL_EMPTY:
-            packets = grown(packets, 2 * len(packets.pool) + net.staged.size)
-        elif reason != DONE or net.clock[NOW] >= stop == end:
-            return reason, packets
-        elif net.clock[NOW] >= stop:
-            pending.popleft().make(net)

@@ -8,75 +8,36 @@ what it generates does not depend on when the network takes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.network.traffic import (
+    PATH_SL,
+    WHOLE,
+    PairWeights,
+    TrafficClass,
+    drawn_connections,
+    paces_of,
+    pair_table,
+    senders_of,
+)
 
 from vlane.errors import InputError
 
-__all__ = [
-    "NEVER",
-    "PATH_SL",
-    "Sources",
-    "TrafficClass",
-    "advance",
-    "draw_packet",
-    "mean_flits",
-    "new_sources",
-    "pairs_of_class",
-]
+__all__ = ["NEVER", "Sources", "advance", "draw_packet", "new_sources", "pairs_of_class"]
 
 NEVER = 1 << 60
 _TABLE = 1024
-_ONE = 1 << 62
 _GUIDE_SHIFT = 52
 _CERTAIN = 1 << 30
 _MOST_QUEUES = 64
-PATH_SL = -1
-"""SL of a class whose packets take the SL of their path."""
 
-(UNIFORM, TO_OTHERS, BY_TABLE, FROM_TRACE) = range(4)
+(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE) = range(6)
 (AT, TO, WITH_SL, SIZE) = range(4)
-(HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, PERIOD) = range(8)
-
-
-@dataclass(frozen=True)
-class TrafficClass:
-    """Traffic of one kind, at every NIC alike.
-
-    Parameters
-    ----------
-    sl : int
-        Service level; ``PATH_SL`` for that of the path.
-    load : float
-        Flits per cycle and NIC, 0 to 1.
-    least_bytes, most_bytes : int
-        Packet sizes, LRH to VCRC, drawn evenly.
-    pattern : sequence of int or str
-        Destination of each NIC, -1 for none; ``uniform`` draws among all, ``others`` among all but the source.
-    hot_share : float
-        Share of the packets that go to one of the hot hosts.
-    hot_hosts : tuple of int
-        Those.
-    burst : int
-        Packets generated at once.
-    regular : bool
-        Packets come at equal distances (CBR) instead of at random (Bernoulli).
-    """
-
-    sl: int
-    load: float
-    least_bytes: int
-    most_bytes: int
-    pattern: str | tuple[int, ...] = "uniform"
-    hot_share: float = 0.0
-    hot_hosts: tuple[int, ...] = ()
-    burst: int = 1
-    regular: bool = False
+(HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE) = range(8)
 
 
 class Sources(NamedTuple):
@@ -86,13 +47,25 @@ class Sources(NamedTuple):
     ----------
     setting : array of int64, (classes, 8)
         What each class is.
-    patience : array of int64, (classes, 1024)
+    pace : array of int64, (NICs, classes)
+        Row of each in ``patience``, ``guide`` and ``period``: those of the same load have the same.
+    patience : array of int64, (paces, 1024)
         Chance, out of 2**62, that the next packet is more than so many cycles away.
-    guide : array of int64, (classes, 1024, 2)
+    guide : array of int64, (paces, 1024, 2)
         Look-up bounds (upper row, lower row) that narrow the search in ``patience``, for each stretch of 2**52 of the
         number drawn.
+    period : array of int64, (paces,)
+        Of CBR: 2**32nds of a cycle from packet to packet; else 0.
     target : array of int64, (classes, NICs)
         Destinations of classes that have a table.
+    pairs : array of int64, (classes, NICs + 1)
+        Of classes that have weights: first pair of each NIC in ``weighed``, and the first behind its last.
+    weighed : array of int64, (pairs, 2)
+        Destination of each pair, and the chance, out of 2**62, that it is this one or one before it.
+    held : array of int64, (NICs, classes)
+        Destination of the burst under way, of classes whose bursts have one.
+    sends : array of bool, (NICs, classes)
+        Whether a NIC sends of a class when its load is above 0.
     hot : array of int64, (classes, hot hosts)
         Hot hosts.
     due : array of int64, (NICs, classes)
@@ -120,9 +93,15 @@ class Sources(NamedTuple):
     """
 
     setting: NDArray[np.int64]
+    pace: NDArray[np.int64]
     patience: NDArray[np.int64]
     guide: NDArray[np.int64]
+    period: NDArray[np.int64]
     target: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    weighed: NDArray[np.int64]
+    held: NDArray[np.int64]
+    sends: NDArray[np.bool_]
     hot: NDArray[np.int64]
     due: NDArray[np.int64]
     fraction: NDArray[np.int64]
@@ -181,15 +160,23 @@ def new_sources(
     for number, sl in enumerate(levels, start=own):
         ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
         place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
+    chances, pace = paces_of(classes, nics, flit_bytes)
+    pairs, weighed = pair_table(classes, nics)
     sources = Sources(
         setting=np.zeros((count, 8), np.int64),
-        patience=np.zeros((count, _TABLE), np.int64),
-        guide=np.zeros((count, _ONE >> _GUIDE_SHIFT, 2), np.int64),
+        pace=pace,
+        patience=np.zeros((len(chances), _TABLE), np.int64),
+        guide=np.zeros((len(chances), WHOLE >> _GUIDE_SHIFT, 2), np.int64),
+        period=np.zeros(len(chances), np.int64),
         target=np.full((count, nics), -1, np.int64),
+        pairs=pairs,
+        weighed=weighed,
         hot=np.zeros((count, hosts), np.int64),
         due=np.full((nics, count), NEVER, np.int64),
         fraction=np.zeros((nics, count), np.int64),
         left=np.zeros((nics, count), np.int64),
+        held=np.zeros((nics, count), np.int64),
+        sends=np.ones((nics, count), np.bool_),
         bits=np.zeros((nics, count, 1), np.uint64),
         earliest=np.full(nics, NEVER, np.int64),
         last_class=np.full(nics, count - 1, np.int64),
@@ -199,12 +186,13 @@ def new_sources(
         place=place,
         flit_bits=flit_bytes.bit_length() - 1,
     )
+    for row, (chance, is_regular) in enumerate(chances):
+        _set_pace(sources, row, chance, is_regular=is_regular)
     for number, each in enumerate(classes):
-        _set_class(sources, number, each, flit_bytes)
+        _set_class(sources, number, each, seed)
         for nic in range(nics):
             sources.bits[nic, number] = seeded(seed, nic, number)
-            idle = each.load <= 0 or (sources.setting[number, KIND] == BY_TABLE and sources.target[number, nic] < 0)
-            if not idle:
+            if chances[pace[nic, number]][0] > 0:
                 sources.due[nic, number] = first_due(sources, nic, number)
     for number in range(own, own + len(levels)):
         sources.setting[number, KIND] = FROM_TRACE
@@ -212,12 +200,6 @@ def new_sources(
         sources.due[has, number] = sources.trace[place[number, has, 0], AT]
     sources.earliest[:] = sources.due.min(axis=1)
     return sources
-
-
-def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
-    """Return the mean flits of a class's packets."""
-    sizes = np.arange(each.least_bytes, each.most_bytes + 1)
-    return float((-(-sizes // flit_bytes)).mean())
 
 
 def pairs_of_class(sources: Sources, number: int, end: int) -> tuple[int, NDArray[np.bool_]]:
@@ -232,26 +214,35 @@ def pairs_of_class(sources: Sources, number: int, end: int) -> tuple[int, NDArra
         pairs[source[in_time], rows[in_time, TO]] = True
         return sl, pairs
     to, has_own = sources.target[number], setting[HOT] < _CERTAIN
-    idle = (to < 0) if kind == BY_TABLE else np.zeros(nics, np.bool_)
     if has_own and kind == BY_TABLE:
-        pairs[own[~idle], to[~idle]] = True
-    elif has_own:
+        pairs[own, to] = True
+    elif has_own and kind == BY_WEIGHT:
+        ends = sources.pairs[number]
+        pairs[np.repeat(own, np.diff(ends)), sources.weighed[ends[0] : ends[-1], 0]] = True
+    elif has_own:  # connections too: another seed draws others
         pairs[:] = True
         pairs[own, own] = kind == UNIFORM
     if setting[HOT]:
-        pairs[np.ix_(~idle, sources.hot[number, : setting[HOTS]])] = True
+        pairs[:, sources.hot[number, : setting[HOTS]]] = True
+    pairs[~sources.sends[:, number]] = False
     return sl, pairs
 
 
-def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: int) -> None:
-    kinds = {"uniform": UNIFORM, "others": TO_OTHERS}
-    kind = kinds[each.pattern] if isinstance(each.pattern, str) else BY_TABLE
-    if kind == BY_TABLE:
+def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> None:
+    kinds = {"uniform": UNIFORM, "others": TO_OTHERS, "connections": CONNECTED}
+    nics = len(sources.due)
+    if isinstance(each.pattern, str):
+        kind = kinds[each.pattern]
+    elif isinstance(each.pattern, PairWeights):
+        kind = BY_WEIGHT
+    else:
+        kind = BY_TABLE
         sources.target[number] = each.pattern
-    chance = each.load / mean_flits(each, flit_bytes) / each.burst
+    if kind == CONNECTED:
+        sources.target[number] = drawn_connections(nics, seed, number)
+    sources.sends[:, number] = senders_of(each, nics)
     hot = int(each.hot_share * _CERTAIN) if each.hot_hosts else 0
     sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
-    period = round((1 << 32) / chance) if each.regular and chance > 0 else 0
     sources.setting[number] = (
         len(each.hot_hosts),
         kind,
@@ -260,23 +251,28 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: in
         each.most_bytes,
         each.burst,
         hot,
-        period,
+        each.burst_to_one,
     )
+
+
+def _set_pace(sources: Sources, row: int, chance: float, *, is_regular: bool) -> None:
+    sources.period[row] = round((1 << 32) / chance) if is_regular and chance > 0 else 0
     longer = 1.0
     for cycles in range(_TABLE):
         longer *= 1.0 - chance
-        sources.patience[number, cycles] = int(longer * _ONE)
-    rising = -sources.patience[number]
-    least = np.arange(_ONE >> _GUIDE_SHIFT) << _GUIDE_SHIFT
+        sources.patience[row, cycles] = int(longer * WHOLE)
+    rising = -sources.patience[row]
+    least = np.arange(WHOLE >> _GUIDE_SHIFT) << _GUIDE_SHIFT
     most = least + (1 << _GUIDE_SHIFT) - 1
-    sources.guide[number, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
-    sources.guide[number, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), _TABLE - 1)
+    sources.guide[row, :, 0] = np.maximum(np.searchsorted(rising, -most, side="left") - 1, 0)
+    sources.guide[row, :, 1] = np.minimum(np.searchsorted(rising, -least, side="left"), _TABLE - 1)
 
 
 @inner
 def _gap(sources: Sources, nic: int, number: int) -> int:
     """Draw the cycles to the next packet, at least 1; geometric, from a table, so the same on every machine."""
-    table, gap = sources.patience[number], 1
+    pace = sources.pace[nic, number]
+    table, gap = sources.patience[pace], 1
     while True:
         drawn = draw(sources.bits[nic, number])
         if drawn >= table[0]:
@@ -285,7 +281,7 @@ def _gap(sources: Sources, nic: int, number: int) -> int:
             gap += _TABLE
             continue
         place = drawn >> _GUIDE_SHIFT
-        low, high = sources.guide[number, place, 0], sources.guide[number, place, 1]
+        low, high = sources.guide[pace, place, 0], sources.guide[pace, place, 1]
         while high - low > 1:
             middle = (low + high) // 2
             if drawn < table[middle]:
@@ -299,7 +295,7 @@ def _gap(sources: Sources, nic: int, number: int) -> int:
 def first_due(sources: Sources, nic: int, number: int) -> int:
     """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
     sources.left[nic, number] = sources.setting[number, BURST]
-    period = sources.setting[number, PERIOD]
+    period = sources.period[sources.pace[nic, number]]
     if period == 0:
         return _gap(sources, nic, number) - 1
     return (period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32
@@ -317,10 +313,11 @@ def advance(sources: Sources, nic: int, number: int) -> None:
         sources.left[nic, number] -= 1
         if sources.left[nic, number] == 0:
             sources.left[nic, number] = setting[BURST]
-            if setting[PERIOD] == 0:
+            period = sources.period[sources.pace[nic, number]]
+            if period == 0:
                 sources.due[nic, number] += _gap(sources, nic, number)
             else:
-                exact = sources.fraction[nic, number] + setting[PERIOD]
+                exact = sources.fraction[nic, number] + period
                 sources.due[nic, number] += exact >> 32
                 sources.fraction[nic, number] = exact & 0xFFFF_FFFF
     earliest = sources.due[nic, 0]
@@ -330,22 +327,46 @@ def advance(sources: Sources, nic: int, number: int) -> None:
 
 
 @inner
+def _weighed(sources: Sources, nic: int, number: int) -> int:
+    """Draw a destination by the weights of a NIC's pairs."""
+    low, high = sources.pairs[number, nic], sources.pairs[number, nic + 1] - 1
+    drawn = draw(sources.bits[nic, number])
+    while low < high:
+        middle = (low + high) // 2
+        if drawn < sources.weighed[middle, 1]:
+            high = middle
+        else:
+            low = middle + 1
+    return int(sources.weighed[low, 0])
+
+
+@inner
+def _destination(sources: Sources, nic: int, number: int) -> int:
+    """Draw the destination of a packet; all of a burst have that of the first if the class is so."""
+    setting, bits = sources.setting[number], sources.bits[nic, number]
+    if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
+        return int(sources.held[nic, number])
+    if setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
+        to = sources.hot[number, below(bits, setting[HOTS])]
+    elif setting[KIND] == UNIFORM:
+        to = below(bits, sources.due.shape[0])
+    elif setting[KIND] == TO_OTHERS:
+        to = below(bits, sources.due.shape[0] - 1)
+        to += to >= nic
+    elif setting[KIND] == BY_WEIGHT:
+        to = _weighed(sources, nic, number)
+    else:
+        to = sources.target[number, nic]
+    sources.held[nic, number] = to
+    return int(to)
+
+
+@inner
 def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int]:
     """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes, flits)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
-    nics = sources.due.shape[0]
     row = sources.place[number, nic, 0]
-    if setting[KIND] == FROM_TRACE:
-        to = sources.trace[row, TO]
-    elif setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
-        to = sources.hot[number, below(bits, setting[HOTS])]
-    elif setting[KIND] == UNIFORM:
-        to = below(bits, nics)
-    elif setting[KIND] == TO_OTHERS:
-        to = below(bits, nics - 1)
-        to += to >= nic
-    else:
-        to = sources.target[number, nic]
+    to = sources.trace[row, TO] if setting[KIND] == FROM_TRACE else _destination(sources, nic, number)
     size = setting[LEAST] if setting[KIND] != FROM_TRACE else sources.trace[row, SIZE]
     if setting[MOST] > size:
         size += below(bits, setting[MOST] - size + 1)

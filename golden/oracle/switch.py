@@ -295,7 +295,7 @@ def _begin(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: 
     blocks = (int(header >> np.uint64(16) & np.uint64(0x7FF)) + 16) >> 4
     arriving = state.arriving[port]
     arriving.left, arriving.slot, arriving.packet = blocks, NOBODY, NOBODY
-    is_there = lane < len(state.own.bounds) and blocks <= out_ports.largest[0]
+    is_there = lane < state.own.taken.shape[1] and blocks <= out_ports.largest[0]
     spared = state.packets.regs[0] != NOBODY and state.regs[SLOTS_LEFT] >= blocks  # room in buffers says so before
     if not (is_there and spared and fits(state.own, port, lane, blocks)):
         state.dropped[port, (cycle + 2) % RING] = _NO_ROOM

@@ -175,7 +175,7 @@ def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
 def _hear_returns(remote: Rooms, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int) -> None:
     blocks, lane = read(given, places, 2 * port), read(given, places, 2 * port + 1)
     heard[0], heard[1] = lane, 0
-    if lane < len(remote.bounds):
+    if lane < remote.taken.shape[1]:
         heard[1] = min(blocks, int(remote.taken[port, lane].blocks))
 
 

@@ -81,7 +81,7 @@ class Centre(NamedTuple):
 
 def new_centre(rooms: Rooms) -> Centre:
     """Return empty buffers, one for each room."""
-    buffers, lanes = len(rooms.taken), len(rooms.bounds)
+    buffers, lanes = len(rooms.taken), rooms.taken.shape[1]
     read = new_records(ReadPort, buffers, READERS)
     read["last_lane"] = lanes - 1
     return Centre(

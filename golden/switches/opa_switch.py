@@ -106,7 +106,7 @@ def new_opa_switches(
     *, central: Rooms, lft: NDArray[np.uint8], sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]
 ) -> OPASwitches:
     """Return empty switches with these tables; ``central`` has a buffer for each MPort of each switch."""
-    ports, lanes = sc2sc.shape[1], len(central.bounds)
+    ports, lanes = sc2sc.shape[1], central.taken.shape[1]
     mports = mports_of(ports)
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)

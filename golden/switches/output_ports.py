@@ -40,6 +40,7 @@ from vlane.golden.switches.packets import (
 )
 
 __all__ = [
+    "FULL_PACE",
     "OutputPorts",
     "has_room",
     "is_at_rest",
@@ -51,6 +52,11 @@ __all__ = [
     "start_packet",
     "take_in",
 ]
+
+
+_PACE_BITS = 16
+FULL_PACE = 1 << _PACE_BITS
+"""Of a link that carries a flit per cycle."""
 
 
 class Sending:
@@ -66,6 +72,8 @@ class Sending:
         Its blocks whose room was given back.
     fruitless : int
         Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
+    pace : int
+        65536ths of a cycle that a flit takes on the link (NET-5 of ``docs/network.md``).
     """
 
     free_from: Int32
@@ -75,6 +83,7 @@ class Sending:
     blocks: Int32
     given: Int32
     fruitless: Int32
+    pace: Int32
 
 
 class LaneCounters:
@@ -143,11 +152,19 @@ class OutputPorts(NamedTuple):
 
 
 def new_output_ports(
-    *, buffer: Rooms, remote: RemoteCredit, returns: Returns, bank: Bank, largest: tuple[int, ...]
+    *,
+    buffer: Rooms,
+    remote: RemoteCredit,
+    returns: Returns,
+    bank: Bank,
+    largest: tuple[int, ...],
+    pace: NDArray[np.int64] | int = FULL_PACE,
 ) -> OutputPorts:
-    """Return ports without packets and idle links."""
-    ports, lanes = len(buffer.taken), len(buffer.bounds)
+    """Return ports without packets and idle links; ``pace`` is that of all, or of each."""
+    ports, lanes = len(buffer.taken), buffer.taken.shape[1]
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
+    sending = new_records(Sending, ports)
+    sending["pace"] = pace
     return OutputPorts(
         queues=new_queues(ports, lanes),
         blocks=sizes,
@@ -156,7 +173,7 @@ def new_output_ports(
         remote=remote,
         returns=returns,
         bank=bank,
-        sending=new_records(Sending, ports),
+        sending=sending,
         largest=np.array(largest, np.int64),
         counters=new_records(LaneCounters, ports, lanes),
         rules=np.zeros(RULE_COUNT, np.int64),
@@ -164,11 +181,24 @@ def new_output_ports(
 
 
 @inner
+def _cycles_on_link(pace: int, flits: int) -> int:
+    """Return the cycles for which so many flits hold a link."""
+    return flits if pace == FULL_PACE else (flits * pace + FULL_PACE - 1) >> _PACE_BITS
+
+
+@inner
+def _flits_on_link(pace: int, cycles: int) -> int:
+    """Return the flits of an endless packet that have left after so many cycles."""
+    return cycles if pace == FULL_PACE else (cycles << _PACE_BITS) // pace
+
+
+@inner
 def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Free the room of the flits that left the output buffer before a cycle (IBS-9)."""
     sending = out_ports.sending[port]
     if sending.given != sending.blocks:
-        gone = whole_blocks(cycle - sending.since, sending.flits, sending.blocks, out_ports.returns.flit_shift)
+        left = _flits_on_link(sending.pace, cycle - sending.since)
+        gone = whole_blocks(left, sending.flits, sending.blocks, out_ports.returns.flit_shift)
         give_back(out_ports.buffer, port, sending.lane, gone - sending.given)
         sending.given = gone
 
@@ -217,8 +247,14 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     settle(out_ports.returns, out_ports.remote, port, cycle)
     if not fcp_due(out_ports.remote, port, cycle):
         return False
-    say(out_ports.remote, port, to, cycle, flight)
-    return is_free and not beside
+    if beside:
+        say(out_ports.remote, port, to, cycle, flight)
+        return False
+    holds = _cycles_on_link(out_ports.sending[port].pace, 1)
+    say(out_ports.remote, port, to, cycle, flight + holds - 1)
+    if holds > 1:
+        out_ports.sending[port].free_from = cycle + holds
+    return True
 
 
 @inner
@@ -313,8 +349,8 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
-    sending.given, sending.free_from = 0, cycle + flits
-    if flits == 1:  # its room is free from the next cycle on, and nothing reads the room before
+    sending.given, sending.free_from = 0, cycle + _cycles_on_link(sending.pace, flits)
+    if sending.free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
         give_back(out_ports.buffer, port, lane, blocks)
         sending.given = blocks
     counters = out_ports.counters[port, lane]

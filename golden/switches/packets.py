@@ -40,8 +40,8 @@ _EVENT_BITS = 2
 CROSSED = 2
 """Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
 
-SLOTS = 1024
-"""Cycles that the calendar looks ahead."""
+_SLOTS = 1024
+"""Cycles that the calendar looks ahead, without those of slower cables."""
 
 
 class Packet:
@@ -110,7 +110,7 @@ class Packets(NamedTuple):
         Packets.
     chain : Records of Chain, (packets,)
         List links of each packet.
-    slot : array of int64, (SLOTS * events,)
+    slot : array of int64, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
         First free packet; packets in use.
@@ -153,10 +153,11 @@ class Queues(NamedTuple):
     lanes: NDArray[np.int64]
 
 
-def new_packets(count: int) -> Packets:
-    """Return a pool of free packets and an empty calendar."""
+def new_packets(count: int, ahead: int = 0) -> Packets:
+    """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
+    slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
-        new_records(Packet, count), new_records(Chain, count), np.full(SLOTS << _EVENT_BITS, NOBODY, np.int64),
+        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
@@ -165,7 +166,7 @@ def new_packets(count: int) -> Packets:
 
 def grown(packets: Packets, count: int) -> Packets:
     """Return the pool with so many packets, more than it has; those in use keep their numbers."""
-    more = new_packets(count)
+    more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
     more.pool[:old], more.chain[:old] = packets.pool, packets.chain
     more.chain[count - 1].next = packets.regs[FREE]
@@ -210,8 +211,8 @@ def free(packets: Packets, packet: int) -> None:
 
 @inner
 def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) -> None:
-    """Let something happen to a packet in a cycle less than ``SLOTS`` ahead."""
-    slot = _slot(cycle, event)
+    """Let something happen to a packet in a later cycle that the calendar has."""
+    slot = _slot(packets, cycle, event)
     packets.pool[packet].event = event
     chain = packets.chain[packet]
     chain.place, chain.next = place, packets.slot[slot]
@@ -219,14 +220,14 @@ def schedule(packets: Packets, packet: int, cycle: int, event: int, place: int) 
 
 
 @inner
-def _slot(cycle: int, event: int) -> int:
-    return ((cycle & (SLOTS - 1)) << _EVENT_BITS) + event
+def _slot(packets: Packets, cycle: int, event: int) -> int:
+    return ((cycle & ((len(packets.slot) >> _EVENT_BITS) - 1)) << _EVENT_BITS) + event
 
 
 @inner
 def take_due(packets: Packets, cycle: int, event: int) -> int:
     """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
-    slot = _slot(cycle, event)
+    slot = _slot(packets, cycle, event)
     packet = packets.slot[slot]
     packets.slot[slot] = NOBODY
     return packet

@@ -17,8 +17,8 @@ from vlane.errors import InputError
 from vlane.plugged import plugged_scheduler
 from vlane.plugins import load_file, register
 from vlane.schedulers import SCHEDULERS
-from vlane.study import Traffic
 from vlane.study_networks import NETWORKS
+from vlane.study_traffic import Traffic
 
 __all__ = [
     "InputError",

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from vlane.golden.network.network import Change, Network
+from vlane.golden.network.network import Network
+from vlane.golden.network.runs import Change
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
 from vlane.sim_top.blocks import BLOCKS

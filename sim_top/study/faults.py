@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
-from vlane.golden.network.network import Change
+from vlane.golden.network.runs import Change
 from vlane.sim_top.study.world import World
 
 from vlane.errors import InputError

@@ -33,7 +33,7 @@ def check_world(world: World) -> NDArray[np.int64]:
         Naming a path that does not arrive; the circle, a link in each line of its details; or the table and the lane.
     """
     with compiled_for(world.settings.scheduler):
-        net = make_network(world, load=world.study.run.loads[0], seed=1)
+        net = make_network(world, load=max(world.study.run.loads), seed=1)
     sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
     path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)

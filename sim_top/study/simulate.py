@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, double_stretch, latency_at
-from vlane.golden.network.network import DONE, NOW, STUCK, Change, Network, run, run_to, take_waiting
+from vlane.golden.network.network import DONE, NOW, STUCK, Network, run, take_waiting
+from vlane.golden.network.runs import Change, packets_for, run_to
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
-from vlane.golden.switches.packets import IN_USE, NOBODY, Packets, new_packets
+from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
 from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, under_way_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
@@ -144,7 +145,7 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
         If nothing moves for ``stuck_cycles``.
     """
     net = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
-    packets = new_packets(1 << 14)
+    packets = packets_for(net, 1 << 14)
     _warm_compile(net, packets)
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)

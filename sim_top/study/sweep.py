@@ -159,8 +159,9 @@ def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> st
     The rate of the link is left out, too, unless it is swept: a run is in cycles, whatever they are in time.
     """
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
-    digest = hashlib.sha256(study.model_dump_json(exclude=left_out).encode())
-    named = (study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file)
+    digest = hashlib.sha256(study.model_dump_json(exclude=left_out, exclude_defaults=True).encode())
+    named = [study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file]
+    named += [each.file for each in study.traffic]
     folder = getattr(study.network, "folder", None)
     files = [base / name for name in named if name]
     files += sorted(each for each in (base / folder).rglob("*") if each.is_file()) if folder else []

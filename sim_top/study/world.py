@@ -14,12 +14,13 @@ from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemb
 from vlane.golden.network.captured import Captured, from_fabric
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
-from vlane.golden.network.patterns import PERMUTATIONS, permutation
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
-from vlane.golden.network.sources import PATH_SL, TrafficClass, new_sources
+from vlane.golden.network.sources import new_sources
 from vlane.golden.network.topology import Topology
+from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
-from vlane.sim_top.study.plugged_world import plugged_destinations, plugged_routes, plugged_topology
+from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
+from vlane.sim_top.study.traffic import check_traffic, read_pairs, traffic_classes
 
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
@@ -60,6 +61,8 @@ class World:
         Tables.
     path_sl : array of uint8
         SL of each path; empty if the traffic's classes say it.
+    pairs : dict of int to PairWeights
+        Pairs of the classes that a file says, by number.
     replayed : array of int64, (packets, 5)
         Cycle, source, destination, SL and bytes of what is replayed.
     levels : dict
@@ -79,6 +82,7 @@ class World:
     topology: Topology
     routes: Routes | ChannelRoutes
     path_sl: NDArray[np.uint8]
+    pairs: dict[int, PairWeights]
     replayed: NDArray[np.int64]
     levels: dict[int | str, int]
     data_vls: int
@@ -107,7 +111,7 @@ def make_world(study: Study, base: Path) -> World:
         lanes = study.link.data_vls or _named_lanes(study, {sl for sl in levels if isinstance(sl, int)})
         plain = _routes(study, topology, lanes)
     routes = _channel_routes(study, topology, plain, lanes) if kind.by_channel else plain
-    _check_traffic(study, topology, captured)
+    check_traffic(study, len(topology.hosts), has_path_sls=captured is not None)
     _check_replayed(study, replayed, topology)
     largest = _largest(levels, routes, lanes)
     if study.buffers.largest_blocks is not None:
@@ -123,6 +127,7 @@ def make_world(study: Study, base: Path) -> World:
         topology=topology,
         routes=routes,
         path_sl=captured.path_sl if captured else np.zeros((0, 0), np.uint8),
+        pairs=read_pairs(study, base, len(topology.hosts)),
         replayed=replayed,
         levels=levels,
         data_vls=lanes,
@@ -208,15 +213,6 @@ def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int
     if routes.by_lane:
         channels = (*map(int, routes.nic_vl[0]), *(SC15,) * (SC_COUNT - SL_COUNT))
     return with_channels(topology, routes, channels, vls, data_vls=lanes)
-
-
-def _check_traffic(study: Study, topology: Topology, captured: Captured | None) -> None:
-    for number, each in enumerate(study.traffic):
-        if each.sl == "path" and captured is None:
-            raise InputError(f"traffic.{number}.sl", "0 to 15; only a captured fabric has path SLs", each.sl)
-        for host in each.hot_hosts:
-            if host >= len(topology.hosts):
-                raise InputError(f"traffic.{number}.hot_hosts", f"0 to {len(topology.hosts) - 1}", host)
 
 
 def _check_replayed(study: Study, replayed: NDArray[np.int64], topology: Topology) -> None:
@@ -321,16 +317,9 @@ def _kept(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
     """Return the network of one run, at rest."""
     study, flit = world.study, world.study.link.flit_bytes
-    classes = [
-        TrafficClass(
-            PATH_SL if each.sl == "path" else int(each.sl), load * each.share, *each.sizes,
-            _pattern(each.pattern, world.topology),
-            each.hot_share, tuple(each.hot_hosts), each.burst, each.regular,
-        )
-        for each in study.traffic
-    ]  # fmt: skip
     sources = new_sources(
-        classes, nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids,
+        traffic_classes(study, world.topology, world.pairs, load),
+        nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids,
         path_sl=world.path_sl, trace=world.replayed if study.trace else None,
     )  # fmt: skip
     levels = _flow_levels(world) if study.measure.flows else []
@@ -344,14 +333,6 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
-
-
-def _pattern(name: str, topology: Topology) -> str | tuple[int, ...]:
-    """Return the destination of every host, or the name of a pattern that draws them."""
-    plugin = found("pattern", name)
-    if plugin is not None:
-        return plugged_destinations(plugin, topology)
-    return permutation(name, topology) if name in PERMUTATIONS else name
 
 
 def _flow_levels(world: World) -> list[int]:

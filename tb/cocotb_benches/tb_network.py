@@ -19,7 +19,8 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 from cocotb.utils import get_sim_time
-from vlane.golden.network.network import DONE, Change, Network, run_to
+from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.runs import Change, run_to
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.tb.cocotb_benches.carried_network import CarriedNetwork, expected_at
 from vlane.tb.cocotb_benches.cocotb_drive import setting

@@ -59,7 +59,7 @@ def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray
     write[W_ONE], write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond), below(bits, 8) == 0
     row = np.uint64(0)
     for sl in range(SL_COUNT):
-        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else len(around.up.bounds))
+        lane = below(bits, _NUMBERS if below(bits, 16) == 0 else around.up.taken.shape[1])
         row |= np.uint64(lane) << np.uint64(4 * sl)
     around.rows[slot] = row
 

@@ -94,7 +94,7 @@ def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray
     write[W_TWO], write[W_THREE] = below(bits, beyond), below(bits, beyond)
     write[W_FOUR], write[W_FIVE] = below(bits, SC_COUNT), below(bits, SC_COUNT)
     if below(bits, 16) != 0 and write[W_ONE] == _SC2VL_T:
-        write[W_FIVE] = below(bits, len(around.up.bounds))
+        write[W_FIVE] = below(bits, around.up.taken.shape[1])
 
 
 @inner

@@ -216,7 +216,7 @@ def _begin(
 ) -> None:
     """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
     reckless = chances[C_RECKLESS] != 0
-    lanes = len(around.up.bounds)
+    lanes = around.up.taken.shape[1]
     lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if reckless and below(bits, 16) == 0:

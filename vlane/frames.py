@@ -1,0 +1,90 @@
+"""Tables that users write, as CSV or Parquet: read whole, each refusal with the file, the row and the column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vlane.errors import InputError
+
+__all__ = ["check_columns", "numbers", "read_frame", "whole_numbers"]
+
+
+def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
+    """Return the contents of a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        What it is, for a refusal.
+    heading : bool
+        The first line of a CSV names the columns.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path)
+        return pl.read_csv(path, infer_schema_length=None, has_header=heading)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(what, "a readable CSV or Parquet file", first, source=str(path)) from None
+
+
+def check_columns(frame: pl.DataFrame, needed: Iterable[str], path: Path) -> None:
+    """Refuse a table without the columns that are needed.
+
+    Raises
+    ------
+    InputError
+        Naming all of them.
+    """
+    names = list(needed)
+    if any(name not in frame.columns for name in names):
+        raise InputError("columns", f"{', '.join(names)}", ", ".join(frame.columns), source=str(path))
+
+
+def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArray[np.int64]:
+    """Return a column of whole numbers in a range.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that holds anything else.
+    """
+    whole = column.cast(pl.Int64, strict=False)
+    is_wrong = whole.is_null() | (whole < least) | (whole > most)
+    if column.dtype.is_float():
+        is_wrong |= column != column.round()
+    _refuse_first(column, is_wrong, f"a whole number, {least} to {most}", path, first_line=2)
+    return whole.to_numpy()
+
+
+def numbers(column: pl.Series, path: Path, *, first_line: int = 2) -> NDArray[np.float64]:
+    """Return a column of numbers that are 0 or more.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that holds anything else.
+    """
+    number = column.cast(pl.Float64, strict=False)
+    is_wrong = number.is_null() | ~number.is_finite() | (number < 0)
+    _refuse_first(column, is_wrong, "a number, at least 0", path, first_line=first_line)
+    return number.to_numpy()
+
+
+def _refuse_first(column: pl.Series, is_wrong: pl.Series, must: str, path: Path, *, first_line: int) -> None:
+    wrong = np.flatnonzero(is_wrong.fill_null(value=True).to_numpy())
+    if len(wrong):
+        at = int(wrong[0])
+        raise InputError(column.name, must, column[at], source=str(path), line=at + first_line)
