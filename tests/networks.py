@@ -49,7 +49,7 @@ def made(
     central: int | None = None,
     nic: Buffers | None = None,
     flight: int = 1,
-    cables: Mapping[End | int, CableForm] = MappingProxyType({}),
+    cables: Mapping[End, CableForm] = MappingProxyType({}),
     flit_bytes: int = 64,
     seed: int = 1,
     patience: int = 100_000,

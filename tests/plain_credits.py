@@ -6,6 +6,7 @@ tell is asserted against a count that knows at once (``remote_credit``), which n
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -71,7 +72,7 @@ class FcpEgress(Egress):
 
     def decide(self, *, is_free: bool = True) -> int | None:
         """Return the lane whose packet starts; none if an FCP takes the link (IBS-C4)."""
-        can_send = self.peer is not None and (self.scheme.sideband or (self.sending is None and not self.is_stalled))
+        can_send = self.peer is not None and (self.scheme.sideband or (self.is_idle and not self.is_stalled))
         self.fcp = self._first_due() if can_send else None
         takes_the_link = self.fcp is not None and not self.scheme.sideband
         return super().decide(is_free=is_free and not takes_the_link)
@@ -85,12 +86,15 @@ class FcpEgress(Egress):
         """Send the FCP that was decided and one flit, and deliver what arrives; its limit holds afterwards (IBS-C5)."""
         if self.fcp is not None:
             assert self.scheme.sideband or self.sending is None, "an FCP and a flit on a link"
+            holds = 1 if self.scheme.sideband else math.ceil(self.pace)
             if not any(loss.covers(now) for loss in self.losses):  # one that is lost counts as sent (IBS-C6)
-                self.fcps.append((now + self.flight, self.fcp))
+                self.fcps.append((now + holds - 1 + self.flight, self.fcp))
             self.last_lane = self.fcp.lane
             self.said[self.fcp.lane] = self.fcp.limit
             self.period_over[self.fcp.lane] = False
         super().move(now)
+        if self.fcp is not None:
+            self.held = holds - 1
         if self.fcps and self.fcps[0][0] == now:
             self._far_end().hear(self.fcps.popleft()[1])
 

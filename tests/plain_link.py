@@ -5,9 +5,11 @@ Written from ``docs/ib_switch.md`` (Room, IBS-6 to IBS-9) alone.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from tests.plain_faults import Span
@@ -114,6 +116,8 @@ class Egress:
     """The sending side of a port, of a switch or a NIC: output buffer, scheduler and link (IBS-6, IBS-7, IBS-9).
 
     ``peer`` is the one at the other end of the cable, if there is a cable; ``receive`` is where flits arrive there.
+    ``pace`` are the cycles of a flit on the link, ``gone`` the flits that have left of the packet that is sent since
+    cycle ``since``, ``held`` the cycles for which an FCP still holds the link.
     """
 
     def __init__(self, sizes: Sizes, flight: int, serve: Serve) -> None:
@@ -128,6 +132,8 @@ class Egress:
         self.stalls: Sequence[Span] = ()
         self.losses: Sequence[Span] = ()
         self.is_stalled = False
+        self.pace, self.gone, self.held = Fraction(1), 0, 0
+        self.since: int | None = None
 
     def join(self, peer: Egress, receive: Callable[[int, int, Flit], None]) -> None:
         """Lead the cable to another one, and its flits to what is beside that."""
@@ -157,6 +163,11 @@ class Egress:
         """Tell whether the next node has room for a packet (IBS-6)."""
         return self.remote_credit.fits(lane, blocks)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether neither a packet nor an FCP holds the link."""
+        return self.sending is None and self.held == 0
+
     def decide(self, *, is_free: bool = True) -> int | None:
         """Return the lane whose packet starts, telling the scheduler whether the link is free."""
         if self.peer is None:
@@ -173,23 +184,30 @@ class Egress:
                 behind_blocks[lane] = waiting[1]
                 behind |= self.fits(lane, waiting[0] + waiting[1]) << lane
         lane = self.serve(
-            Seen(request, fits, blocks, behind, behind_blocks), is_free and self.sending is None and not self.is_stalled
+            Seen(request, fits, blocks, behind, behind_blocks), is_free and self.is_idle and not self.is_stalled
         )
         return lane if lane >= 0 else None
 
     def start(self, lane: int) -> None:
         """Let the packet at the head of a lane hold the link; its room at the next node is taken."""
-        self.sending = lane
+        self.sending, self.since, self.gone = lane, None, 0
         self.remote_credit.change(lane, self.buffer[lane][0].packet.blocks)
 
     def move(self, now: int) -> None:
-        """Send one flit and deliver the flit that arrives."""
+        """Send what the link carries in a cycle and deliver the flit that arrives (NET-5)."""
+        self.held = max(0, self.held - 1)
         if self.sending is not None:
             lane = self.sending
-            flit = self.buffer[lane].popleft()
-            self.link.append((now + self.flight, lane, flit))
-            self.room.change(lane, -self.sizes.freed_by(flit))
-            self.sending = None if flit.is_last else lane
+            if self.since is None:
+                self.since = now
+                packet = self.buffer[lane][0].packet
+                first = now + math.ceil(packet.flits * self.pace) - packet.flits + self.flight
+                self.link += [(first + place, lane, Flit(packet, place)) for place in range(packet.flits)]
+            while self.sending is not None and (self.gone + 1) * self.pace <= now + 1 - self.since:
+                flit = self.buffer[lane].popleft()
+                self.gone += 1
+                self.room.change(lane, -self.sizes.freed_by(flit))
+                self.sending = None if flit.is_last else lane
         if self.link and self.link[0][0] == now:
             _, lane, flit = self.link.popleft()
             assert self.receive is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -285,7 +286,19 @@ class PlainNetwork:
             nic.egress.join(output[end], source[end].receive)
             output[end].join(nic.egress, nic.receive)
             self.nics.append(nic)
+        self.output = output
         self.egresses = [*output.values(), *(nic.egress for nic in self.nics)]
+
+    def set_cable(self, end: tuple[int, int], flight: int, pace: Fraction) -> None:
+        """Make the cable at a switch's port one of another length and rate, both ways."""
+        for egress in (self.output[end], self.output[end].peer):
+            assert egress is not None
+            egress.flight, egress.pace = flight, pace
+
+    def set_nic_sizes(self, sizes: Sizes) -> None:
+        """Make the buffers that NICs send from others."""
+        for nic in self.nics:
+            nic.egress.room = Room(sizes)
 
     def step(self) -> None:
         """Run one cycle: decide everything from the state at its start, then move."""

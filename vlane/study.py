@@ -48,6 +48,12 @@ class SwitchSection(Section):
     central_blocks: int | None = Field(
         None, ge=1, le=1 << 20, description="Blocks of 64 bytes of an Omni-Path switch's central buffer."
     )
+    central_minimum_blocks: int | _Lanes | None = Field(
+        None, description="Blocks of it that each lane has for itself; as buffers.minimum_blocks unless given."
+    )
+    central_maximum_blocks: int | _Lanes | None = Field(
+        None, description="Most blocks of it that a lane may take; as buffers.maximum_blocks unless given."
+    )
 
     @property
     def record(self) -> SwitchKind:
@@ -100,6 +106,38 @@ class Link(Section):
         return LinkClock(rate_of(self.rate_gbps), self.flit_bytes)
 
 
+class CableSection(Section):
+    """Cables that are not as ``[link]`` says: that of a switch's port, or those of some hosts."""
+
+    switch: int | None = Field(None, ge=0, description="Number of a switch at one end.")
+    port: int | None = Field(None, ge=1, description="Number of that switch's port, from 1.")
+    hosts: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] | None = Field(
+        None, description="Numbers of the hosts whose cables are meant, instead of a port."
+    )
+    flight_cycles: int | None = Field(
+        None,
+        ge=1,
+        le=64,
+        description="Cycles from one end to the other; those of [link] unless given.",
+    )
+    relative_rate: float = Field(
+        1.0, ge=1 / 64, le=1, description="Rate of the cable as a part of the rate of the links, 1/64 to 1."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> CableSection:
+        if (self.hosts is None) == (self.switch is None):
+            raise InputError(
+                "hosts", "given, or switch and port", "missing" if self.hosts is None else "given with switch"
+            )
+        if (self.switch is None) != (self.port is None):
+            must = "given with switch" if self.port is None else "left out without switch"
+            raise InputError("port", must, "missing" if self.port is None else "given")
+        if not self.model_fields_set & {"flight_cycles", "relative_rate"}:
+            raise InputError("flight_cycles", "given, or relative_rate", "missing")
+        return self
+
+
 class BufferSection(Section):
     """Input and output buffers of switches and NICs."""
 
@@ -116,6 +154,11 @@ class BufferSection(Section):
         le=MAX_PACKET_BLOCKS,
         description="Blocks of the largest packet that may come; without it those of the traffic's largest.",
     )
+    nic_blocks: int | None = Field(
+        None, ge=1, le=1 << 20, description="Blocks of the buffer that a NIC sends from; as of all others unless given."
+    )
+    nic_minimum_blocks: int | _Lanes | None = Field(None, description="As minimum_blocks, of the NICs' buffers.")
+    nic_maximum_blocks: int | _Lanes | None = Field(None, description="As maximum_blocks, of the NICs' buffers.")
 
 
 class Scheduler(Section):
@@ -211,6 +254,7 @@ class Study(Section):
     network: Net
     switch: SwitchSection = Field(default_factory=lambda: SwitchSection.model_validate({}))
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
+    cable: list[CableSection] = Field(default_factory=list)
     buffers: BufferSection = Field(default_factory=lambda: BufferSection.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = Field(default_factory=list)
@@ -253,8 +297,9 @@ class Study(Section):
         for field in ("sc_of_sl", "vl_of_sc"):
             if getattr(self.link, field) is not None and field not in kind.link_maps:
                 raise InputError(f"link.{field}", f"left out {words}", "given")
-        if switch.central_blocks is not None and not kind.has_centre:
-            raise InputError("switch.central_blocks", f"left out {words}", "given")
+        for field in ("central_blocks", "central_minimum_blocks", "central_maximum_blocks"):
+            if getattr(switch, field) is not None and not kind.has_centre:
+                raise InputError(f"switch.{field}", f"left out {words}", "given")
         for field in ("allocation", "crossbar"):
             values = [getattr(form, field) for form in kind.forms]
             if getattr(switch, field) not in values:

@@ -146,7 +146,7 @@ def assemble(
     central: Buffers | None = None,
     nic: Buffers | None = None,
     flight: int = 1,
-    cables: Mapping[End | int, CableForm] = MappingProxyType({}),
+    cables: Mapping[End, CableForm] = MappingProxyType({}),
     flit_bytes: int = 64,
     patience: int = 100_000,
 ) -> Network:
@@ -168,8 +168,8 @@ def assemble(
         Of the buffers that NICs send from; as all others if left out.
     flight : int
         Cycles that every cable takes, 1 to 64.
-    cables : mapping of (int, int) or int to CableForm
-        Cables that are not as the others, by the (switch, port) of either end or the number of a host.
+    cables : mapping of (int, int) to CableForm
+        Cables that are not as the others, by the (switch, port) of an end.
     flit_bytes : int
         8, 16, 32 or 64.
     patience : int

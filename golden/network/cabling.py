@@ -38,13 +38,13 @@ def wire(
     routes: Routes | ChannelRoutes,
     ends: int,
     flight: int,
-    forms: Mapping[End | int, CableForm],
+    forms: Mapping[End, CableForm],
     *,
     by_fcps: bool,
 ) -> Wiring:
     """Return the cables of so many ends; with flow-control packets an end keeps count of the room beside it.
 
-    ``forms`` are those of the cables that are not as the others, by an end: (switch, port), or a host's number.
+    ``forms`` are those of the cables that are not as the others, by the (switch, port) of an end.
     """
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
@@ -69,7 +69,7 @@ def wire(
     return Wiring(cable, routes.nic_vl, routes.nic_channel)
 
 
-def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End | int, CableForm]) -> NDArray[np.int64]:
+def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End, CableForm]) -> NDArray[np.int64]:
     """Return the pace of every sending end."""
     paces = np.full(ends, FULL_PACE, np.int64)
     for end, form in _forms_of_ends(topology, forms).items():
@@ -77,12 +77,11 @@ def paces_of_ends(topology: Topology, ends: int, forms: Mapping[End | int, Cable
     return paces
 
 
-def _forms_of_ends(topology: Topology, forms: Mapping[End | int, CableForm]) -> dict[int, CableForm]:
+def _forms_of_ends(topology: Topology, forms: Mapping[End, CableForm]) -> dict[int, CableForm]:
     """Return the form of both ends of every cable that is not as the others."""
     bits, far, made = port_bits_for(topology.ports), topology.far_ends(), {}
     hosts = {end: host for host, end in enumerate(topology.hosts)}
-    for named, form in forms.items():
-        switch, port = topology.hosts[named] if isinstance(named, int) else named
+    for (switch, port), form in forms.items():
         made[(switch << bits) + port] = form
         if (switch, port) in hosts:
             made[(topology.switches << bits) + hosts[switch, port]] = form

@@ -84,10 +84,17 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         raise InputError("link.credits", must, study.link.credits)
     if settings.scheduler not in SCHEDULERS:
         raise InputError("scheduler.name", "one that has hardware, for switches in hardware", settings.scheduler)
+    slow = next((number for number, each in enumerate(study.cable) if each.relative_rate != 1), None)
+    if slow is not None:
+        must = "1 for switches in hardware"
+        raise InputError(f"cable.{slow}.relative_rate", must, study.cable[slow].relative_rate)
+    central = world.central or buffers
     for field, values, hint in (
         ("buffers.minimum_blocks", buffers.minimum, ""),
         ("buffers.maximum_blocks", buffers.maximum, ""),
         ("buffers.largest_blocks", buffers.largest, "given, "),
+        ("switch.central_minimum_blocks", central.minimum, ""),
+        ("switch.central_maximum_blocks", central.maximum, ""),
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))

@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network import topology as topologies
 from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.captured import Captured, from_fabric
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
 from vlane.golden.network.sources import new_sources
-from vlane.golden.network.topology import Topology
+from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
+from vlane.sim_top.study.equipment import buffers_of, cables_of
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.study.traffic import check_traffic, read_pairs, traffic_classes
 
@@ -71,6 +73,10 @@ class World:
         Lanes of every port.
     buffers : Buffers
         Room.
+    nic : Buffers or None
+        Room in the buffers that NICs send from, if it is not as in all others.
+    cables : dict of (int, int) to CableForm
+        Cables that are not as the others, by the (switch, port) of an end.
     central : Buffers or None
         Room in the central buffers of Omni-Path switches.
     settings : PortSettings
@@ -87,6 +93,8 @@ class World:
     levels: dict[int | str, int]
     data_vls: int
     buffers: Buffers
+    nic: Buffers | None
+    cables: dict[End, CableForm]
     central: Buffers | None
     settings: PortSettings
 
@@ -118,9 +126,7 @@ def make_world(study: Study, base: Path) -> World:
         if study.buffers.largest_blocks < max(largest):
             raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
         largest = (study.buffers.largest_blocks,) * lanes
-    sizes, central = _buffers(study, study.buffers.blocks, "buffers.", largest), None
-    if kind.has_centre:
-        central = _buffers(study, study.switch.central_blocks or 2 * study.buffers.blocks, "switch.central_", largest)
+    sizes, nic, central = buffers_of(study, largest)
     return World(
         study=study,
         base=base,
@@ -132,6 +138,8 @@ def make_world(study: Study, base: Path) -> World:
         levels=levels,
         data_vls=lanes,
         buffers=sizes,
+        nic=nic,
+        cables=cables_of(study, topology),
         central=central,
         settings=_settings(study, lanes, base, captured),
     )
@@ -236,29 +244,6 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
     return tuple(largest)
 
 
-def _buffers(study: Study, blocks: int, section: str, largest: tuple[int, ...]) -> Buffers:
-    lanes, room, spare = len(largest), study.buffers, 0
-    parts = tuple(max(blocks // lanes, each) for each in largest)
-    least = _per_lane("minimum_blocks", room.minimum_blocks, lanes, parts if study.in_parts else largest)
-    if not study.in_parts:
-        spare = max(0, blocks - sum(least))
-    most = _per_lane("maximum_blocks", room.maximum_blocks, lanes, tuple(spare + each for each in least))
-    try:
-        return Buffers(blocks, least, most, largest)
-    except InputError as error:
-        raise InputError(f"{section}{error.field}", error.must, error.got) from None
-
-
-def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tuple[int, ...]) -> tuple[int, ...]:
-    if given is None:
-        return default
-    if isinstance(given, int):
-        return (given,) * lanes
-    if len(given) != lanes:
-        raise InputError(f"buffers.{field}", f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
-    return tuple(given)
-
-
 def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
     scheduler = find_scheduler(study.scheduler.name)
     if study.scheduler.table is None:
@@ -331,7 +316,8 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         world.topology, world.routes, world.buffers, world.settings, sources, meters,
         allocation=study.switch.allocation, crossbar=study.switch.crossbar, central=world.central,
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
-        flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
+        nic=world.nic, flight=study.link.flight_cycles, cables=world.cables, flit_bytes=flit,
+        patience=study.run.stuck_cycles,
     )  # fmt: skip
 
 
