@@ -101,7 +101,7 @@ class Switch:
         granted: list[Grant] = []
         wishes: dict[int, list[Grant]] = {}
         for port in range(len(self.inputs)):
-            wish = next(self._candidates(port, now), None)
+            wish = next(self.candidates(port, now), None)
             if wish is None:
                 continue
             if wish.output is None:
@@ -114,7 +114,7 @@ class Switch:
             granted.append(next(by_port[port] for port in turn if port in by_port))
         return granted
 
-    def _candidates(self, port: int, now: int) -> Iterator[Grant]:
+    def candidates(self, port: int, now: int) -> Iterator[Grant]:
         """Yield what an input may pick, in its order (IBS-2)."""
         firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
         for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):

@@ -18,6 +18,7 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
+from tests.plain_faster import faster
 from tests.plain_fifo import FifoSwitch
 from tests.plain_link import Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
@@ -44,6 +45,7 @@ class How(NamedTuple):
     credit: str = "returns"
     fcp_blocks: int | None = None
     fcp_period: int = 1024
+    iterations: int = 1
 
     def __str__(self) -> str:
         """Return what is not the default, the name of a scenario."""
@@ -64,6 +66,8 @@ class How(NamedTuple):
         """The plain switch."""
         if self.crossbar == "per_vl":
             return PerVLSwitch
+        if self.iterations > 1:
+            return faster(self.iterations)
         return FifoSwitch if self.allocation == "fifo" else Switch
 
     @property
@@ -120,6 +124,9 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
+    (How(iterations=2), "rr", 64, 1, 0.9),
+    (How(iterations=8), "rr", 16, 5, 0.3),
+    (How(iterations=3, credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
     (How(), "rr with a map", 64, 3, 0.9),
     (How(), "dtable", 8, 3, 0.2),
     (How(), "vlarb", 64, 1, 0.6),
@@ -151,7 +158,7 @@ def _in_turns(
 
 @pytest.mark.parametrize(
     ("world", "how", "scheduler", "flit_bytes", "flight", "load"),
-    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 1),
+    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 2),
     ids=str,
 )
 def test_every_delivery_is_that_of_the_plain_network(

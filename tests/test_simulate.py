@@ -33,6 +33,7 @@ OWN_KERNELS = {
     "torus888_ib",
     "tree43_opa",
     "tree43_opa_rtl",
+    "tree81_iterations",
 }
 """Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
 
@@ -169,6 +170,17 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             '[switch]\nkind = "opa"\ncrossbar = "per_vl"\n[buffers]',
             ["switch.crossbar", "multiplexed", "per_vl"],
         ),
+        (
+            "[buffers]",
+            '[switch]\nallocation = "fifo"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with allocation fifo and crossbar multiplexed", "2"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with switch.kind opa", "2"],
+        ),
+        ("[buffers]", "[switch]\niterations = 9\n[buffers]", ["switch.iterations", "9"]),
         ("[buffers]", "[link]\nfcp_blocks = 2\n[buffers]", ["link.fcp_blocks", "left out", "given"]),
         (
             "[buffers]",

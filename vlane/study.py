@@ -16,7 +16,7 @@ from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_networks import Name, Net, Section, vls_per_sl
-from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
+from vlane.switch_kinds import MOST_ITERATIONS, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 
 __all__ = [
@@ -44,6 +44,12 @@ class SwitchSection(Section):
     )
     crossbar: Literal["multiplexed", "per_vl"] = Field(
         "multiplexed", description="Whether the lanes of an input share a port of the crossbar or have one each."
+    )
+    iterations: int = Field(
+        1,
+        ge=1,
+        le=MOST_ITERATIONS,
+        description="How often inputs that were refused ask again in the same cycle, the first time included.",
     )
     central_blocks: int | None = Field(
         None, ge=1, le=1 << 20, description="Blocks of 64 bytes of an Omni-Path switch's central buffer."
@@ -307,10 +313,14 @@ class Study(Section):
             values = [getattr(form, field) for form in kind.forms]
             if getattr(switch, field) not in values:
                 raise InputError(f"switch.{field}", f"{values[0]} {words}", getattr(switch, field))
-        if kind.form(switch.allocation, switch.crossbar) is None:
+        form = kind.form(switch.allocation, switch.crossbar)
+        if form is None:
             allocation = next(form.allocation for form in kind.forms if form.crossbar == switch.crossbar)
             must = f"{allocation} with switch.crossbar {switch.crossbar}"
             raise InputError("switch.allocation", must, switch.allocation)
+        if switch.iterations > form.most_iterations:
+            among = form.allowed(form.most_iterations) if len(kind.forms) > 1 else f"{form.most_iterations} {words}"
+            raise InputError("switch.iterations", among, switch.iterations)
 
     def _check_link(self, words: str) -> None:
         """Refuse maps and credits that the kind of switch does not have, and periods that do not fit the run."""

@@ -22,7 +22,7 @@ from vlane.golden.network.topology import Topology
 from vlane.golden.network.wiring import NOWHERE, Cable, Wiring
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.fifo_switch import new_fifo_switches
-from vlane.golden.switches.ib_switch import new_ib_switches
+from vlane.golden.switches.ib_switch import new_faster_ib_switches, new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
@@ -140,6 +140,7 @@ def assemble(
     *,
     allocation: str = "turns",
     crossbar: str = "multiplexed",
+    iterations: int = 1,
     credit: Credits | None = None,
     central: Buffers | None = None,
     flight: int = 1,
@@ -156,6 +157,8 @@ def assemble(
         ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3).
     crossbar : str
         ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions.
+    iterations : int
+        Passes of the two stages in a cycle (IBS-I1), of the form that can pass them more than once.
     credit : Credits
         How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
     central : Buffers
@@ -182,7 +185,10 @@ def assemble(
     form = kind.form(allocation, crossbar)
     if form is None:
         raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
-    switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers)
+    if not 1 <= iterations <= form.most_iterations:
+        raise InputError("iterations", form.allowed(form.most_iterations), iterations)
+    faster = {} if iterations == 1 else {"iterations": iterations}
+    switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     returns = new_returns(
@@ -238,8 +244,12 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
     )  # fmt: skip
 
 
-def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
-    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane))
+def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers, **how: int) -> Switches:
+    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane), **how)
+
+
+def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
+    return _infiniband(new_faster_ib_switches if faster else new_ib_switches, topology, routes, central, **faster)
 
 
 def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
@@ -250,13 +260,14 @@ def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
     return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
 
-_MAKERS: dict[tuple[str, str, str], Callable[[Topology, Any, Buffers], Switches]] = {
-    (INFINIBAND.name, "turns", "multiplexed"): partial(_infiniband, new_ib_switches),
+_MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
+    (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
     (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
     (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
-"""By kind, allocation and crossbar: makes the switches of a network, with its tables."""
+"""By kind, allocation and crossbar: makes the switches of a network, with its tables, and with what makes them faster,
+of those that can be."""
 
 
 def _wiring(topology: Topology, routes: Routes | ChannelRoutes, ends: int, flight: int, *, by_fcps: bool) -> Wiring:

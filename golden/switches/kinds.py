@@ -10,7 +10,7 @@ from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Records
 from vlane.golden.switches import fifo_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
 from vlane.golden.switches.fifo_switch import FifoSwitches
-from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
 from vlane.golden.switches.inputs import Grant, Route, queue_routed
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
@@ -19,8 +19,8 @@ from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 __all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "central_heads", "receive", "route", "store"]
 
-Switches = IBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
-_INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
+Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
+_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches)
 
 
 @by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
@@ -56,10 +56,11 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
     return count
 
 
+_TOGETHER = (IBSwitches, FasterIBSwitches)
 _ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
 
 
-@by_type({IBSwitches: ib_switch.allocate, **dict.fromkeys(_ONE_BY_ONE, _allocate_each)})
+@by_type({**dict.fromkeys(_TOGETHER, ib_switch.allocate), **dict.fromkeys(_ONE_BY_ONE, _allocate_each)})
 def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
     """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
 
