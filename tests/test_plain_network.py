@@ -20,6 +20,7 @@ from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
 from tests.plain_faster import faster
 from tests.plain_fifo import FifoSwitch
+from tests.plain_flits import FlitSwitch
 from tests.plain_link import Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
@@ -66,6 +67,8 @@ class How(NamedTuple):
         """The plain switch."""
         if self.crossbar == "per_vl":
             return PerVLSwitch
+        if self.crossbar == "flits":
+            return FlitSwitch
         if self.iterations > 1:
             return faster(self.iterations)
         return FifoSwitch if self.allocation == "fifo" else Switch
@@ -125,6 +128,10 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
     (How(iterations=2), "rr", 64, 1, 0.9),
+    (How(crossbar="flits"), "rr", 64, 1, 0.6),
+    (How(crossbar="flits"), "rr", 16, 5, 0.3),
+    (How(crossbar="flits"), "dtable", 8, 3, 0.2),
+    (How(crossbar="flits", credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
     (How(iterations=8), "rr", 16, 5, 0.3),
     (How(iterations=3, credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
     (How(), "rr with a map", 64, 3, 0.9),
@@ -158,7 +165,7 @@ def _in_turns(
 
 @pytest.mark.parametrize(
     ("world", "how", "scheduler", "flit_bytes", "flight", "load"),
-    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 2),
+    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 3),
     ids=str,
 )
 def test_every_delivery_is_that_of_the_plain_network(

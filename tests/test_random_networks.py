@@ -18,6 +18,7 @@ from tests.plain_credits import Credits
 from tests.plain_faster import faster
 from tests.plain_faults import Faults, Rewrite, Span
 from tests.plain_fifo import FifoSwitch
+from tests.plain_flits import FlitSwitch
 from tests.plain_link import Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
@@ -38,6 +39,8 @@ _KINDS = (
     *(("ib", "fifo", "multiplexed", "fcps", name) for name in ("scfq", "wrr")),
     *(("ib", "turns", "per_vl", "returns", name) for name in ("scfq", "drr")),
     *(("ib", "turns", "per_vl", "fcps", name) for name in ("vlarb", "rr")),
+    *(("ib", "turns", "flits", "returns", name) for name in ("vlarb", "drr")),
+    ("ib", "turns", "flits", "fcps", "dtable"),
     *_FASTER_KINDS,
 )
 """Switches, allocation, crossbar, credits and scheduler, in turns: each takes seconds to compile."""
@@ -46,6 +49,7 @@ _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,
     ("fifo", "multiplexed"): FifoSwitch,
     ("turns", "per_vl"): PerVLSwitch,
+    ("turns", "flits"): FlitSwitch,
 }
 
 

@@ -31,6 +31,7 @@ OWN_KERNELS = {
     "irregular_line_rate",
     "irregular_opa_rtl",
     "torus888_ib",
+    "tree42_flits",
     "tree43_opa",
     "tree43_opa_rtl",
     "tree81_iterations",
@@ -174,6 +175,16 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             "[buffers]",
             '[switch]\nallocation = "fifo"\niterations = 2\n[buffers]',
             ["switch.iterations", "1 with allocation fifo and crossbar multiplexed", "2"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\nallocation = "fifo"\ncrossbar = "flits"\n[buffers]',
+            ["switch.allocation", "turns with switch.crossbar flits", "fifo"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\ncrossbar = "flits"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with allocation turns and crossbar flits", "2"],
         ),
         (
             "[buffers]",

@@ -42,8 +42,10 @@ class SwitchSection(Section):
         "turns",
         description="Who takes an output of the crossbar: inputs in turns, or a queue of requests at every output.",
     )
-    crossbar: Literal["multiplexed", "per_vl"] = Field(
-        "multiplexed", description="Whether the lanes of an input share a port of the crossbar or have one each."
+    crossbar: Literal["multiplexed", "per_vl", "flits"] = Field(
+        "multiplexed",
+        description="Whether the lanes of an input share a port of the crossbar, packet by packet or flit by flit, "
+        "or have one each.",
     )
     iterations: int = Field(
         1,

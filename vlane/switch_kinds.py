@@ -151,6 +151,7 @@ INFINIBAND = SwitchKind(
         SwitchForm("turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS),
         SwitchForm("fifo", "multiplexed"),
         SwitchForm("turns", "per_vl", vls_apart=True),
+        SwitchForm("turns", "flits"),
     ),
     takes_captured=True,
 )

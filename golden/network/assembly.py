@@ -22,6 +22,7 @@ from vlane.golden.network.topology import Topology
 from vlane.golden.network.wiring import NOWHERE, Cable, Wiring
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.fifo_switch import new_fifo_switches
+from vlane.golden.switches.flit_switch import new_flit_switches
 from vlane.golden.switches.ib_switch import new_faster_ib_switches, new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import Switches
@@ -156,7 +157,8 @@ def assemble(
     allocation : str
         ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3).
     crossbar : str
-        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions.
+        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
+        ``flits`` (IBS-F1 to IBS-F6).
     iterations : int
         Passes of the two stages in a cycle (IBS-I1), of the form that can pass them more than once.
     credit : Credits
@@ -264,6 +266,7 @@ _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
     (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
     (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
     (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
+    (INFINIBAND.name, "turns", "flits"): partial(_infiniband, new_flit_switches),
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
 """By kind, allocation and crossbar: makes the switches of a network, with its tables, and with what makes them faster,
