@@ -47,6 +47,7 @@ class How(NamedTuple):
     fcp_blocks: int | None = None
     fcp_period: int = 1024
     iterations: int = 1
+    speed: int = 1
 
     def __str__(self) -> str:
         """Return what is not the default, the name of a scenario."""
@@ -69,8 +70,8 @@ class How(NamedTuple):
             return PerVLSwitch
         if self.crossbar == "flits":
             return FlitSwitch
-        if self.iterations > 1:
-            return faster(self.iterations)
+        if self.iterations > 1 or self.speed > 1:
+            return faster(self.iterations, self.speed)
         return FifoSwitch if self.allocation == "fifo" else Switch
 
     @property
@@ -127,13 +128,18 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
-    (How(iterations=2), "rr", 64, 1, 0.9),
+    (How(iterations=2, speed=2), "rr", 64, 1, 0.9),
     (How(crossbar="flits"), "rr", 64, 1, 0.6),
     (How(crossbar="flits"), "rr", 16, 5, 0.3),
     (How(crossbar="flits"), "dtable", 8, 3, 0.2),
     (How(crossbar="flits", credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
+    (How(iterations=2), "rr", 64, 1, 0.9),
     (How(iterations=8), "rr", 16, 5, 0.3),
     (How(iterations=3, credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
+    (How(speed=2), "rr", 64, 2, 1.2),
+    (How(speed=2), "rr", 16, 5, 0.3),
+    (How(speed=2, credit="fcp", fcp_period=50), "rr", 8, 3, 0.2),
+    (How(speed=2), "vlarb", 64, 1, 0.9),
     (How(), "rr with a map", 64, 3, 0.9),
     (How(), "dtable", 8, 3, 0.2),
     (How(), "vlarb", 64, 1, 0.6),

@@ -254,7 +254,7 @@ def case_of(seed: int) -> Case:
     flit_bytes = source.choice((64, 64, 64, 32, 16, 8))
     load = source.choice((0.1, 0.4, 0.9, 1.3)) * flit_bytes / 64
     faults = _faults(topology, routes.lft.shape[1], cycles, by_fcps=credit != "returns", source=source)
-    made_faster = {"iterations": source.choice((2, 2, 3, 8))} if is_faster else {}
+    made_faster = {"iterations": source.choice((1, 2, 2, 3, 8)), "speed": source.choice((1, 2))} if is_faster else {}
     return Case(
         cycles, topology, chosen, lanes, _settings(scheduler, lanes, source),
         random_trace(len(topology.hosts), sls, source, load, cycles),

@@ -16,7 +16,7 @@ from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_networks import Name, Net, Section, vls_per_sl
-from vlane.switch_kinds import MOST_ITERATIONS, SWITCH_KINDS, SwitchKind
+from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS, MAX_PACKET_BYTES
 
 __all__ = [
@@ -52,6 +52,9 @@ class SwitchSection(Section):
         ge=1,
         le=MOST_ITERATIONS,
         description="How often inputs that were refused ask again in the same cycle, the first time included.",
+    )
+    speed: int = Field(
+        1, ge=1, le=MOST_SPEED, description="Flits that cross an InfiniBand switch in a cycle, from one input."
     )
     central_blocks: int | None = Field(
         None, ge=1, le=1 << 20, description="Blocks of 64 bytes of an Omni-Path switch's central buffer."
@@ -320,9 +323,10 @@ class Study(Section):
             allocation = next(form.allocation for form in kind.forms if form.crossbar == switch.crossbar)
             must = f"{allocation} with switch.crossbar {switch.crossbar}"
             raise InputError("switch.allocation", must, switch.allocation)
-        if switch.iterations > form.most_iterations:
-            among = form.allowed(form.most_iterations) if len(kind.forms) > 1 else f"{form.most_iterations} {words}"
-            raise InputError("switch.iterations", among, switch.iterations)
+        for field, most in (("iterations", form.most_iterations), ("speed", form.most_speed)):
+            if getattr(switch, field) > most:
+                must = form.allowed(most) if len(kind.forms) > 1 else f"{most} {words}"
+                raise InputError(f"switch.{field}", must, getattr(switch, field))
 
     def _check_link(self, words: str) -> None:
         """Refuse maps and credits that the kind of switch does not have, and periods that do not fit the run."""

@@ -142,6 +142,7 @@ def assemble(
     allocation: str = "turns",
     crossbar: str = "multiplexed",
     iterations: int = 1,
+    speed: int = 1,
     credit: Credits | None = None,
     central: Buffers | None = None,
     flight: int = 1,
@@ -161,6 +162,8 @@ def assemble(
         ``flits`` (IBS-F1 to IBS-F6).
     iterations : int
         Passes of the two stages in a cycle (IBS-I1), of the form that can pass them more than once.
+    speed : int
+        How many times as many flits cross a switch in a cycle as a link carries (IBS-S1), of that form.
     credit : Credits
         How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
     central : Buffers
@@ -187,16 +190,17 @@ def assemble(
     form = kind.form(allocation, crossbar)
     if form is None:
         raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
-    if not 1 <= iterations <= form.most_iterations:
-        raise InputError("iterations", form.allowed(form.most_iterations), iterations)
-    faster = {} if iterations == 1 else {"iterations": iterations}
+    for name, most, given in (("iterations", form.most_iterations, iterations), ("speed", form.most_speed, speed)):
+        if not 1 <= given <= most:
+            raise InputError(name, form.allowed(most), given)
+    faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     returns = new_returns(
         ends=ends, rows=lanes if form.vls_apart else 1, flight=flight,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
-        speed=kind.inner_flits,
+        speed=kind.inner_flits * speed,
     )  # fmt: skip
     out_ports = new_output_ports(
         buffer=buffers.rooms(ends), remote=_remote_credit(buffers, credit, ends, flight), returns=returns, bank=bank,

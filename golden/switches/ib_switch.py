@@ -1,4 +1,4 @@
-"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules IBS-1 to IBS-5, IBS-I1 and IBS-I2)."""
+"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules IBS-1 to IBS-5, IBS-I1 to IBS-S2)."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ class FasterIBSwitches(NamedTuple):
         As those of ``IBSwitches``.
     iterations : int
         Passes of the two stages in a cycle (IBS-I1).
+    speed : int
+        Flits that cross in a cycle, from one input (IBS-S1).
     """
 
     inputs: Inputs
@@ -85,6 +87,7 @@ class FasterIBSwitches(NamedTuple):
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
     iterations: int
+    speed: int
 
 
 def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
@@ -99,10 +102,10 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
 
 
 def new_faster_ib_switches(
-    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int
+    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int
 ) -> FasterIBSwitches:
-    """Return empty switches with these tables, whose stages are passed so many times a cycle."""
-    return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations)
+    """Return empty switches with these tables, of so many passes and flits that cross in a cycle."""
+    return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations, speed)
 
 
 @inner
@@ -118,6 +121,21 @@ def _passes(switches: FasterIBSwitches) -> int:
 @by_type({IBSwitches: _one_pass, FasterIBSwitches: _passes})
 def iterations_of(switches: Any) -> int:
     """Return the passes of the two stages in a cycle; a constant of the usual switches."""
+
+
+@inner
+def _usual_speed(switches: IBSwitches) -> int:  # noqa: ARG001 - as the other's
+    return SPEED
+
+
+@inner
+def _own_speed(switches: FasterIBSwitches) -> int:
+    return switches.speed
+
+
+@by_type({IBSwitches: _usual_speed, FasterIBSwitches: _own_speed})
+def speed_of(switches: Any) -> int:
+    """Return the flits that cross in a cycle, from one input; a constant of the usual switches."""
 
 
 @inner
@@ -194,7 +212,7 @@ def _inputs_ask(
         output = packets.pool[inputs.queues.queue[port, lane].head].output
         if output == DROPPED:
             last_lane = inputs.port[port].last_lane
-            drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
+            drop(inputs, packets, port, lane, cycle, speed_of(switches), grants, count)
             if not moves:
                 inputs.port[port].last_lane = last_lane
             count += 1
@@ -231,7 +249,8 @@ def _outputs_grant(
         chooser.wanted = 0
         port = to - local_port(inputs, to) + local
         last_lane = inputs.port[port].last_lane
-        chooser.busy = cross(inputs, packets, port, switches.choice[port], cycle, SPEED, grants, count)
+        lane, speed = switches.choice[port], speed_of(switches)
+        chooser.busy = cross(inputs, packets, port, lane, cycle, speed, grants, count)
         if moves:
             chooser.last_input = local
         else:

@@ -341,7 +341,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,
         allocation=study.switch.allocation, crossbar=study.switch.crossbar, iterations=study.switch.iterations,
-        central=world.central,
+        speed=study.switch.speed, central=world.central,
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         flight=study.link.flight_cycles, flit_bytes=flit, patience=study.run.stuck_cycles,
     )  # fmt: skip
