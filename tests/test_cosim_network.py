@@ -322,6 +322,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("flight_cycles = 1", 'credits = "sideband"', ["--rtl", "1"], ["link.credits", "returns or fcp", "sideband"]),
         ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"], ["switch.allocation", "turns"]),
         ("[buffers]", '[switch]\ncrossbar = "flits"\n[buffers]', ["--rtl", "1"], ["switch.crossbar", "multiplexed"]),
+        ("[buffers]", "[switch]\nspeed = 2\n[buffers]", ["--rtl", "1"], ["switch.speed", "1 for", "2"]),
         ("[buffers]", "[switch]\niterations = 2\n[buffers]", ["--rtl", "all"], ["switch.iterations", "1 for", "2"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 7\n[buffers]', ["--rtl", "1"],
          ["switch.central_blocks", "at least 8", "7"]),

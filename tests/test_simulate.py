@@ -191,6 +191,13 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             '[switch]\nkind = "opa"\niterations = 2\n[buffers]',
             ["switch.iterations", "1 with switch.kind opa", "2"],
         ),
+        (
+            "[buffers]",
+            '[switch]\ncrossbar = "per_vl"\nspeed = 2\n[buffers]',
+            ["switch.speed", "1 with allocation turns and crossbar per_vl", "2"],
+        ),
+        ("[buffers]", '[switch]\nkind = "opa"\nspeed = 2\n[buffers]', ["switch.speed", "1 with switch.kind opa", "2"]),
+        ("[buffers]", "[switch]\nspeed = 3\n[buffers]", ["switch.speed", "3"]),
         ("[buffers]", "[switch]\niterations = 9\n[buffers]", ["switch.iterations", "9"]),
         ("[buffers]", "[link]\nfcp_blocks = 2\n[buffers]", ["link.fcp_blocks", "left out", "given"]),
         (
