@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import dumbbell
+from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import STUDY, uncompiled
@@ -89,6 +90,7 @@ def test_a_study_says_which(tmp_path: Any) -> None:
 
     net = make_network(make_world(read_study(file), tmp_path), load=0.2, seed=1)
 
+    assert isinstance(net.switches, FasterIBSwitches)
     assert (net.switches.iterations, net.switches.speed, net.out_ports.returns.speed) == (3, 2, 2)
 
 

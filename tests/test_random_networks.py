@@ -74,7 +74,7 @@ class Case:
     fcp_blocks: int
     fcp_period: int
     faults: Faults
-    faster: dict[str, int]
+    faster: dict[str, Any]
 
     def __str__(self) -> str:
         """Return what is not in a table."""
