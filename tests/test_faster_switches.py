@@ -24,7 +24,7 @@ LONE = 1 + 1 + (4 + 1)
 Packets = tuple[tuple[int, int, int, int], ...]
 """Source, destination, SL and flits of each, all of cycle 0."""
 
-REFUSED: Packets = ((0, 3, 0, 1), (1, 3, 0, 1), (2, 3, 0, 1), (2, 0, 1, 1))
+REFUSED: Packets = ((0, 3, 0, 1), (1, 3, 0, 1), (2, 3, 0, 1), (2, 0, 1, 1), (2, 1, 2, 1))
 WAITING: Packets = ((0, 3, 0, 8), (1, 3, 0, 8), (1, 2, 0, 8))
 ALONE: Packets = ((0, 3, 0, 8),)
 TOGETHER: Packets = ((0, 3, 0, 8), (1, 3, 0, 8), (2, 3, 1, 1))
@@ -40,7 +40,7 @@ def deliveries() -> list[dict[tuple[int, int], int]]:
     found, topology = [], dumbbell(4, 1)
     for packets, how in CASES:
         trace = [(0, source, to, sl, 64 * flits) for source, to, sl, flits in packets]
-        net = made(topology, up_down(topology, IDENTITY), lanes=2, trace=trace, cycles=60, largest=8, blocks=64, **how)
+        net = made(topology, up_down(topology, IDENTITY), lanes=3, trace=trace, cycles=60, largest=8, blocks=64, **how)
         found.append({(each.source, each.target): each.delivered for each in replayed(net, 60)})
     return found
 
@@ -55,12 +55,15 @@ def _delivered(packets: Packets, **how: Any) -> dict[tuple[int, int], int]:
     return _found()[CASES.index((packets, how))]
 
 
-@pytest.mark.parametrize(("iterations", "late"), [(1, 3), (2, 1), (8, 1)])
-def test_an_input_that_was_refused_asks_for_another_output_in_the_same_cycle(iterations: int, late: int) -> None:
+@pytest.mark.parametrize(("iterations", "second", "third"), [(1, 3, 4), (2, 1, 3), (8, 1, 3)])
+def test_an_input_that_was_refused_asks_for_another_output_in_the_same_cycle(
+    iterations: int, second: int, third: int
+) -> None:
     """And its turn stays where it was: the packet that was refused is the next one (IBS-I1, IBS-I2)."""
     got = _delivered(REFUSED, iterations=iterations)
 
-    assert got == {(0, 3): LONE, (1, 3): LONE + 1, (2, 3): LONE + 2, (2, 0): LONE + late}
+    of_the_refused = {(2, 3): LONE + 2, (2, 0): LONE + second, (2, 1): LONE + third}
+    assert got == {(0, 3): LONE, (1, 3): LONE + 1, **of_the_refused}
 
 
 @pytest.mark.parametrize(("speed", "late"), [(1, 16), (2, 10)])
