@@ -43,6 +43,8 @@ def made(
     settings: PortSettings | None = None,
     allocation: str = "turns",
     crossbar: str = "multiplexed",
+    iterations: int = 1,
+    speed: int = 1,
     credit: str = "returns",
     fcp_blocks: int | None = None,
     fcp_period: int = 1024,
@@ -66,7 +68,8 @@ def made(
         topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
         new_meters(first=warm_up, end=cycles, nics=nics, trace_rows=0 if rows is None else len(rows) + nics + 1),
-        allocation=allocation, crossbar=crossbar, credit=Credits(credit, fcp_blocks, fcp_period),
+        allocation=allocation, crossbar=crossbar, iterations=iterations, speed=speed,
+        credit=Credits(credit, fcp_blocks, fcp_period),
         central=_shared(central, least, lanes, largest) if central else None,
         nic=nic, flight=flight, cables=cables, flit_bytes=flit_bytes, patience=patience,
     )  # fmt: skip

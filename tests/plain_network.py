@@ -102,7 +102,7 @@ class Switch:
         granted: list[Grant] = []
         wishes: dict[int, list[Grant]] = {}
         for port in range(len(self.inputs)):
-            wish = next(self._candidates(port, now), None)
+            wish = next(self.candidates(port, now), None)
             if wish is None:
                 continue
             if wish.output is None:
@@ -115,7 +115,7 @@ class Switch:
             granted.append(next(by_port[port] for port in turn if port in by_port))
         return granted
 
-    def _candidates(self, port: int, now: int) -> Iterator[Grant]:
+    def candidates(self, port: int, now: int) -> Iterator[Grant]:
         """Yield what an input may pick, in its order (IBS-2)."""
         firsts = {wish.lane: wish for wish in self.firsts_of(port, now)}
         for lane in round_robin(self.inputs[port].last_lane, self.sizes.lanes):
@@ -161,17 +161,23 @@ class Switch:
         return Grant(port, lane, packet, None, lane)
 
     def move(self, now: int) -> None:
-        """Let one flit of every granted packet cross (IBS-5), and its place in the input buffer return (IBS-8)."""
+        """Let one flit of every granted packet cross (IBS-5)."""
         for source in self.inputs:
-            for _, lane, packet, output, out_lane in list(source.crossing.values()):
-                flit = source.buffer[lane].popleft()
-                assert flit.packet is packet, "flits of two packets mixed"
-                if output is not None:
-                    self.outputs[output].write(out_lane, flit)
-                    packet.switches += flit.place == 0
-                source.give_back(now, lane, flit)
-                if flit.is_last:
-                    del source.crossing[lane]
+            for grant in list(source.crossing.values()):
+                self.cross(now, grant)
+
+    def cross(self, now: int, grant: Grant) -> None:
+        """Let a packet's next flit cross, and its place in the input buffer return (IBS-8)."""
+        port, lane, packet, output, out_lane = grant
+        source = self.inputs[port]
+        flit = source.buffer[lane].popleft()
+        assert flit.packet is packet, "flits of two packets mixed"
+        if output is not None:
+            self.outputs[output].write(out_lane, flit)
+            packet.switches += flit.place == 0
+        source.give_back(now, lane, flit)
+        if flit.is_last:
+            del source.crossing[lane]
 
     def grant(self, now: int, grant: Grant) -> None:
         """Begin to cross from the next cycle on; room is reserved for the whole packet and the pointers move."""

@@ -18,7 +18,9 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
+from tests.plain_faster import faster
 from tests.plain_fifo import FifoSwitch
+from tests.plain_flits import FlitSwitch
 from tests.plain_link import Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
@@ -44,6 +46,8 @@ class How(NamedTuple):
     credit: str = "returns"
     fcp_blocks: int | None = None
     fcp_period: int = 1024
+    iterations: int = 1
+    speed: int = 1
 
     def __str__(self) -> str:
         """Return what is not the default, the name of a scenario."""
@@ -64,6 +68,10 @@ class How(NamedTuple):
         """The plain switch."""
         if self.crossbar == "per_vl":
             return PerVLSwitch
+        if self.crossbar == "flits":
+            return FlitSwitch
+        if self.iterations > 1 or self.speed > 1:
+            return faster(self.iterations, self.speed)
         return FifoSwitch if self.allocation == "fifo" else Switch
 
     @property
@@ -120,6 +128,18 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
 ]
 _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(), "dtable", 64, 1, 1.2),
+    (How(iterations=2, speed=2), "rr", 64, 1, 0.9),
+    (How(crossbar="flits"), "rr", 64, 1, 0.6),
+    (How(crossbar="flits"), "rr", 16, 5, 0.3),
+    (How(crossbar="flits"), "dtable", 8, 3, 0.2),
+    (How(crossbar="flits", credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
+    (How(iterations=2), "rr", 64, 1, 0.9),
+    (How(iterations=8), "rr", 16, 5, 0.3),
+    (How(iterations=3, credit="fcp", fcp_blocks=1), "rr", 64, 2, 1.2),
+    (How(speed=2), "rr", 64, 2, 1.2),
+    (How(speed=2), "rr", 16, 5, 0.3),
+    (How(speed=2, credit="fcp", fcp_period=50), "rr", 8, 3, 0.2),
+    (How(speed=2), "vlarb", 64, 1, 0.9),
     (How(), "rr with a map", 64, 3, 0.9),
     (How(), "dtable", 8, 3, 0.2),
     (How(), "vlarb", 64, 1, 0.6),
@@ -151,7 +171,7 @@ def _in_turns(
 
 @pytest.mark.parametrize(
     ("world", "how", "scheduler", "flit_bytes", "flight", "load"),
-    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 1),
+    _in_turns(_QUICK[:2], [*_QUICK[2:], *_SLOW], _WORLDS, tested=len(_QUICK[2:]) + 3),
     ids=str,
 )
 def test_every_delivery_is_that_of_the_plain_network(

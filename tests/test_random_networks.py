@@ -15,8 +15,10 @@ from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, 
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
+from tests.plain_faster import faster
 from tests.plain_faults import Faults, Rewrite, Span
 from tests.plain_fifo import FifoSwitch
+from tests.plain_flits import FlitSwitch
 from tests.plain_link import Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
@@ -25,6 +27,10 @@ from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
 NETWORKS, TESTED_BY_DEFAULT = 500, 5
+_FASTER_KINDS = (
+    *(("ib", "turns", "multiplexed", "returns", name) for name in ("rr", "dtable")),
+    ("ib", "turns", "multiplexed", "fcps", "rr"),
+)
 _KINDS = (
     *(("ib", "turns", "multiplexed", "returns", name) for name in ("rr", "wrr", "drr", "dtable", "scfq", "vlarb")),
     *(("opa", "turns", "multiplexed", "returns", name) for name in ("rr", "wrr", "drr", "dtable", "scfq", "vlarb")),
@@ -33,6 +39,9 @@ _KINDS = (
     *(("ib", "fifo", "multiplexed", "fcps", name) for name in ("scfq", "wrr")),
     *(("ib", "turns", "per_vl", "returns", name) for name in ("scfq", "drr")),
     *(("ib", "turns", "per_vl", "fcps", name) for name in ("vlarb", "rr")),
+    *(("ib", "turns", "flits", "returns", name) for name in ("vlarb", "drr")),
+    ("ib", "turns", "flits", "fcps", "dtable"),
+    *_FASTER_KINDS,
 )
 """Switches, allocation, crossbar, credits and scheduler, in turns: each takes seconds to compile."""
 _LARGEST = 8
@@ -40,6 +49,7 @@ _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,
     ("fifo", "multiplexed"): FifoSwitch,
     ("turns", "per_vl"): PerVLSwitch,
+    ("turns", "flits"): FlitSwitch,
 }
 
 
@@ -64,15 +74,16 @@ class Case:
     fcp_blocks: int
     fcp_period: int
     faults: Faults
+    faster: dict[str, Any]
 
     def __str__(self) -> str:
         """Return what is not in a table."""
-        how = f"{self.allocation} {self.crossbar} {self.credit}, flits of {self.flit_bytes}, flight {self.flight}"
+        how = f"{self.allocation} {self.crossbar} {self.credit}, {self.faster}, flits of {self.flit_bytes}"
         faults = f"{len(self.faults.stalls)} stalls, {len(self.faults.losses)} losses, {self.faults.rewrites}"
         kind = "ib" if self.central is None else "opa"
         settings = f"{self.settings.scheduler} {self.settings.parameters}"
         buffers = f"{self.lanes} lanes of {self.minimum} in {self.blocks}"
-        return f"{self.topology.name} {kind}, {buffers}, {settings}, {how}, {faults}"
+        return f"{self.topology.name} {kind}, {buffers}, {settings}, {how}, flight {self.flight}, {faults}"
 
     def sizes(self, blocks: int) -> Sizes:
         """Return the sizes of buffers with so many blocks."""
@@ -87,6 +98,7 @@ class Case:
             blocks=self.blocks, minimum=self.minimum, settings=self.settings, allocation=self.allocation,
             crossbar=self.crossbar, credit=self.credit, fcp_blocks=self.fcp_blocks or None,
             fcp_period=self.fcp_period, central=self.central, flight=self.flight, flit_bytes=self.flit_bytes,
+            **self.faster,
         )  # fmt: skip
         stalls, losses, rewrites = self.faults.stalls, self.faults.losses, self.faults.rewrites
         changes = [
@@ -111,8 +123,13 @@ class Case:
         credits = Credits(self.credit == "sideband", self.fcp_blocks, self.fcp_period)  # noqa: A001 - their name
         return PlainNetwork(
             far, hosts, tables, self.sizes(self.blocks), packets, self.new_serve, self.flight,
-            _SWITCHES[self.allocation, self.crossbar], None if self.credit == "returns" else credits, self.faults,
+            self.plain_switch, None if self.credit == "returns" else credits, self.faults,
         ).run(self.cycles)  # fmt: skip
+
+    @property
+    def plain_switch(self) -> type[Switch]:
+        """The plain switch."""
+        return faster(**self.faster) if self.faster else _SWITCHES[self.allocation, self.crossbar]
 
     def new_serve(self) -> Serve:
         """Return a port's plain scheduler."""
@@ -218,6 +235,7 @@ def case_of(seed: int) -> Case:
     """Return the network of a seed."""
     source = random.Random(seed)  # noqa: S311 - a repeatable choice
     switch, allocation, crossbar, credit, scheduler = _KINDS[seed % len(_KINDS)]
+    is_faster = seed % len(_KINDS) >= len(_KINDS) - len(_FASTER_KINDS)
     opa = switch == "opa"
     if credit == "fcps":
         credit = source.choice(("fcp", "sideband"))
@@ -236,12 +254,13 @@ def case_of(seed: int) -> Case:
     flit_bytes = source.choice((64, 64, 64, 32, 16, 8))
     load = source.choice((0.1, 0.4, 0.9, 1.3)) * flit_bytes / 64
     faults = _faults(topology, routes.lft.shape[1], cycles, by_fcps=credit != "returns", source=source)
+    made_faster = {"iterations": source.choice((1, 2, 2, 3, 8)), "speed": source.choice((1, 2))} if is_faster else {}
     return Case(
         cycles, topology, chosen, lanes, _settings(scheduler, lanes, source),
         random_trace(len(topology.hosts), sls, source, load, cycles),
         blocks, minimum, minimum * lanes + source.choice((0, 3, 30, 100)) if opa else None,
         source.choice((1, 1, 2, 5, 12)), flit_bytes, allocation, crossbar, credit,
-        source.choice((0, 1, 3)), source.choice((lanes + 1, 30, 50, 1024)), faults,
+        source.choice((0, 1, 3)), source.choice((lanes + 1, 30, 50, 1024)), faults, made_faster,
     )  # fmt: skip
 
 

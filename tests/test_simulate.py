@@ -32,8 +32,10 @@ OWN_KERNELS = {
     "irregular_line_rate",
     "irregular_opa_rtl",
     "torus888_ib",
+    "tree42_flits",
     "tree43_opa",
     "tree43_opa_rtl",
+    "tree81_iterations",
 }
 """Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
 
@@ -170,6 +172,34 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
             '[switch]\nkind = "opa"\ncrossbar = "per_vl"\n[buffers]',
             ["switch.crossbar", "multiplexed", "per_vl"],
         ),
+        (
+            "[buffers]",
+            '[switch]\nallocation = "fifo"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with allocation fifo and crossbar multiplexed", "2"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\nallocation = "fifo"\ncrossbar = "flits"\n[buffers]',
+            ["switch.allocation", "turns with switch.crossbar flits", "fifo"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\ncrossbar = "flits"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with allocation turns and crossbar flits", "2"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\nkind = "opa"\niterations = 2\n[buffers]',
+            ["switch.iterations", "1 with switch.kind opa", "2"],
+        ),
+        (
+            "[buffers]",
+            '[switch]\ncrossbar = "per_vl"\nspeed = 2\n[buffers]',
+            ["switch.speed", "1 with allocation turns and crossbar per_vl", "2"],
+        ),
+        ("[buffers]", '[switch]\nkind = "opa"\nspeed = 2\n[buffers]', ["switch.speed", "1 with switch.kind opa", "2"]),
+        ("[buffers]", "[switch]\nspeed = 3\n[buffers]", ["switch.speed", "3"]),
+        ("[buffers]", "[switch]\niterations = 9\n[buffers]", ["switch.iterations", "9"]),
         ("[buffers]", "[link]\nfcp_blocks = 2\n[buffers]", ["link.fcp_blocks", "left out", "given"]),
         (
             "[buffers]",

@@ -13,13 +13,13 @@ from vlane.sim_top.cosim.soak import SWITCHES
 
 from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.study import Link, SwitchSection
-from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
+from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("vlane", "golden", "hdl", "tb", "sim_top")
 KIND_TYPES = {
-    "IBSwitches", "FifoSwitches", "PerVLSwitches", "OPASwitches", "IBSwitch", "OPASwitch", "Routes", "ChannelRoutes",
-    "Rooms", "FCPLimits",
+    "IBSwitches", "FasterIBSwitches", "FifoSwitches", "PerVLSwitches", "FlitSwitches", "OPASwitches", "IBSwitch",
+    "OPASwitch", "Routes", "ChannelRoutes", "Rooms", "FCPLimits",
 }  # fmt: skip
 """Types that are of one kind or one scheme."""
 
@@ -91,6 +91,8 @@ def test_every_kind_is_a_block_and_can_be_studied(kind: SwitchKind) -> None:
     assert {form.allocation for form in kind.forms} <= set(get_args(switch["allocation"].annotation))
     assert {form.crossbar for form in kind.forms} <= set(get_args(switch["crossbar"].annotation))
     assert [form.in_hardware for form in kind.forms].count(True) == 1
+    assert all(1 <= form.most_iterations <= MOST_ITERATIONS for form in kind.forms)
+    assert all(1 <= form.most_speed <= MOST_SPEED for form in kind.forms)
 
 
 def test_studies_name_all_kinds_and_schemes() -> None:

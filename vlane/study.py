@@ -17,7 +17,7 @@ from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_networks import Name, Net, Section, vls_per_sl
 from vlane.study_traffic import PacketTrace, Traffic, class_loads
-from vlane.switch_kinds import SWITCH_KINDS, SwitchKind
+from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS
 
 __all__ = [
@@ -42,8 +42,19 @@ class SwitchSection(Section):
         "turns",
         description="Who takes an output of the crossbar: inputs in turns, or a queue of requests at every output.",
     )
-    crossbar: Literal["multiplexed", "per_vl"] = Field(
-        "multiplexed", description="Whether the lanes of an input share a port of the crossbar or have one each."
+    crossbar: Literal["multiplexed", "per_vl", "flits"] = Field(
+        "multiplexed",
+        description="Whether the lanes of an input share a port of the crossbar, packet by packet or flit by flit, "
+        "or have one each.",
+    )
+    iterations: int = Field(
+        1,
+        ge=1,
+        le=MOST_ITERATIONS,
+        description="How often inputs that were refused ask again in the same cycle, the first time included.",
+    )
+    speed: int = Field(
+        1, ge=1, le=MOST_SPEED, description="Flits that cross an InfiniBand switch in a cycle, from one input."
     )
     central_blocks: int | None = Field(
         None, ge=1, le=1 << 20, description="Blocks of 64 bytes of an Omni-Path switch's central buffer."
@@ -304,10 +315,15 @@ class Study(Section):
             values = [getattr(form, field) for form in kind.forms]
             if getattr(switch, field) not in values:
                 raise InputError(f"switch.{field}", f"{values[0]} {words}", getattr(switch, field))
-        if kind.form(switch.allocation, switch.crossbar) is None:
+        form = kind.form(switch.allocation, switch.crossbar)
+        if form is None:
             allocation = next(form.allocation for form in kind.forms if form.crossbar == switch.crossbar)
             must = f"{allocation} with switch.crossbar {switch.crossbar}"
             raise InputError("switch.allocation", must, switch.allocation)
+        for field, most in (("iterations", form.most_iterations), ("speed", form.most_speed)):
+            if getattr(switch, field) > most:
+                must = form.allowed(most) if len(kind.forms) > 1 else f"{most} {words}"
+                raise InputError(f"switch.{field}", must, getattr(switch, field))
 
     def _check_link(self, words: str) -> None:
         """Refuse maps and credits that the kind of switch does not have, and periods that do not fit the run."""

@@ -13,7 +13,13 @@ from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT
 from vlane.vlarb import MAX_DATA_VLS
 
-__all__ = ["INFINIBAND", "OMNI_PATH", "SWITCH_KINDS", "SwitchForm", "SwitchKind"]
+__all__ = ["INFINIBAND", "MOST_ITERATIONS", "MOST_SPEED", "OMNI_PATH", "SWITCH_KINDS", "SwitchForm", "SwitchKind"]
+
+MOST_ITERATIONS = 8
+"""Passes of the stages of an InfiniBand switch's allocation in a cycle."""
+
+MOST_SPEED = 2
+"""Flits that cross such a switch in a cycle, from one input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +35,29 @@ class SwitchForm:
         part of a buffer.
     in_hardware : bool
         Whether there is such a switch in hardware.
+    most_iterations : int
+        Passes of the allocation's stages in a cycle, as ``switch.iterations`` may ask for; hardware makes one.
+    most_speed : int
+        Flits that cross in the time of one on a link, as ``switch.speed`` may ask for, in multiples of the kind's.
     """
 
     allocation: str
     crossbar: str
     vls_apart: bool = False
     in_hardware: bool = False
+    most_iterations: int = 1
+    most_speed: int = 1
+
+    def allowed(self, most: int) -> str:
+        """Return what a number must be that this form has up to ``most``, in words.
+
+        Examples
+        --------
+        >>> SwitchForm("turns", "per_vl").allowed(1)
+        '1 with allocation turns and crossbar per_vl'
+        """
+        numbers = f"1 to {most}" if most > 1 else "1"
+        return f"{numbers} with allocation {self.allocation} and crossbar {self.crossbar}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +154,10 @@ INFINIBAND = SwitchKind(
     link_maps=("vl_of_sl",),
     credits=tuple(CREDIT_SCHEMES.values()),
     forms=(
-        SwitchForm("turns", "multiplexed", in_hardware=True),
+        SwitchForm("turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS, most_speed=MOST_SPEED),
         SwitchForm("fifo", "multiplexed"),
         SwitchForm("turns", "per_vl", vls_apart=True),
+        SwitchForm("turns", "flits"),
     ),
     takes_captured=True,
 )

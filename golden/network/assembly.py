@@ -24,7 +24,8 @@ from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.fifo_switch import new_fifo_switches
-from vlane.golden.switches.ib_switch import new_ib_switches
+from vlane.golden.switches.flit_switch import new_flit_switches
+from vlane.golden.switches.ib_switch import new_faster_ib_switches, new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
@@ -142,6 +143,8 @@ def assemble(
     *,
     allocation: str = "turns",
     crossbar: str = "multiplexed",
+    iterations: int = 1,
+    speed: int = 1,
     credit: Credits | None = None,
     central: Buffers | None = None,
     nic: Buffers | None = None,
@@ -159,7 +162,12 @@ def assemble(
     allocation : str
         ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3).
     crossbar : str
-        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions.
+        ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
+        ``flits`` (IBS-F1 to IBS-F6).
+    iterations : int
+        Passes of the two stages in a cycle (IBS-I1), of the form that can pass them more than once.
+    speed : int
+        How many times as many flits cross a switch in a cycle as a link carries (IBS-S1), of that form.
     credit : Credits
         How senders hear of room; by returns if left out. Flow-control packets need buffers in parts.
     central : Buffers
@@ -190,14 +198,18 @@ def assemble(
     form = kind.form(allocation, crossbar)
     if form is None:
         raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
-    switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers)
+    for name, most, given in (("iterations", form.most_iterations, iterations), ("speed", form.most_speed, speed)):
+        if not 1 <= given <= most:
+            raise InputError(name, form.allowed(most), given)
+    faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
+    switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
     returns = new_returns(
         ends=ends, rows=lanes if form.vls_apart else 1, flight=longest,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
-        speed=kind.inner_flits,
+        speed=kind.inner_flits * speed,
     )  # fmt: skip
     out_ports = new_output_ports(
         buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
@@ -258,8 +270,12 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
     )  # fmt: skip
 
 
-def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
-    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane))
+def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers, **how: int) -> Switches:
+    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane), **how)
+
+
+def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
+    return _infiniband(new_faster_ib_switches if faster else new_ib_switches, topology, routes, central, **faster)
 
 
 def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
@@ -270,13 +286,15 @@ def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
     return new_opa_switches(central=rooms, lft=routes.lft, sc2sc=routes.sc2sc, sc2vl=routes.sc2vl)
 
 
-_MAKERS: dict[tuple[str, str, str], Callable[[Topology, Any, Buffers], Switches]] = {
-    (INFINIBAND.name, "turns", "multiplexed"): partial(_infiniband, new_ib_switches),
+_MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
+    (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
     (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
     (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
+    (INFINIBAND.name, "turns", "flits"): partial(_infiniband, new_flit_switches),
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
-"""By kind, allocation and crossbar: makes the switches of a network, with its tables."""
+"""By kind, allocation and crossbar: makes the switches of a network, with its tables, and with what makes them faster,
+of those that can be."""
 
 
 def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:

@@ -18,7 +18,7 @@ from vlane.golden.network.meters import Meters, count_delivery, count_generation
 from vlane.golden.network.sources import Sources, advance, draw_packet
 from vlane.golden.network.wiring import NOWHERE, Wiring
 from vlane.golden.switches.inputs import ROUTED, Grant, local_port, switch_of
-from vlane.golden.switches.kinds import Switches, allocate, receive, store
+from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.output_ports import (
     OutputPorts,
     is_at_rest,
@@ -37,7 +37,6 @@ from vlane.golden.switches.packets import (
     TO_INPUT,
     TO_OUTPUT,
     TO_SINK,
-    Packet,
     Packets,
     free,
     schedule,
@@ -129,11 +128,11 @@ def nic_end(net: Network, nic: int) -> int:
 
 
 @inner
-def _come_free(net: Network, packet: Packet, end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
-    """Let a packet's room at a receiving end come free, flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
+def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: int, since: int, ahead: int) -> None:
+    """Let room of so many (flits, blocks) at an end come free, flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
-    begin(net.out_ports.returns, net.out_ports.remote, told, cycle, since, lane, packet.flits, packet.blocks, ahead)
+    begin(net.out_ports.returns, net.out_ports.remote, told, cycle, since, lane, size[0], size[1], ahead)
     if told == end:
         _wake(net, told)
 
@@ -244,7 +243,7 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
         return
     if place >= 0:
         field.target = place
-        _come_free(net, field, nic_end(net, place), field.lane, cycle, cycle + 1, 0)
+        _come_free(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
         count_delivery(net.meters, field, cycle + field.flits - 1)
     else:
         count_loss(net.meters, field, cycle)
@@ -260,7 +259,8 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port >= 0:
             field = packets.pool[packet]
-            _come_free(net, field, port, lane, cycle, cycle + 2, cycle - field.arrived)
+            size = comes_free(net.switches, field)
+            _come_free(net, size, port, lane, cycle, cycle + 2, cycle - field.arrived)
     if count:
         net.clock[MOVED] = cycle
 

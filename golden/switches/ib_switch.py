@@ -1,13 +1,13 @@
-"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules IBS-1 to IBS-5)."""
+"""InfiniBand switches: two-stage allocation (``docs/ib_switch.md``, rules IBS-1 to IBS-5, IBS-I1 to IBS-S2)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
-from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, cross, drop, local_port, new_inputs, switch_of
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
@@ -16,7 +16,7 @@ from vlane.golden.switches.vl_tables import VLTables
 
 from vlane.switch_kinds import INFINIBAND
 
-__all__ = ["SPEED", "IBSwitches", "allocate", "new_ib_switches"]
+__all__ = ["SPEED", "FasterIBSwitches", "IBSwitches", "allocate", "new_faster_ib_switches", "new_ib_switches"]
 
 SPEED = INFINIBAND.inner_flits
 """Flits that cross in a cycle, from one input."""
@@ -67,6 +67,29 @@ class IBSwitches(NamedTuple):
     asked: NDArray[np.int64]
 
 
+class FasterIBSwitches(NamedTuple):
+    """The same with what makes them faster; a type of its own, so that the usual ones do not pay for it.
+
+    Parameters
+    ----------
+    inputs, tables, output, able, choice, asked
+        As those of ``IBSwitches``.
+    iterations : int
+        Passes of the two stages in a cycle (IBS-I1).
+    speed : int
+        Flits that cross in a cycle, from one input (IBS-S1).
+    """
+
+    inputs: Inputs
+    tables: VLTables
+    output: Records[OutputPort]
+    able: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    iterations: int
+    speed: int
+
+
 def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
     """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
@@ -78,8 +101,45 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
     return IBSwitches(inputs, tables, output, able, choice, asked)
 
 
+def new_faster_ib_switches(
+    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int
+) -> FasterIBSwitches:
+    """Return empty switches with these tables, of so many passes and flits that cross in a cycle."""
+    return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations, speed)
+
+
 @inner
-def _chosen_lane(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+def _one_pass(switches: IBSwitches) -> int:  # noqa: ARG001 - as the other's
+    return 1
+
+
+@inner
+def _passes(switches: FasterIBSwitches) -> int:
+    return switches.iterations
+
+
+@by_type({IBSwitches: _one_pass, FasterIBSwitches: _passes})
+def iterations_of(switches: Any) -> int:
+    """Return the passes of the two stages in a cycle; a constant of the usual switches."""
+
+
+@inner
+def _usual_speed(switches: IBSwitches) -> int:  # noqa: ARG001 - as the other's
+    return SPEED
+
+
+@inner
+def _own_speed(switches: FasterIBSwitches) -> int:
+    return switches.speed
+
+
+@by_type({IBSwitches: _usual_speed, FasterIBSwitches: _own_speed})
+def speed_of(switches: Any) -> int:
+    """Return the flits that cross in a cycle, from one input; a constant of the usual switches."""
+
+
+@inner
+def _chosen_lane(switches: Any, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (IBS-2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
@@ -100,7 +160,7 @@ def _chosen_lane(switches: IBSwitches, out_ports: OutputPorts, packets: Packets,
 
 
 @inner
-def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
+def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
     """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
 
     Parameters
@@ -108,9 +168,41 @@ def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cyc
     grants : Records of Grant, (at least all ports,)
         Filled with the grants.
     """
+    inputs, count = switches.inputs, 0
+    left = list_members(inputs.waiting, inputs.port_bits, switches.able)
+    for iteration in range(iterations_of(switches)):
+        moves = iteration == 0
+        asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
+        count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
+        if asked == left:  # none of them was refused
+            break
+    return count
+
+
+@inner
+def _inputs_ask(
+    switches: Any,
+    out_ports: OutputPorts,
+    packets: Packets,
+    able: int,
+    moves: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> tuple[int, int, int]:
+    """Let the first inputs of the list ask for outputs (IBS-2); drops cross at once (IBS-10).
+
+    Return how many outputs are asked for, how many inputs ask, which the list then begins with, and how many grants
+    there are then.
+
+    Parameters
+    ----------
+    moves : bool
+        Whether the pointers move with a drop (IBS-I2).
+    """
     inputs, outputs = switches.inputs, switches.output
-    asked, count = 0, 0
-    for index in range(list_members(inputs.waiting, inputs.port_bits, switches.able)):
+    asked, asking = 0, 0
+    for index in range(able):
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue
@@ -119,7 +211,10 @@ def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cyc
             continue
         output = packets.pool[inputs.queues.queue[port, lane].head].output
         if output == DROPPED:
-            drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
+            last_lane = inputs.port[port].last_lane
+            drop(inputs, packets, port, lane, cycle, speed_of(switches), grants, count)
+            if not moves:
+                inputs.port[port].last_lane = last_lane
             count += 1
             continue
         switches.choice[port] = lane
@@ -128,13 +223,38 @@ def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cyc
         switches.asked[asked] = to
         asked += outputs[to].wanted == 0
         outputs[to].wanted |= 1 << local
+        if iterations_of(switches) > 1:
+            switches.able[asking] = port
+            asking += 1
+    return asked, asking, count
+
+
+@inner
+def _outputs_grant(
+    switches: Any,
+    out_ports: OutputPorts,
+    packets: Packets,
+    asked: int,
+    moves: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
+    """Let each output that is asked for take one of the inputs (IBS-3); return how many grants there are then."""
+    inputs, outputs = switches.inputs, switches.output
     for index in range(asked):
         to = switches.asked[index]
         chooser = outputs[to]
         local = next_of(chooser.wanted, chooser.last_input)
-        chooser.last_input, chooser.wanted = local, 0
+        chooser.wanted = 0
         port = to - local_port(inputs, to) + local
-        chooser.busy = cross(inputs, packets, port, switches.choice[port], cycle, SPEED, grants, count)
+        last_lane = inputs.port[port].last_lane
+        lane, speed = switches.choice[port], speed_of(switches)
+        chooser.busy = cross(inputs, packets, port, lane, cycle, speed, grants, count)
+        if moves:
+            chooser.last_input = local
+        else:
+            inputs.port[port].last_lane = last_lane
         take_in(out_ports, packets, to, grants[count].packet, cycle + CROSSED)
         count += 1
     return count

@@ -43,6 +43,7 @@ __all__ = [
     "port_bits_for",
     "queue_routed",
     "switch_of",
+    "take_first",
 ]
 
 DROPPED = -1
@@ -76,7 +77,7 @@ class Grant:
     Parameters
     ----------
     port : int
-        Input port from which the packet crosses; -1 if it leaves a central buffer.
+        Input port in which room comes free; -1 if there is none, as for a packet that leaves a central buffer.
     packet : int
         Number of the packet.
     lane : int
@@ -184,6 +185,15 @@ def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
 
 
 @inner
+def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
+    """Take the first packet of an input's VL out of its queue; return it."""
+    packet = pop(packets, inputs.queues, port, lane)
+    if inputs.queues.lanes[port] == 0:
+        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+    return packet
+
+
+@inner
 def cross(
     inputs: Inputs, packets: Packets, port: int, lane: int, cycle: int, speed: int, grants: Records[Grant], row: int
 ) -> int:
@@ -191,10 +201,8 @@ def cross(
 
     ``grants[row]`` is filled.
     """
-    packet = pop(packets, inputs.queues, port, lane)
+    packet = take_first(inputs, packets, port, lane)
     inputs.port[port].last_lane = lane
-    if inputs.queues.lanes[port] == 0:
-        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
     field = packets.pool[packet]
     inputs.port[port].busy = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
     grant = grants[row]

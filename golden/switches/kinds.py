@@ -8,19 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Records
-from vlane.golden.switches import fifo_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
+from vlane.golden.switches import fifo_switch, flit_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
 from vlane.golden.switches.fifo_switch import FifoSwitches
-from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.flit_switch import FlitSwitches
+from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
 from vlane.golden.switches.inputs import Grant, Route, queue_routed
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
-from vlane.golden.switches.packets import Packets
+from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
-__all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "central_heads", "receive", "route", "store"]
+__all__ = [
+    "Switches",
+    "allocate",
+    "buffer_between",
+    "central_buffers",
+    "central_heads",
+    "comes_free",
+    "receive",
+    "route",
+    "store",
+]
 
-Switches = IBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
-_INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
+Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | FlitSwitches | OPASwitches
+_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, FlitSwitches)
 
 
 @by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
@@ -56,10 +67,17 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
     return count
 
 
+_TOGETHER = (IBSwitches, FasterIBSwitches)
 _ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
 
 
-@by_type({IBSwitches: ib_switch.allocate, **dict.fromkeys(_ONE_BY_ONE, _allocate_each)})
+@by_type(
+    {
+        **dict.fromkeys(_TOGETHER, ib_switch.allocate),
+        FlitSwitches: flit_switch.allocate,
+        **dict.fromkeys(_ONE_BY_ONE, _allocate_each),
+    }
+)
 def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
     """Run one cycle of all switches' allocation, and send what is granted on its way; return how many grants there are.
 
@@ -68,6 +86,21 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     grants : Records of Grant, (as many as switches may grant in a cycle,)
         Filled with the grants.
     """
+
+
+@inner
+def _all_of_it(switches: Any, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - as of those whose flits take turns
+    return field.flits, field.blocks
+
+
+@inner
+def _one_block(switches: FlitSwitches, field: Packet) -> tuple[int, int]:  # noqa: ARG001 - as the others'
+    return 1, 1
+
+
+@by_type({**dict.fromkeys((*_TOGETHER, *_ONE_BY_ONE), _all_of_it), FlitSwitches: _one_block})
+def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
+    """Return the flits and blocks of a packet whose room at an input comes free with a grant."""
 
 
 @inner

@@ -47,6 +47,7 @@ __all__ = [
     "may_say",
     "new_output_ports",
     "queue_packet",
+    "reserve",
     "room_for_largest",
     "say_limits",
     "start_packet",
@@ -219,12 +220,18 @@ def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: i
 @inner
 def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, since: int) -> None:
     """Reserve room in the output buffer for a packet that may request the link from a cycle on."""
+    reserve(out_ports, packets, port, packet)
+    schedule(packets, packet, since, TO_OUTPUT, port)
+
+
+@inner
+def reserve(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
+    """Reserve room in the output buffer for a packet."""
     field = packets.pool[packet]
     lane = field.lane
     take(out_ports.buffer, port, lane, field.blocks)
     counters = out_ports.counters[port, lane]
     counters.most_in_buffer = max(counters.most_in_buffer, out_ports.buffer.taken[port, lane].blocks)
-    schedule(packets, packet, since, TO_OUTPUT, port)
 
 
 @inner

@@ -69,6 +69,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     for field, value, must in (
         ("switch.allocation", study.switch.allocation, "turns"),
         ("switch.crossbar", study.switch.crossbar, "multiplexed"),
+        ("switch.iterations", study.switch.iterations, 1),
+        ("switch.speed", study.switch.speed, 1),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
     ):
         if value != must:

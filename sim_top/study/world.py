@@ -314,7 +314,8 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,
-        allocation=study.switch.allocation, crossbar=study.switch.crossbar, central=world.central,
+        allocation=study.switch.allocation, crossbar=study.switch.crossbar, iterations=study.switch.iterations,
+        speed=study.switch.speed, central=world.central,
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         nic=world.nic, flight=study.link.flight_cycles, cables=world.cables, flit_bytes=flit,
         patience=study.run.stuck_cycles,

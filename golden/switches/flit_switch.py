@@ -1,0 +1,166 @@
+"""InfiniBand switches whose inputs and outputs take turns flit by flit (``docs/ib_switch.md``, IBS-F1 to IBS-F6)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Records
+from vlane.golden.switches.inputs import (
+    DROPPED,
+    Grant,
+    Inputs,
+    local_port,
+    new_inputs,
+    switch_of,
+    take_first,
+)
+from vlane.golden.switches.output_ports import OutputPorts, reserve, room_for_largest
+from vlane.golden.switches.packets import CROSSED, NOBODY, TO_OUTPUT, TO_SINK, Packets, schedule
+from vlane.golden.switches.vl_tables import VLTables
+
+__all__ = ["FlitSwitches", "allocate", "new_flit_switches"]
+
+
+class FlitSwitches(NamedTuple):
+    """Inputs, VL tables and allocators.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    tables : VLTables
+        Outgoing VLs.
+    granted : array of int64, (all ports, lanes)
+        Flits of the first packet of an input's VL that were granted.
+    last_input : array of int64, (all ports,)
+        Input that an output granted last.
+    wanted : array of int64, (all ports,)
+        Within a cycle: inputs that want an output, as bits.
+    able : array of int64, (all ports and a margin,)
+        Within a cycle: inputs with a packet.
+    choice : array of int64, (all ports,)
+        Within a cycle: the VL that each input chose.
+    asked : array of int64, (all ports,)
+        Within a cycle: outputs that are wanted.
+    """
+
+    inputs: Inputs
+    tables: VLTables
+    granted: NDArray[np.int64]
+    last_input: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    able: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    asked: NDArray[np.int64]
+
+
+def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> FlitSwitches:
+    """Return empty switches with these tables."""
+    ports = tables.vl.shape[1]
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
+    total = len(inputs.port)
+    wanted, choice, asked = (np.zeros(total, np.int64) for _ in range(3))
+    return FlitSwitches(
+        inputs=inputs,
+        tables=tables,
+        granted=np.zeros((total, lanes), np.int64),
+        last_input=np.full(total, ports - 1, np.int64),
+        wanted=wanted,
+        able=np.zeros(total + LIST_MARGIN, np.int64),
+        choice=choice,
+        asked=asked,
+    )
+
+
+@inner
+def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+    """Return the VL with which an input takes part, -1 for none (IBS-F2)."""
+    inputs = switches.inputs
+    first = switch_of(inputs, port) << inputs.port_bits
+    left, last = inputs.queues.lanes[port], inputs.port[port].last_lane
+    while left != 0:
+        lane = next_of(left, last)
+        field = packets.pool[inputs.queues.queue[port, lane].head]
+        if switches.granted[port, lane] != 0 or field.output == DROPPED:
+            return lane
+        if room_for_largest(out_ports, first + field.output, field.lane, cycle):
+            return lane
+        left &= ~(1 << lane)
+        last = lane
+    return -1
+
+
+@inner
+def allocate(
+    switches: FlitSwitches, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]
+) -> int:
+    """Run one cycle of all allocations, and send what is granted on its way; return how many grants there are.
+
+    Parameters
+    ----------
+    grants : Records of Grant, (at least all ports,)
+        Filled with the grants, of a flit each.
+    """
+    inputs = switches.inputs
+    asked, count = 0, 0
+    for index in range(list_members(inputs.waiting, inputs.port_bits, switches.able)):
+        port = switches.able[index]
+        lane = _chosen_lane(switches, out_ports, packets, port, cycle)
+        if lane < 0:
+            continue
+        output = packets.pool[inputs.queues.queue[port, lane].head].output
+        if output == DROPPED:
+            if _grant(switches, out_ports, packets, port, lane, grants, count):
+                schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)
+            count += 1
+            continue
+        switches.choice[port] = lane
+        local = local_port(inputs, port)
+        to = port - local + output
+        switches.asked[asked] = to
+        asked += switches.wanted[to] == 0
+        switches.wanted[to] |= 1 << local
+    for index in range(asked):
+        to = switches.asked[index]
+        local = next_of(switches.wanted[to], switches.last_input[to])
+        switches.last_input[to], switches.wanted[to] = local, 0
+        port = to - local_port(inputs, to) + local
+        lane = switches.choice[port]
+        if switches.granted[port, lane] == 0:
+            reserve(out_ports, packets, to, inputs.queues.queue[port, lane].head)
+        if _grant(switches, out_ports, packets, port, lane, grants, count):
+            schedule(packets, grants[count].packet, cycle + CROSSED, TO_OUTPUT, to)
+        count += 1
+    return count
+
+
+@inner
+def _grant(
+    switches: FlitSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    port: int,
+    lane: int,
+    grants: Records[Grant],
+    row: int,
+) -> bool:
+    """Let the next flit of an input's VL cross; tell whether it is the packet's last one (IBS-F4).
+
+    ``grants[row]`` is filled; its port is ``NOBODY`` if no block becomes free with the flit.
+    """
+    inputs = switches.inputs
+    packet = inputs.queues.queue[port, lane].head
+    count, in_block = switches.granted[port, lane] + 1, (1 << out_ports.returns.flit_shift) - 1
+    is_last = count == packets.pool[packet].flits
+    switches.granted[port, lane] = 0 if is_last else count
+    inputs.port[port].last_lane = lane
+    if is_last:
+        take_first(inputs, packets, port, lane)
+    grant = grants[row]
+    grant.port = port if is_last or count & in_block == 0 else NOBODY
+    grant.packet, grant.lane = packet, lane
+    return is_last
