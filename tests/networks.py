@@ -18,8 +18,9 @@ from vlane.golden.network.topology import Topology
 from vlane.golden.switches.packets import new_packets
 
 from tests.plain_network import Delivery
+from vlane.lft import UNASSIGNED
 
-__all__ = ["IDENTITY", "Delivery", "made", "replayed", "run_to"]
+__all__ = ["IDENTITY", "Delivery", "made", "replayed", "run_to", "switches_passed"]
 
 IDENTITY = (*range(15), 15)
 """VL of each SL: its own number; 15 drops."""
@@ -81,3 +82,24 @@ def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[
     network.run_to(net, new_packets(1 << 10), cycles, changes=deque(sorted(changes, key=lambda each: each.cycle)))
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
     return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]
+
+
+def switches_passed(topology: Topology, routes: Routes | ChannelRoutes) -> NDArray[np.int64]:
+    """Return by (source, destination) how many switches the destination's first LID leads through; -1 if not there."""
+    beyond = np.full((topology.switches, UNASSIGNED + 1), -1 - len(topology.hosts))
+    for (switch, port), (other, _) in topology.far_ends().items():
+        beyond[switch, port] = other
+    for host, (switch, port) in enumerate(topology.hosts):
+        beyond[switch, port] = -1 - host
+    passed = np.full((len(topology.hosts), len(topology.hosts)), -1)
+    starts = np.array([switch for switch, _ in topology.hosts])
+    for to, lid in enumerate(routes.lids[:, 0].tolist()):
+        hops, here = np.full(topology.switches, -1), np.arange(topology.switches)
+        for hop in range(1, topology.switches + 1):
+            at = np.maximum(here, 0)
+            here = np.where(here >= 0, beyond[at, routes.lft[at, lid]], here)
+            hops[(here == -1 - to) & (hops < 0)] = hop
+            if (here < 0).all():
+                break
+        passed[:, to] = hops[starts]
+    return passed

@@ -287,12 +287,11 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
     cabled[:, UNASSIGNED] = True
     for switch, port in (*topology.far_ends(), *topology.hosts):
         cabled[switch, port] = True
-    wrong = np.argwhere(~np.take_along_axis(cabled, routes.lft.astype(np.int64), axis=1))
-    if len(wrong):
-        switch, lid = map(int, wrong[0])
-        raise InputError(
-            f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(routes.lft[switch, lid])
-        )
+    for switch, (row, ports) in enumerate(zip(routes.lft, cabled, strict=True)):
+        wrong = np.flatnonzero(~ports[row])
+        if len(wrong):
+            lid = int(wrong[0])
+            raise InputError(f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(row[lid]))
 
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:

@@ -27,14 +27,14 @@ __all__ = [
     "draw_packet",
     "mean_flits",
     "new_sources",
-    "pairs_of_class",
 ]
 
 NEVER = 1 << 60
 _TABLE = 1024
 _ONE = 1 << 62
 _GUIDE_SHIFT = 52
-_CERTAIN = 1 << 30
+CERTAIN = 1 << 30
+"""Share of a class's packets, as ``HOT`` has it, that is all of them."""
 _MOST_QUEUES = 64
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
@@ -220,36 +220,13 @@ def mean_flits(each: TrafficClass, flit_bytes: int) -> float:
     return float((-(-sizes // flit_bytes)).mean())
 
 
-def pairs_of_class(sources: Sources, number: int, end: int) -> tuple[int, NDArray[np.bool_]]:
-    """Return a class's SL, or ``PATH_SL``, and by source and destination whether it sends before cycle ``end``."""
-    setting, nics = sources.setting[number], sources.due.shape[0]
-    sl, kind, own = int(setting[CLASS_SL]), setting[KIND], np.arange(nics)
-    pairs = np.zeros((nics, nics), np.bool_)
-    if kind == FROM_TRACE:
-        first, past = sources.place[number].T
-        rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
-        in_time = rows[:, AT] < end
-        pairs[source[in_time], rows[in_time, TO]] = True
-        return sl, pairs
-    to, has_own = sources.target[number], setting[HOT] < _CERTAIN
-    idle = (to < 0) if kind == BY_TABLE else np.zeros(nics, np.bool_)
-    if has_own and kind == BY_TABLE:
-        pairs[own[~idle], to[~idle]] = True
-    elif has_own:
-        pairs[:] = True
-        pairs[own, own] = kind == UNIFORM
-    if setting[HOT]:
-        pairs[np.ix_(~idle, sources.hot[number, : setting[HOTS]])] = True
-    return sl, pairs
-
-
 def _set_class(sources: Sources, number: int, each: TrafficClass, flit_bytes: int) -> None:
     kinds = {"uniform": UNIFORM, "others": TO_OTHERS}
     kind = kinds[each.pattern] if isinstance(each.pattern, str) else BY_TABLE
     if kind == BY_TABLE:
         sources.target[number] = each.pattern
     chance = each.load / mean_flits(each, flit_bytes) / each.burst
-    hot = int(each.hot_share * _CERTAIN) if each.hot_hosts else 0
+    hot = int(each.hot_share * CERTAIN) if each.hot_hosts else 0
     sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
     period = round((1 << 32) / chance) if each.regular and chance > 0 else 0
     sources.setting[number] = (
@@ -337,7 +314,7 @@ def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int,
     row = sources.place[number, nic, 0]
     if setting[KIND] == FROM_TRACE:
         to = sources.trace[row, TO]
-    elif setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
+    elif setting[HOT] != 0 and below(bits, CERTAIN) < setting[HOT]:
         to = sources.hot[number, below(bits, setting[HOTS])]
     elif setting[KIND] == UNIFORM:
         to = below(bits, nics)

@@ -17,7 +17,12 @@ from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
-__all__ = ["Switches", "allocate", "buffer_between", "central_buffers", "central_heads", "receive", "route", "store"]
+from vlane.mports import MPORT
+
+__all__ = [
+    "Switches", "allocate", "buffer_between", "central_buffers", "central_heads", "channels_of", "receive", "route",
+    "store", "table_row",
+]  # fmt: skip
 
 Switches = IBSwitches | FifoSwitches | PerVLSwitches | OPASwitches
 _INFINIBAND = (IBSwitches, FifoSwitches, PerVLSwitches)
@@ -111,8 +116,26 @@ def buffer_between(switches: Any, port: int, output: int) -> int:
 
 
 @inner
+def _one_channel(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
+    return 1
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _one_channel), OPASwitches: opa_switch.channels})
+def channels_of(switches: Any) -> int:
+    """Return how many channels tell packets apart."""
+
+
+@inner
 def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
     """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (IBS-1)."""
     field = packets.pool[packet]
     found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     queue_routed(switches.inputs, packets, port, packet, found, cycle)
+
+
+def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
+    """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
+    if isinstance(switches, OPASwitches):
+        return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
+    vl = switches.tables.vl[switch, port]
+    return (vl if switches.tables.by_lane else vl[:, sl]).tobytes()
