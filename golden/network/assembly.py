@@ -203,7 +203,7 @@ def assemble(
         sources=sources,
         meters=meters,
         staged=np.full(sources.due.shape, NOBODY, np.int64),
-        awake=np.zeros(groups, np.int64),
+        awake=np.zeros(ends >> switches.inputs.word_bits, np.int64),
         busy=np.zeros(ends + LIST_MARGIN, np.int64),
         grants=new_records(Grant, most_grants),
         outside=np.zeros(0, np.int64),

@@ -19,7 +19,7 @@ def find_cycle(net: Network, paths: Paths) -> list[tuple[int, int]]:
     """Return a circle of channels that wait for each other, as (sending end, or past those central buffer; VL)."""
     inputs, ends, mports = net.switches.inputs, len(net.wiring.cable), central_buffers(net.switches)
     lanes, channels = inputs.queues.queue.shape[1], len(paths.waits)
-    at = np.append(net.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.waiting)), mports))
+    at = np.append(net.wiring.cable["far"] >> inputs.port_bits, np.repeat(np.arange(len(inputs.drops)), mports))
     chain = np.zeros(channels + 1, np.int32)
     state, following = np.zeros(channels, np.int32), np.zeros(channels, np.int32)
     length = _circle(paths.waits, at, inputs.port_bits, lanes, ends, mports, state, following, chain)

@@ -99,7 +99,7 @@ def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.uint8]) 
     lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
     alike = every if only.size else _alike(net, sl)
     any_sends, notes = np.zeros(nics, np.bool_), _Notes(
-        np.zeros((ends * lanes, channels_of(net.switches)), np.int32), np.zeros((len(inputs.waiting) + 1, 2), np.int64),
+        np.zeros((ends * lanes, channels_of(net.switches)), np.int32), np.zeros((len(inputs.drops) + 1, 2), np.int64),
         alike, np.bincount(alike, minlength=nics), np.zeros(nics, np.bool_), np.zeros(nics, np.bool_),
     )  # fmt: skip
     _follow(net.switches, net.wiring, net.sources.lids, senders, paths, notes, any_sends, sl, only)
@@ -129,7 +129,7 @@ def _nothing(net: Network) -> Paths:
     lanes, ends = inputs.queues.queue.shape[1], len(net.wiring.cable)
     places = (1 << inputs.port_bits) + mports
     return Paths(
-        np.zeros(((ends + mports * len(inputs.waiting)) * lanes, -(-places * lanes // 8)), np.uint8),
+        np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
         np.zeros(3, np.int64), np.full(ends * lanes, -1, np.int8),
     )  # fmt: skip
 

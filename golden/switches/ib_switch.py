@@ -31,13 +31,14 @@ class OutputPort:
         First cycle in which it takes part in allocation.
     last_input : int
         Input it granted last.
-    wanted : int
-        Within a cycle: inputs that want it, as bits.
+    nearest : int
+        Within a cycle: of the inputs that want it, the one whose turn is first, as its distance in front of the one
+        after ``last_input``, counted downwards from 2 to the power of ``port_bits``; 0 if none wants it.
     """
 
     busy: Int32
     last_input: Int32
-    wanted: Int64
+    nearest: Int64
 
 
 class IBSwitches(NamedTuple):
@@ -109,8 +110,8 @@ def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cyc
         Filled with the grants.
     """
     inputs, outputs = switches.inputs, switches.output
-    asked, count = 0, 0
-    for index in range(list_members(inputs.waiting, inputs.port_bits, switches.able)):
+    asked, count, highest = 0, 0, (1 << inputs.port_bits) - 1
+    for index in range(list_members(inputs.waiting, inputs.word_bits, switches.able)):
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue
@@ -126,13 +127,14 @@ def allocate(switches: IBSwitches, out_ports: OutputPorts, packets: Packets, cyc
         local = local_port(inputs, port)
         to = port - local + output
         switches.asked[asked] = to
-        asked += outputs[to].wanted == 0
-        outputs[to].wanted |= 1 << local
+        chooser = outputs[to]
+        asked += chooser.nearest == 0
+        chooser.nearest = max(chooser.nearest, ((chooser.last_input - local) & highest) + 1)
     for index in range(asked):
         to = switches.asked[index]
         chooser = outputs[to]
-        local = next_of(chooser.wanted, chooser.last_input)
-        chooser.last_input, chooser.wanted = local, 0
+        local = (chooser.last_input + 1 - chooser.nearest) & highest
+        chooser.last_input, chooser.nearest = local, 0
         port = to - local_port(inputs, to) + local
         chooser.busy = cross(inputs, packets, port, switches.choice[port], cycle, SPEED, grants, count)
         take_in(out_ports, packets, to, grants[count].packet, cycle + CROSSED)

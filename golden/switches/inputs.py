@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
@@ -34,6 +35,7 @@ __all__ = [
     "Grant",
     "Inputs",
     "Route",
+    "bit_of",
     "cross",
     "crosses_until",
     "drop",
@@ -43,6 +45,7 @@ __all__ = [
     "port_bits_for",
     "queue_routed",
     "switch_of",
+    "word_of",
 ]
 
 DROPPED = -1
@@ -95,12 +98,14 @@ class Inputs(NamedTuple):
     ----------
     port_bits : int
         Of a port's number within its switch.
+    word_bits : int
+        Of a port's number within its word: a switch's ports are one word of a set, or several.
     queues : Queues
         Packets by input and VL, heads and all.
     port : Records of InputPort, (all ports,)
         Allocation state.
-    waiting : array of int64, (switches,)
-        Inputs with a packet, as bits; above them whatever else a switch waits with.
+    waiting : array of int64, (words,)
+        Inputs with a packet, as bits; of switches of one word, above them whatever else they wait with.
     lft : array of uint8, (switches, LIDs)
         Output port from 0 by DLID; 255 for none.
     drops : array of int64, (switches, drop causes)
@@ -108,6 +113,7 @@ class Inputs(NamedTuple):
     """
 
     port_bits: int
+    word_bits: int
     queues: Queues
     port: Records[InputPort]
     waiting: NDArray[np.int64]
@@ -128,12 +134,12 @@ def port_bits_for(ports: int) -> int:
 def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
-    total = switches << bits
+    total, word_bits = switches << bits, min(bits, WORD_BITS)
     port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, new_queues(total, lanes), port,
-        np.zeros(switches, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
+        bits, word_bits, new_queues(total, lanes), port,
+        np.zeros(total >> word_bits, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 
 
@@ -147,6 +153,18 @@ def switch_of(inputs: Inputs, port: int) -> int:
 def local_port(inputs: Inputs, port: int) -> int:
     """Return a port's number within its switch."""
     return port & ((1 << inputs.port_bits) - 1)
+
+
+@inner
+def word_of(inputs: Inputs, port: int) -> int:
+    """Return the word of a set of all ports that has a port."""
+    return port >> inputs.word_bits
+
+
+@inner
+def bit_of(inputs: Inputs, port: int) -> int:
+    """Return the word of a set of ports with only this one, as a bit."""
+    return 1 << int(port & ((1 << inputs.word_bits) - 1))
 
 
 @inner
@@ -166,7 +184,7 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
     push(packets, inputs.queues, port, arrived_on, packet)
-    inputs.waiting[switch] |= 1 << local_port(inputs, port)
+    inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
 
 
 @inner
@@ -194,7 +212,7 @@ def cross(
     packet = pop(packets, inputs.queues, port, lane)
     inputs.port[port].last_lane = lane
     if inputs.queues.lanes[port] == 0:
-        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+        inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     field = packets.pool[packet]
     inputs.port[port].busy = crosses_until(cycle, field.flits, cycle - field.arrived, speed)
     grant = grants[row]

@@ -54,9 +54,13 @@ def _allocate_one(
 
 @inner
 def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
-    count, waiting = 0, switches.inputs.waiting
-    for switch in range(len(waiting)):
-        if waiting[switch] != 0:
+    inputs, count = switches.inputs, 0
+    more = inputs.port_bits - inputs.word_bits
+    for switch in range(len(inputs.drops)):
+        any_waits = inputs.waiting[switch << more]
+        for word in range((switch << more) + 1, (switch + 1) << more):
+            any_waits |= inputs.waiting[word]
+        if any_waits != 0:
             count = _allocate_one(switches, out_ports, packets, switch, cycle, grants, count)
     return count
 
