@@ -16,13 +16,15 @@ from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.runs import Change
+from vlane.golden.network.senders import mark_senders, senders_of
 from vlane.golden.network.sources import new_sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import TrafficClass
 
 from tests.plain_network import Delivery
+from vlane.lft import UNASSIGNED
 
-__all__ = ["IDENTITY", "Delivery", "made", "replayed", "run_to"]
+__all__ = ["IDENTITY", "Delivery", "made", "pairs_with_traffic", "replayed", "run_to", "switches_passed"]
 
 IDENTITY = (*range(15), 15)
 """VL of each SL: its own number; 15 drops."""
@@ -91,3 +93,32 @@ def replayed(net: Network, cycles: int, changes: Sequence[Change] = ()) -> list[
     )
     rows: NDArray[np.int64] = net.meters.trace[: net.meters.traced[0]]
     return [Delivery(*map(int, row[: len(Delivery._fields)])) for row in rows]
+
+
+def switches_passed(topology: Topology, routes: Routes | ChannelRoutes) -> NDArray[np.int64]:
+    """Return by (source, destination) how many switches the destination's first LID leads through; -1 if not there."""
+    beyond = np.full((topology.switches, UNASSIGNED + 1), -1 - len(topology.hosts))
+    for (switch, port), (other, _) in topology.far_ends().items():
+        beyond[switch, port] = other
+    for host, (switch, port) in enumerate(topology.hosts):
+        beyond[switch, port] = -1 - host
+    passed = np.full((len(topology.hosts), len(topology.hosts)), -1)
+    starts = np.array([switch for switch, _ in topology.hosts])
+    for to, lid in enumerate(routes.lids[:, 0].tolist()):
+        hops, here = np.full(topology.switches, -1), np.arange(topology.switches)
+        for hop in range(1, topology.switches + 1):
+            at = np.maximum(here, 0)
+            here = np.where(here >= 0, beyond[at, routes.lft[at, lid]], here)
+            hops[(here == -1 - to) & (hops < 0)] = hop
+            if (here < 0).all():
+                break
+        passed[:, to] = hops[starts]
+    return passed
+
+
+def pairs_with_traffic(net: Network) -> NDArray[np.bool_]:
+    """Return by source and destination who sends on SL 0 before the end."""
+    senders, pairs = senders_of(net.sources, 0, int(net.meters.window[1])), np.zeros((len(net.staged),) * 2, np.bool_)
+    for to, sends in enumerate(pairs.T):
+        mark_senders(senders, to, sends)
+    return pairs

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.bits import LIST_MARGIN, MAX_SET, length, list_members, lowest, next_of, size
+from vlane.golden.engine.bits import LIST_MARGIN, length, list_members, lowest, next_of, size
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.records import Int32, Records, new_records
 
@@ -15,6 +15,10 @@ class Cell:
     """A narrow number."""
 
     value: Int32
+
+
+MAX_SET = 62
+"""The sign bit apart, which plain Python has not."""
 
 
 @kernel

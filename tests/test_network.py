@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from vlane.golden.links.room import fits, give_back, new_rooms, take
 from vlane.golden.network.assembly import PortSettings
-from vlane.golden.network.dependencies import find_cycle, follow_paths
+from vlane.golden.network.dependencies import find_cycle
 from vlane.golden.network.meters import TIMED, TIMED_LATENCY
 from vlane.golden.network.network import DONE, STUCK, run
+from vlane.golden.network.paths import follow_paths
 from vlane.golden.network.routing import Routes, dimension_order, dmodk, up_down, valiant
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.network.traffic import TrafficClass
@@ -23,7 +24,7 @@ from vlane.golden.switches.packets import IN_USE, NOBODY, new_packets
 from vlane.sim_top.study.run_tables import queued_cycles
 
 from tests.conftest import uncompiled
-from tests.networks import IDENTITY, made, replayed, run_to
+from tests.networks import IDENTITY, made, replayed, run_to, switches_passed
 from vlane.drop_cause import DropCause
 
 _NO_PATHS = np.zeros((0, 0), np.uint8)
@@ -34,7 +35,7 @@ def _hops(topology: Topology, routes: Routes, lanes: int) -> np.ndarray[Any, Any
     paths = follow_paths(net, np.zeros(1, np.int64), _NO_PATHS)
     assert paths.lost[0] == 0
     assert find_cycle(net, paths) == []
-    return paths.hops
+    return switches_passed(topology, routes)
 
 
 @pytest.mark.parametrize(

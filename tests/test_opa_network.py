@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from vlane.golden.network.dependencies import find_cycle, follow_paths
+from vlane.golden.network.dependencies import find_cycle
 from vlane.golden.network.network import DONE, Network
+from vlane.golden.network.paths import follow_paths
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 from vlane.golden.network.traffic import TrafficClass

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 from vlane.golden.network.routing import dimension_order
-from vlane.golden.network.sources import pairs_of_class
 from vlane.golden.network.topology import read_edges, torus
 from vlane.golden.network.traffic import TrafficClass
 from vlane.golden.schedulers.served import served_lanes
 
 from tests.conftest import BAD, DATA, STUDY, Called, assert_refused, call, long_but
-from tests.networks import made
+from tests.networks import made, pairs_with_traffic
 from vlane.errors import InputError
 
 _FABRIC = 'topology = "fabric"\nfolder = "{}"'
@@ -163,10 +162,7 @@ def test_only_pairs_that_have_packets_count() -> None:
         torus((4,)), dimension_order(torus((4,)), 1), lanes=2, cycles=100, trace=[(5, 0, 1, 0, 64), (200, 2, 3, 0, 64)]
     )
 
-    sl, pairs = pairs_of_class(net.sources, 0, int(net.meters.window[1]))
-
-    assert sl == 0
-    assert np.argwhere(pairs).tolist() == [[0, 1]]  # the other comes after the end
+    assert np.argwhere(pairs_with_traffic(net)).tolist() == [[0, 1]]  # the other comes after the end
 
 
 @pytest.mark.parametrize(
@@ -188,7 +184,7 @@ def test_pairs_of_a_class_are_those_it_may_draw(traffic: TrafficClass, pairs: li
     topology = torus((3,))
     net = made(topology, dimension_order(topology, 1), lanes=2, classes=[traffic], cycles=100)
 
-    assert pairs_of_class(net.sources, 0, int(net.meters.window[1]))[1].tolist() == np.array(pairs, np.bool_).tolist()
+    assert pairs_with_traffic(net).tolist() == np.array(pairs, np.bool_).tolist()
 
 
 @pytest.mark.parametrize("form", ["", pytest.param("line_rate", marks=pytest.mark.long)])

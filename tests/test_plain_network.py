@@ -208,6 +208,43 @@ def test_every_delivery_is_that_of_the_plain_network(
     assert got == plain.run(_CYCLES)
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        How(),
+        pytest.param(How("fifo"), marks=pytest.mark.slow),
+        pytest.param(How(crossbar="per_vl"), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("left", "right"), [(71, 6), pytest.param(240, 5, marks=pytest.mark.long)])
+def test_wide_switches_are_those_of_the_plain_network(how: How, left: int, right: int) -> None:
+    """More ports than a word has bits: 80, and 254, which is the most; hosts of all words are hot."""
+    topology, lanes, cycles = dumbbell(left, right, trunks=9 if left < 100 else 14), 2, 150
+    source = random.Random(left)  # noqa: S311 - a repeatable choice
+    routes = up_down(topology, IDENTITY)
+    hosts = len(topology.hosts)
+    trace = [
+        (born, host, source.choice((1, 63, 64, 65, left - 1, left + 1, source.randrange(hosts))) % hosts, sl, size)
+        for host in range(hosts) for sl in range(lanes) for born in (source.randrange(cycles),)
+        for size in (source.choice((1, 64, 200, 512)),) for _ in range(3)
+    ]  # fmt: skip
+    net = made(
+        topology, routes, lanes=lanes, trace=trace, cycles=cycles, largest=8, blocks=16, minimum=8, **how.chosen,
+    )  # fmt: skip
+    sizes = Sizes(16, (8,) * lanes, (8,) * lanes, (8,) * lanes, 1)
+
+    got = sorted(each for each in replayed(net, cycles) if each.delivered < cycles)
+    plain = PlainNetwork(
+        topology.far_ends(), topology.hosts, Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane), sizes,
+        packets_of(trace, routes, 64), lambda: _serve(_settings("rr", lanes, source), lanes), 1, how.switch, None,
+    )  # fmt: skip
+
+    assert topology.ports == (80 if left < 100 else 254)
+    assert len({each.source // 64 for each in got}) == -(-hosts // 64)
+    assert got == plain.run(cycles)
+
+
 _HIERARCHIES: dict[str, tuple[Topology, Callable[[Topology], Routes], int]] = {
     "dumbbell": (dumbbell(7, 6), lambda topology: up_down(topology, IDENTITY), 3),
     "three_mports": (dumbbell(9, 9, trunks=1), lambda topology: up_down(topology, IDENTITY), 2),

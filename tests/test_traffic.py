@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import up_down
-from vlane.golden.network.sources import NEVER, advance, draw_packet, pairs_of_class
+from vlane.golden.network.sources import NEVER, advance, draw_packet
 from vlane.golden.network.topology import dumbbell
 from vlane.golden.network.traffic import PairWeights, TrafficClass, drawn_connections
 from vlane.sim_top.study.sweep import study_digest
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import assert_refused, call
-from tests.networks import IDENTITY, made
+from tests.networks import IDENTITY, made, pairs_with_traffic
 from vlane.errors import InputError
 from vlane.study_file import read_study_file
 from vlane.study_traffic import Traffic, class_loads
@@ -178,7 +178,7 @@ def test_pairs_that_any_seed_and_load_may_draw(traffic: TrafficClass, pairs: lis
     topology = dumbbell(2, 1)
     net = made(topology, up_down(topology, IDENTITY), lanes=1, classes=[traffic], cycles=100)
 
-    assert pairs_of_class(net.sources, 0, 100)[1].astype(int).tolist() == pairs
+    assert pairs_with_traffic(net).astype(int).tolist() == pairs
 
 
 @pytest.mark.parametrize("pattern", ["list", "matrix"])

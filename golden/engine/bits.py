@@ -1,4 +1,7 @@
-"""Sets of small numbers as bits of an integer."""
+"""Sets of small numbers as bits of an integer.
+
+Larger sets have several integers, their words: member ``m`` is bit ``m & 63`` of word ``m >> WORD_BITS``.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 
-__all__ = ["LIST_MARGIN", "MAX_SET", "has", "length", "list_members", "lowest", "next_of", "next_or_none", "size"]
+__all__ = ["LIST_MARGIN", "WORD_BITS", "has", "length", "list_members", "lowest", "next_of", "next_or_none", "size"]
 
-MAX_SET = 62
-"""Members of a set are 0 to ``MAX_SET`` - 1."""
+WORD_BITS = 6
+"""A word has 2 to this power members at most."""
 
 _INSIDE: Any = {"strict": False, "jit_options": {"forceinline": True}}
 

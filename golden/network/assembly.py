@@ -225,7 +225,7 @@ def assemble(
         sources=sources,
         meters=meters,
         staged=np.full(sources.due.shape, NOBODY, np.int64),
-        awake=np.zeros(groups, np.int64),
+        awake=np.zeros(ends >> switches.inputs.word_bits, np.int64),
         busy=np.zeros(ends + LIST_MARGIN, np.int64),
         grants=new_records(Grant, most_grants),
         outside=np.zeros(0, np.int64),
@@ -303,12 +303,11 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
     cabled[:, UNASSIGNED] = True
     for switch, port in (*topology.far_ends(), *topology.hosts):
         cabled[switch, port] = True
-    wrong = np.argwhere(~np.take_along_axis(cabled, routes.lft.astype(np.int64), axis=1))
-    if len(wrong):
-        switch, lid = map(int, wrong[0])
-        raise InputError(
-            f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(routes.lft[switch, lid])
-        )
+    for switch, (row, ports) in enumerate(zip(routes.lft, cabled, strict=True)):
+        wrong = np.flatnonzero(~ports[row])
+        if len(wrong):
+            lid = int(wrong[0])
+            raise InputError(f"LFT of {topology.show_switch(switch)}, LID {lid}", "a cabled port", int(row[lid]))
 
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:

@@ -17,7 +17,7 @@ from vlane.golden.links.returns import begin, forget_coming, places_coming
 from vlane.golden.network.meters import Meters, count_delivery, count_generation, count_loss
 from vlane.golden.network.sources import Sources, advance, draw_packet
 from vlane.golden.network.wiring import NOWHERE, Wiring
-from vlane.golden.switches.inputs import ROUTED, Grant, local_port, switch_of
+from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.output_ports import (
     OutputPorts,
@@ -83,8 +83,8 @@ class Network(NamedTuple):
         What is measured.
     staged : array of int64, (NICs, classes)
         Head of each application queue, once it is drawn.
-    awake : array of int64, (groups of ports,)
-        Sending ends that may have something to do, as bits, a switch's ports to a group.
+    awake : array of int64, (words,)
+        Sending ends that may have something to do, as bits.
     busy : array of int64, (ends and a margin,)
         Within a cycle: the sending ends that are awake.
     grants : Records of Grant, (as many as switches may grant in a cycle,)
@@ -118,7 +118,7 @@ NOW, MOVED = range(2)
 @inner
 def _wake(net: Network, port: int) -> None:
     inputs = net.switches.inputs
-    net.awake[switch_of(inputs, port)] |= 1 << int(local_port(inputs, port))
+    net.awake[word_of(inputs, port)] |= bit_of(inputs, port)
 
 
 @inner
@@ -281,14 +281,14 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
 def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
-    for index in range(list_members(net.awake, inputs.port_bits, net.busy)):
+    for index in range(list_members(net.awake, inputs.word_bits, net.busy)):
         port = net.busy[index]
         cable = net.wiring.cable[port]
         says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
         is_free = not says and out_ports.sending[port].free_from <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
         if is_free and is_at_rest(out_ports, port) and not may_say(out_ports, port, cycle):
-            net.awake[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+            net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)
         if packet == NOBODY:
             continue
         net.clock[MOVED] = cycle

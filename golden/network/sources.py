@@ -27,12 +27,13 @@ from vlane.golden.network.traffic import (
 
 from vlane.errors import InputError
 
-__all__ = ["NEVER", "Sources", "advance", "draw_packet", "new_sources", "pairs_of_class"]
+__all__ = ["NEVER", "Sources", "advance", "draw_packet", "new_sources"]
 
 NEVER = 1 << 60
 _TABLE = 1024
 _GUIDE_SHIFT = 52
-_CERTAIN = 1 << 30
+CERTAIN = 1 << 30
+"""Share of a class's packets, as ``HOT`` has it, that is all of them."""
 _MOST_QUEUES = 64
 
 (UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE) = range(6)
@@ -202,32 +203,6 @@ def new_sources(
     return sources
 
 
-def pairs_of_class(sources: Sources, number: int, end: int) -> tuple[int, NDArray[np.bool_]]:
-    """Return a class's SL, or ``PATH_SL``, and by source and destination whether it sends before cycle ``end``."""
-    setting, nics = sources.setting[number], sources.due.shape[0]
-    sl, kind, own = int(setting[CLASS_SL]), setting[KIND], np.arange(nics)
-    pairs = np.zeros((nics, nics), np.bool_)
-    if kind == FROM_TRACE:
-        first, past = sources.place[number].T
-        rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
-        in_time = rows[:, AT] < end
-        pairs[source[in_time], rows[in_time, TO]] = True
-        return sl, pairs
-    to, has_own = sources.target[number], setting[HOT] < _CERTAIN
-    if has_own and kind == BY_TABLE:
-        pairs[own, to] = True
-    elif has_own and kind == BY_WEIGHT:
-        ends = sources.pairs[number]
-        pairs[np.repeat(own, np.diff(ends)), sources.weighed[ends[0] : ends[-1], 0]] = True
-    elif has_own:  # connections too: another seed draws others
-        pairs[:] = True
-        pairs[own, own] = kind == UNIFORM
-    if setting[HOT]:
-        pairs[:, sources.hot[number, : setting[HOTS]]] = True
-    pairs[~sources.sends[:, number]] = False
-    return sl, pairs
-
-
 def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> None:
     kinds = {"uniform": UNIFORM, "others": TO_OTHERS, "connections": CONNECTED}
     nics = len(sources.due)
@@ -241,7 +216,7 @@ def _set_class(sources: Sources, number: int, each: TrafficClass, seed: int) -> 
     if kind == CONNECTED:
         sources.target[number] = drawn_connections(nics, seed, number)
     sources.sends[:, number] = senders_of(each, nics)
-    hot = int(each.hot_share * _CERTAIN) if each.hot_hosts else 0
+    hot = int(each.hot_share * CERTAIN) if each.hot_hosts else 0
     sources.hot[number, : len(each.hot_hosts)] = each.hot_hosts
     sources.setting[number] = (
         len(each.hot_hosts),
@@ -346,7 +321,7 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
     setting, bits = sources.setting[number], sources.bits[nic, number]
     if setting[TO_ONE] != 0 and sources.left[nic, number] != setting[BURST]:
         return int(sources.held[nic, number])
-    if setting[HOT] != 0 and below(bits, _CERTAIN) < setting[HOT]:
+    if setting[HOT] != 0 and below(bits, CERTAIN) < setting[HOT]:
         to = sources.hot[number, below(bits, setting[HOTS])]
     elif setting[KIND] == UNIFORM:
         to = below(bits, sources.due.shape[0])

@@ -9,9 +9,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from vlane.golden.engine.bits import MAX_SET
-
 from vlane.errors import InputError
+from vlane.lft import MAX_PORTS
 
 __all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
 
@@ -54,8 +53,8 @@ class Topology:
     host_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.ports <= MAX_SET:
-            raise InputError("ports", f"1 to {MAX_SET} for each switch", self.ports)
+        if not 1 <= self.ports <= MAX_PORTS:
+            raise InputError("ports", f"1 to {MAX_PORTS} for each switch", self.ports)
         if len(self.hosts) < 2:
             raise InputError("hosts", "at least 2", len(self.hosts))
         used: set[End] = set()
@@ -107,8 +106,8 @@ def tree(k: int, n: int) -> Topology:
     Switch ``w`` of level ``l`` is number ``l * k**(n-1) + w``; going up from level ``l`` by port ``k + j`` replaces
     digit ``l`` of ``w`` by ``j``.
     """
-    if not 2 <= k <= MAX_SET // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
-        raise InputError("k", f"2 to {MAX_SET // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
+    if not 2 <= k <= MAX_PORTS // 2 or not 1 <= n <= 8 or k**n > 1 << 16:
+        raise InputError("k", f"2 to {MAX_PORTS // 2}, with n of 1 to 8 and up to 65536 hosts", f"{k} with n = {n}")
     row = k ** (n - 1)
     cables = []
     for level, word, up in product(range(n - 1), range(row), range(k)):
@@ -126,8 +125,8 @@ def fat_tree(m: int, n: int) -> Topology:
     roots come last, and their port ``h * k + j`` goes down into half ``h`` (Lin, Chung and Huang 2004).
     """
     k = m // 2
-    if m % 2 or not 4 <= m <= MAX_SET or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
-        raise InputError("m", f"4 to {MAX_SET} and even, with n of 2 to 8 and up to 65536 hosts", f"{m} with n = {n}")
+    if m % 2 or not 4 <= m <= MAX_PORTS or not 2 <= n <= 8 or 2 * k**n > 1 << 16:
+        raise InputError("m", f"4 to {MAX_PORTS} and even, with n of 2 to 8 and up to 65536 hosts", f"{m} with n = {n}")
     row = k ** (n - 1)
     cables = []
     for level, half, word, up in product(range(n - 1), range(2), range(row), range(k)):

@@ -13,10 +13,12 @@ from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
     Inputs,
+    at_turn,
     local_port,
     new_inputs,
     switch_of,
     take_first,
+    turn_of,
 )
 from vlane.golden.switches.output_ports import OutputPorts, reserve, room_for_largest
 from vlane.golden.switches.packets import CROSSED, NOBODY, TO_OUTPUT, TO_SINK, Packets, schedule
@@ -38,8 +40,8 @@ class FlitSwitches(NamedTuple):
         Flits of the first packet of an input's VL that were granted.
     last_input : array of int64, (all ports,)
         Input that an output granted last.
-    wanted : array of int64, (all ports,)
-        Within a cycle: inputs that want an output, as bits.
+    nearest : array of int64, (all ports,)
+        Within a cycle: ``turn_of`` of the input whose turn is next among those that want an output; 0 if none does.
     able : array of int64, (all ports and a margin,)
         Within a cycle: inputs with a packet.
     choice : array of int64, (all ports,)
@@ -52,7 +54,7 @@ class FlitSwitches(NamedTuple):
     tables: VLTables
     granted: NDArray[np.int64]
     last_input: NDArray[np.int64]
-    wanted: NDArray[np.int64]
+    nearest: NDArray[np.int64]
     able: NDArray[np.int64]
     choice: NDArray[np.int64]
     asked: NDArray[np.int64]
@@ -63,13 +65,13 @@ def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
     ports = tables.vl.shape[1]
     inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
     total = len(inputs.port)
-    wanted, choice, asked = (np.zeros(total, np.int64) for _ in range(3))
+    nearest, choice, asked = (np.zeros(total, np.int64) for _ in range(3))
     return FlitSwitches(
         inputs=inputs,
         tables=tables,
         granted=np.zeros((total, lanes), np.int64),
         last_input=np.full(total, ports - 1, np.int64),
-        wanted=wanted,
+        nearest=nearest,
         able=np.zeros(total + LIST_MARGIN, np.int64),
         choice=choice,
         asked=asked,
@@ -107,7 +109,7 @@ def allocate(
     """
     inputs = switches.inputs
     asked, count = 0, 0
-    for index in range(list_members(inputs.waiting, inputs.port_bits, switches.able)):
+    for index in range(list_members(inputs.waiting, inputs.word_bits, switches.able)):
         port = switches.able[index]
         lane = _chosen_lane(switches, out_ports, packets, port, cycle)
         if lane < 0:
@@ -122,12 +124,12 @@ def allocate(
         local = local_port(inputs, port)
         to = port - local + output
         switches.asked[asked] = to
-        asked += switches.wanted[to] == 0
-        switches.wanted[to] |= 1 << local
+        asked += switches.nearest[to] == 0
+        switches.nearest[to] = max(switches.nearest[to], turn_of(inputs, local, switches.last_input[to]))
     for index in range(asked):
         to = switches.asked[index]
-        local = next_of(switches.wanted[to], switches.last_input[to])
-        switches.last_input[to], switches.wanted[to] = local, 0
+        local = at_turn(inputs, switches.nearest[to], switches.last_input[to])
+        switches.last_input[to], switches.nearest[to] = local, 0
         port = to - local_port(inputs, to) + local
         lane = switches.choice[port]
         if switches.granted[port, lane] == 0:

@@ -9,7 +9,18 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
-from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, cross, drop, local_port, new_inputs, switch_of
+from vlane.golden.switches.inputs import (
+    DROPPED,
+    Grant,
+    Inputs,
+    at_turn,
+    cross,
+    drop,
+    local_port,
+    new_inputs,
+    switch_of,
+    turn_of,
+)
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
 from vlane.golden.switches.packets import CROSSED, Packets
 from vlane.golden.switches.vl_tables import VLTables
@@ -31,13 +42,13 @@ class OutputPort:
         First cycle in which it takes part in allocation.
     last_input : int
         Input it granted last.
-    wanted : int
-        Within a cycle: inputs that want it, as bits.
+    nearest : int
+        Within a cycle: ``turn_of`` of the input whose turn is next among those that want it; 0 if none does.
     """
 
     busy: Int32
     last_input: Int32
-    wanted: Int64
+    nearest: Int64
 
 
 class IBSwitches(NamedTuple):
@@ -169,7 +180,7 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
         Filled with the grants.
     """
     inputs, count = switches.inputs, 0
-    left = list_members(inputs.waiting, inputs.port_bits, switches.able)
+    left = list_members(inputs.waiting, inputs.word_bits, switches.able)
     for iteration in range(iterations_of(switches)):
         moves = iteration == 0
         asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
@@ -221,8 +232,9 @@ def _inputs_ask(
         local = local_port(inputs, port)
         to = port - local + output
         switches.asked[asked] = to
-        asked += outputs[to].wanted == 0
-        outputs[to].wanted |= 1 << local
+        chooser = outputs[to]
+        asked += chooser.nearest == 0
+        chooser.nearest = max(chooser.nearest, turn_of(inputs, local, chooser.last_input))
         if iterations_of(switches) > 1:
             switches.able[asking] = port
             asking += 1
@@ -245,8 +257,8 @@ def _outputs_grant(
     for index in range(asked):
         to = switches.asked[index]
         chooser = outputs[to]
-        local = next_of(chooser.wanted, chooser.last_input)
-        chooser.wanted = 0
+        local = at_turn(inputs, chooser.nearest, chooser.last_input)
+        chooser.nearest = 0
         port = to - local_port(inputs, to) + local
         last_lane = inputs.port[port].last_lane
         lane, speed = switches.choice[port], speed_of(switches)

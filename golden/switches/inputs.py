@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
@@ -34,6 +35,8 @@ __all__ = [
     "Grant",
     "Inputs",
     "Route",
+    "at_turn",
+    "bit_of",
     "cross",
     "crosses_until",
     "drop",
@@ -44,6 +47,8 @@ __all__ = [
     "queue_routed",
     "switch_of",
     "take_first",
+    "turn_of",
+    "word_of",
 ]
 
 DROPPED = -1
@@ -96,12 +101,14 @@ class Inputs(NamedTuple):
     ----------
     port_bits : int
         Of a port's number within its switch.
+    word_bits : int
+        Of a port's number within its word: a switch's ports are one word of a set, or several.
     queues : Queues
         Packets by input and VL, heads and all.
     port : Records of InputPort, (all ports,)
         Allocation state.
-    waiting : array of int64, (switches,)
-        Inputs with a packet, as bits; above them whatever else a switch waits with.
+    waiting : array of int64, (words,)
+        Inputs with a packet, as bits; of switches of one word, above them whatever else they wait with.
     lft : array of uint8, (switches, LIDs)
         Output port from 0 by DLID; 255 for none.
     drops : array of int64, (switches, drop causes)
@@ -109,6 +116,7 @@ class Inputs(NamedTuple):
     """
 
     port_bits: int
+    word_bits: int
     queues: Queues
     port: Records[InputPort]
     waiting: NDArray[np.int64]
@@ -129,12 +137,12 @@ def port_bits_for(ports: int) -> int:
 def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
-    total = switches << bits
+    total, word_bits = switches << bits, min(bits, WORD_BITS)
     port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, new_queues(total, lanes), port,
-        np.zeros(switches, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
+        bits, word_bits, new_queues(total, lanes), port,
+        np.zeros(total >> word_bits, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 
 
@@ -148,6 +156,30 @@ def switch_of(inputs: Inputs, port: int) -> int:
 def local_port(inputs: Inputs, port: int) -> int:
     """Return a port's number within its switch."""
     return port & ((1 << inputs.port_bits) - 1)
+
+
+@inner
+def word_of(inputs: Inputs, port: int) -> int:
+    """Return the word of a set of all ports that has a port."""
+    return port >> inputs.word_bits
+
+
+@inner
+def bit_of(inputs: Inputs, port: int) -> int:
+    """Return the word of a set of ports with only this one, as a bit."""
+    return 1 << int(port & ((1 << inputs.word_bits) - 1))
+
+
+@inner
+def turn_of(inputs: Inputs, local: int, last: int) -> int:
+    """Return how soon a port has its turn after the last, round robin: 1 or more, the greater, the sooner."""
+    return ((last - local) & ((1 << inputs.port_bits) - 1)) + 1
+
+
+@inner
+def at_turn(inputs: Inputs, turn: int, last: int) -> int:
+    """Return the port of a switch with that ``turn_of``."""
+    return (last + 1 - turn) & ((1 << inputs.port_bits) - 1)
 
 
 @inner
@@ -167,7 +199,7 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
     push(packets, inputs.queues, port, arrived_on, packet)
-    inputs.waiting[switch] |= 1 << local_port(inputs, port)
+    inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
 
 
 @inner
@@ -189,7 +221,7 @@ def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     """Take the first packet of an input's VL out of its queue; return it."""
     packet = pop(packets, inputs.queues, port, lane)
     if inputs.queues.lanes[port] == 0:
-        inputs.waiting[switch_of(inputs, port)] &= ~(1 << local_port(inputs, port))
+        inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 
 

@@ -18,16 +18,20 @@ from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
+from vlane.mports import MPORT
+
 __all__ = [
     "Switches",
     "allocate",
     "buffer_between",
     "central_buffers",
     "central_heads",
+    "channels_of",
     "comes_free",
     "receive",
     "route",
     "store",
+    "table_row",
 ]
 
 Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | FlitSwitches | OPASwitches
@@ -60,9 +64,13 @@ def _allocate_one(
 
 @inner
 def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int, grants: Records[Grant]) -> int:
-    count, waiting = 0, switches.inputs.waiting
-    for switch in range(len(waiting)):
-        if waiting[switch] != 0:
+    inputs, count = switches.inputs, 0
+    more = inputs.port_bits - inputs.word_bits
+    for switch in range(len(inputs.drops)):
+        any_waits = inputs.waiting[switch << more]
+        for word in range((switch << more) + 1, (switch + 1) << more):
+            any_waits |= inputs.waiting[word]
+        if any_waits != 0:
             count = _allocate_one(switches, out_ports, packets, switch, cycle, grants, count)
     return count
 
@@ -144,8 +152,26 @@ def buffer_between(switches: Any, port: int, output: int) -> int:
 
 
 @inner
+def _one_channel(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
+    return 1
+
+
+@by_type({**dict.fromkeys(_INFINIBAND, _one_channel), OPASwitches: opa_switch.channels})
+def channels_of(switches: Any) -> int:
+    """Return how many channels tell packets apart."""
+
+
+@inner
 def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int) -> None:
     """Look a head up and let it wait for allocation; to be called in the cycle in which it first takes part (IBS-1)."""
     field = packets.pool[packet]
     found = route(switches, port, field.dlid, field.sl, field.lane, field.channel)
     queue_routed(switches.inputs, packets, port, packet, found, cycle)
+
+
+def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
+    """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
+    if isinstance(switches, OPASwitches):
+        return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
+    vl = switches.tables.vl[switch, port]
+    return (vl if switches.tables.by_lane else vl[:, sl]).tobytes()

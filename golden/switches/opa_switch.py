@@ -51,6 +51,7 @@ __all__ = [
     "buffer_between",
     "central_buffers",
     "central_heads",
+    "channels",
     "new_opa_switches",
     "route",
     "store",
@@ -151,6 +152,12 @@ def buffer_between(switches: OPASwitches, port: int, output: int) -> int:
 def central_buffers(switches: OPASwitches) -> int:
     """Return the central buffers of each switch."""
     return switches.mports
+
+
+@inner
+def channels(switches: OPASwitches) -> int:
+    """Return how many channels the tables know."""
+    return switches.sc2sc.shape[3]
 
 
 @inner

@@ -10,7 +10,7 @@ from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Records
 from vlane.golden.switches.ib_switch import SPEED
-from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, cross, drop, new_inputs
+from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, drop, new_inputs, word_of
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
 from vlane.golden.switches.packets import CROSSED, Packets
 from vlane.golden.switches.vl_tables import VLTables
@@ -33,6 +33,8 @@ class PerVLSwitches(NamedTuple):
         First cycle in which a pair takes part in allocation.
     last_pair : array of int64, (all ports, lanes)
         Input pair that an output pair granted last.
+    asked : array of int64, (words of a switch,)
+        Within a cycle: outputs that are wanted, as bits.
     wanted : array of int64, (ports,)
         Within a cycle: VLs of each output that are wanted, as bits.
     first_pair : array of int64, (ports, lanes)
@@ -44,6 +46,7 @@ class PerVLSwitches(NamedTuple):
     busy_input: NDArray[np.int64]
     busy_output: NDArray[np.int64]
     last_pair: NDArray[np.int64]
+    asked: NDArray[np.int64]
     wanted: NDArray[np.int64]
     first_pair: NDArray[np.int64]
 
@@ -59,6 +62,7 @@ def new_per_vl_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables)
         busy_input=np.zeros(shape, np.int64),
         busy_output=np.zeros(shape, np.int64),
         last_pair=np.full(shape, ports * lanes - 1, np.int64),
+        asked=np.zeros(1 << inputs.port_bits - inputs.word_bits, np.int64),
         wanted=np.zeros(ports, np.int64),
         first_pair=np.zeros((ports, lanes), np.int64),
     )
@@ -76,33 +80,38 @@ def allocate_one(
 ) -> int:
     """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
     inputs, lanes = switches.inputs, switches.busy_input.shape[1]
-    first, left, outputs = switch << inputs.port_bits, inputs.waiting[switch], 0
-    while left != 0:
-        port = lowest(left)
-        left &= left - 1
-        ready = inputs.queues.lanes[first + port]
-        while ready != 0:
-            lane = lowest(ready)
-            ready &= ready - 1
-            if switches.busy_input[first + port, lane] > cycle:
-                continue
-            output = packets.pool[inputs.queues.queue[first + port, lane].head].output
-            if output == DROPPED:
-                until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
-                switches.busy_input[first + port, lane] = until
+    first, more = switch << inputs.port_bits, inputs.port_bits - inputs.word_bits
+    for word in range(1 << more):
+        left = inputs.waiting[(switch << more) + word]
+        while left != 0:
+            port = (word << inputs.word_bits) + lowest(left)
+            left &= left - 1
+            ready = inputs.queues.lanes[first + port]
+            while ready != 0:
+                lane = lowest(ready)
+                ready &= ready - 1
+                if switches.busy_input[first + port, lane] > cycle:
+                    continue
+                output = packets.pool[inputs.queues.queue[first + port, lane].head].output
+                if output == DROPPED:
+                    until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
+                    switches.busy_input[first + port, lane] = until
+                    count += 1
+                elif _wish(switches, out_ports, packets, first, port * lanes + lane, cycle):
+                    switches.asked[word_of(inputs, output)] |= bit_of(inputs, output)
+    for word in range(1 << more):
+        outputs = switches.asked[word]
+        switches.asked[word] = 0
+        while outputs != 0:
+            output = (word << inputs.word_bits) + lowest(outputs)
+            outputs &= outputs - 1
+            ready = switches.wanted[output]
+            switches.wanted[output] = 0
+            while ready != 0:
+                pair = switches.first_pair[output, lowest(ready)]
+                ready &= ready - 1
+                _grant(switches, out_ports, packets, first, pair, cycle, grants, count)
                 count += 1
-            elif _wish(switches, out_ports, packets, first, port * lanes + lane, cycle):
-                outputs |= 1 << output
-    while outputs != 0:
-        output = lowest(outputs)
-        outputs &= outputs - 1
-        ready = switches.wanted[output]
-        switches.wanted[output] = 0
-        while ready != 0:
-            pair = switches.first_pair[output, lowest(ready)]
-            ready &= ready - 1
-            _grant(switches, out_ports, packets, first, pair, cycle, grants, count)
-            count += 1
     return count
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
-from vlane.golden.network.dependencies import Paths, find_cycle, follow_paths
+from vlane.golden.network.dependencies import find_cycle
 from vlane.golden.network.network import Network
+from vlane.golden.network.paths import Paths, follow_paths
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
 from vlane.sim_top.study.plugged_world import compiled_for
@@ -19,13 +19,8 @@ from vlane.plugged import find_scheduler
 __all__ = ["check_world"]
 
 
-def check_world(world: World) -> NDArray[np.int64]:
+def check_world(world: World) -> None:
     """Refuse tables that lose packets, chain links into a circle or leave a lane with traffic unserved.
-
-    Returns
-    -------
-    array of int64, (hosts, hosts)
-        Switches passed from NIC to NIC.
 
     Raises
     ------
@@ -45,7 +40,6 @@ def check_world(world: World) -> NDArray[np.int64]:
         must, got = "free of circles of links that wait for each other", f"a circle of {len(circle)} links and VLs"
         raise InputError("routes", must, got, details=[_show_link(world, net, *each) for each in circle])
     _check_served(world, net, paths)
-    return paths.hops
 
 
 def _show_link(world: World, net: Network, end: int, lane: int) -> str:
@@ -63,18 +57,18 @@ def _vl_of(world: World, lane: int) -> int:
 
 def _check_served(world: World, net: Network, paths: Paths) -> None:
     settings, bits, lanes = world.settings, net.switches.inputs.port_bits, world.data_vls
-    carried = paths.carried.reshape(len(net.wiring.cable), lanes, 3)
+    carried = paths.carried.reshape(len(net.wiring.cable), lanes)
     own = {(switch << bits) + port: writes for (switch, port), writes in settings.of_port.items()}
     own |= {(world.topology.switches << bits) + nic: writes for nic, writes in settings.of_nic.items()}
     used: dict[tuple[Write, ...], list[int]] = {}
-    for end in np.flatnonzero((carried[:, :, 0] >= 0).any(axis=1)).tolist():
+    for end in np.flatnonzero((carried >= 0).any(axis=1)).tolist():
         used.setdefault(tuple(own.get(end, settings.writes)), []).append(end)
     for writes, ends in used.items():
-        asked = np.flatnonzero((carried[ends, :, 0] >= 0).any(axis=0)).tolist()
+        asked = np.flatnonzero((carried[ends] >= 0).any(axis=0)).tolist()
         served = served_lanes(settings.scheduler, asked, data_vls=lanes, writes=writes, **settings.parameters)
         for end in ends:
             for lane in asked:
-                sl = int(carried[end, lane, 2])
+                sl = int(carried[end, lane])
                 if sl >= 0 and lane not in served:
                     _refuse_unserved(world, show_end(world.topology, end, net), _vl_of(world, lane), sl)
 

@@ -1,0 +1,263 @@
+"""Every path of a network, followed: what waits for what on the way, what is carried where, what is lost.
+
+A packet's way from an end on depends on nothing but the end, its lane and channel, its DLID and its SL: ways that meet
+are followed once. So are those of NICs whose ports are alike, and SLs that differ only in the numbers of their lanes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.network.meters import END
+from vlane.golden.network.network import Network
+from vlane.golden.network.senders import Senders, mark_senders, senders_of
+from vlane.golden.network.traffic import PATH_SL
+from vlane.golden.network.wiring import Wiring
+from vlane.golden.switches.inputs import DROPPED, switch_of
+from vlane.golden.switches.kinds import Switches, buffer_between, central_buffers, channels_of, route, table_row
+
+__all__ = ["Paths", "follow_paths", "next_wait"]
+
+
+class Paths(NamedTuple):
+    """All paths, followed.
+
+    Parameters
+    ----------
+    waits : array of uint8, (channels, places * lanes / 8)
+        For what a packet that holds a channel may wait, as bits: place * lanes + lane of the switch that it is at,
+        where a place is a port, or, after those, a central buffer.
+    lost : array of int64, (3,)
+        Paths that do not arrive, and (source, DLID) of the first.
+    carried : array of int8, (sending ends * lanes,)
+        SL of a path with traffic over a VL of a link; -1 if there is none.
+    """
+
+    waits: NDArray[np.uint8]
+    lost: NDArray[np.int64]
+    carried: NDArray[np.int8]
+
+
+class _Notes(NamedTuple):
+    """What is kept while the paths of a level are followed.
+
+    Parameters
+    ----------
+    seen : array of int32, (sending ends * lanes, channels)
+        Of the last way from there on: 4 * its number, + 2 with traffic, + 1 if it arrives.
+    way : array of int64, (switches + 1, 2)
+        Places in ``seen`` of the way that is being followed.
+    alike : array of int64, (NICs,)
+        The first NIC whose packets take the same ways as a NIC's, from their first switch on.
+    members : array of int64, (NICs,)
+        As many are alike, at the first of them; at all others 0.
+    sends, any_sends : array of bool, (NICs,)
+        Who sends to the destination; whether any of those that are alike does, at the first of them.
+    """
+
+    seen: NDArray[np.int32]
+    way: NDArray[np.int64]
+    alike: NDArray[np.int64]
+    members: NDArray[np.int64]
+    sends: NDArray[np.bool_]
+    any_sends: NDArray[np.bool_]
+
+
+def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
+    """Follow every LID from every NIC, on each SL given, and on the path's own if there are any of those.
+
+    All paths count for ``waits`` and ``lost``: those without traffic too.
+    """
+    found, lanes = _nothing(net), net.switches.inputs.queues.queue.shape[1]
+    end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.uint8)
+    alike: dict[bytes, list[tuple[int, list[int]]]] = {}
+    for sl in sls.tolist():
+        key, order = _column(net, sl)
+        for part in senders_of(net.sources, sl, end):
+            key += hashlib.sha256(np.asarray(part).tobytes()).digest()
+        alike.setdefault(key, []).append((sl, order))
+    for members in alike.values():
+        sl, first = members[0]
+        one = _followed(net, sl, senders_of(net.sources, sl, end), anyone)
+        for member, order in members:
+            renamed = np.arange(lanes)
+            renamed[first] = order
+            _add(one, found, renamed, member)
+    for sl in np.unique(path_sl).tolist():
+        _add(_followed(net, sl, senders_of(net.sources, PATH_SL, end), path_sl), found, np.arange(lanes), sl)
+    return found
+
+
+def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.uint8]) -> Paths:
+    """Return the paths on an SL; only of those pairs whose SL it is, if ``only`` says so."""
+    paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
+    lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
+    alike = every if only.size else _alike(net, sl)
+    any_sends, notes = np.zeros(nics, np.bool_), _Notes(
+        np.zeros((ends * lanes, channels_of(net.switches)), np.int32), np.zeros((len(inputs.drops) + 1, 2), np.int64),
+        alike, np.bincount(alike, minlength=nics), np.zeros(nics, np.bool_), np.zeros(nics, np.bool_),
+    )  # fmt: skip
+    _follow(net.switches, net.wiring, net.sources.lids, senders, paths, notes, any_sends, sl, only)
+    lane = net.wiring.nic_vl[:, sl].astype(np.int64)
+    at, there = (len(inputs.port) + every) * lanes + lane, lane < lanes
+    paths.waits[at[there]] = paths.waits[at[alike[there]]]
+    paths.carried[at[any_sends & there]] = sl
+    return paths
+
+
+def _alike(net: Network, sl: int) -> NDArray[np.int64]:
+    """Return for each NIC the first one at the same switch for whose packets of an SL the tables are the same."""
+    inputs, first = net.switches.inputs, len(net.switches.inputs.port)
+    far = net.wiring.cable["far"][first : first + len(net.staged)]
+    starts = np.stack([net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]], axis=1)
+    found: dict[tuple[int, bytes, bytes], int] = {}
+    alike = np.zeros(len(far), np.int64)
+    for nic, port in enumerate(far.tolist()):
+        switch = port >> inputs.port_bits
+        key = (switch, starts[nic].tobytes(), table_row(net.switches, switch, port - (switch << inputs.port_bits), sl))
+        alike[nic] = found.setdefault(key, nic)
+    return alike
+
+
+def _nothing(net: Network) -> Paths:
+    inputs, mports = net.switches.inputs, central_buffers(net.switches)
+    lanes, ends = inputs.queues.queue.shape[1], len(net.wiring.cable)
+    places = (1 << inputs.port_bits) + mports
+    return Paths(
+        np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
+        np.zeros(3, np.int64), np.full(ends * lanes, -1, np.int8),
+    )  # fmt: skip
+
+
+def _column(net: Network, sl: int) -> tuple[bytes, list[int]]:
+    """Return what the tables do to an SL, apart from the numbers of its lanes, and those lanes in an order."""
+    lanes = net.switches.inputs.queues.queue.shape[1]
+    starts = [net.wiring.nic_vl[:, sl], net.wiring.nic_channel[:, sl]]
+    tables = getattr(net.switches, "tables", None)
+    if tables is None or tables.by_lane:
+        return hashlib.sha256(np.stack(starts).tobytes()).digest(), list(range(lanes))
+    column = np.concatenate([tables.vl[..., sl].ravel(), starts[0]])
+    first = {int(np.argmax(column == lane)): lane for lane in range(lanes) if (column == lane).any()}
+    order = [first[place] for place in sorted(first)]
+    names = np.full(256, 255, np.uint8)
+    names[order] = np.arange(len(order))
+    return hashlib.sha256(names[column].tobytes()).digest(), order
+
+
+@kernel
+def _follow(
+    switches: Switches,
+    wiring: Wiring,
+    lids: NDArray[np.int64],
+    senders: Senders,
+    paths: Paths,
+    notes: _Notes,
+    ever: NDArray[np.bool_],
+    sl: int,
+    only: NDArray[np.uint8],
+) -> None:
+    # the whole network as one argument would mean this code again for every scheduler
+    nics, number, sends = len(lids), 0, notes.sends
+    for to in range(nics):
+        mark_senders(senders, to, sends)
+        notes.any_sends[:] = False
+        for source in range(nics):
+            is_asked = sends[source] and (only.size == 0 or only[source, to] == sl)
+            ever[source] |= is_asked
+            notes.any_sends[notes.alike[source]] |= is_asked
+        for copy in range(lids[to, 1]):
+            number += 1
+            for source in range(nics):
+                if notes.members[source] != 0 and (only.size == 0 or only[source, to] == sl):
+                    _follow_one(switches, wiring, paths, notes, number, source, to, lids[to, 0] + copy, sl)
+
+
+@inner
+def _follow_one(
+    switches: Switches,
+    wiring: Wiring,
+    paths: Paths,
+    notes: _Notes,
+    number: int,
+    source: int,
+    to: int,
+    dlid: int,
+    sl: int,
+) -> None:
+    inputs, sends = switches.inputs, notes.any_sends[source]
+    lanes, slots, ends = inputs.queues.queue.shape[1], 1 << inputs.port_bits, len(wiring.cable)
+    mports = central_buffers(switches)
+    end = len(inputs.port) + source
+    lane, channel = int(wiring.nic_vl[source, sl]), int(wiring.nic_channel[source, sl])
+    fresh, held, arrives = 4 * number + 2 * int(sends), end, False
+    length = 0
+    while lane < lanes:
+        before = notes.seen[end * lanes + lane, channel]
+        if before >= fresh:
+            arrives = before & 1 != 0
+            break
+        notes.seen[end * lanes + lane, channel] = fresh
+        notes.way[length, 0], notes.way[length, 1] = end * lanes + lane, channel
+        length += 1
+        if sends and length > 1:  # on the first link each NIC counts for itself
+            paths.carried[end * lanes + lane] = sl
+        port = wiring.cable[end].far
+        if port < 0:
+            arrives = -1 - port == to
+            break
+        output, following, channel = route(switches, port, dlid, sl, lane, channel)
+        if output == DROPPED:
+            break
+        buffer = buffer_between(switches, port, output)
+        if buffer >= 0:
+            _may_wait(paths, held * lanes + lane, (slots + buffer % mports) * lanes + following)
+            held, lane = ends + buffer, following
+        _may_wait(paths, held * lanes + lane, output * lanes + following)
+        held = end = (switch_of(inputs, port) << inputs.port_bits) + output
+        lane = following
+    if arrives:
+        for place in range(length):
+            notes.seen[notes.way[place, 0], notes.way[place, 1]] |= 1
+    else:
+        if paths.lost[0] == 0:
+            paths.lost[1], paths.lost[2] = source, dlid
+        paths.lost[0] += notes.members[source]
+
+
+@inner
+def _may_wait(paths: Paths, channel: int, wanted: int) -> None:
+    paths.waits[channel, wanted >> 3] |= np.uint8(1 << (wanted & 7))
+
+
+@inner
+def next_wait(waits: NDArray[np.uint8], channel: int, wanted: int) -> int:
+    """Return the first of the places and lanes that a channel may wait for, from one on; -1 for none."""
+    end = 8 * waits.shape[1]
+    while wanted < end:
+        left = int(waits[channel, wanted >> 3]) >> (wanted & 7)
+        if left != 0:
+            return wanted + lowest(left)
+        wanted = (wanted | 7) + 1
+    return -1
+
+
+@kernel
+def _add(one: Paths, found: Paths, renamed: NDArray[np.int64], sl: int) -> None:
+    """Add the paths of a level to what is found, with other lanes and on another SL."""
+    lanes = len(renamed)
+    for channel in range(len(one.waits)):
+        target = channel - channel % lanes + renamed[channel % lanes]
+        wanted = next_wait(one.waits, channel, 0)
+        while wanted >= 0:
+            _may_wait(found, target, wanted - wanted % lanes + renamed[wanted % lanes])
+            wanted = next_wait(one.waits, channel, wanted + 1)
+        if channel < len(one.carried) and one.carried[channel] >= 0 and found.carried[target] < 0:
+            found.carried[target] = sl
+    if found.lost[0] == 0:
+        found.lost[1], found.lost[2] = one.lost[1], one.lost[2]
+    found.lost[0] += one.lost[0]

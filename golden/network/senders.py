@@ -1,0 +1,109 @@
+"""Which NICs send to which: what traffic may draw, and what is replayed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.network.sources import (
+    AT,
+    BY_TABLE,
+    CERTAIN,
+    CLASS_SL,
+    CONNECTED,
+    FROM_TRACE,
+    HOT,
+    HOTS,
+    KIND,
+    TO,
+    TO_OTHERS,
+    UNIFORM,
+    Sources,
+)
+
+__all__ = ["Senders", "mark_senders", "senders_of"]
+
+
+class Senders(NamedTuple):
+    """Who sends on a service level.
+
+    Parameters
+    ----------
+    to_all, to_others : array of bool, (NICs,)
+        Who sends to every NIC, itself included, and who to every other one.
+    tables : array of int64, (classes, NICs)
+        Destination of each NIC in classes that have a table, -1 for none.
+    hot : array of bool, (hot groups, NICs)
+        Destinations that are hot in a class.
+    asks : array of bool, (hot groups, NICs)
+        Who sends to the hot hosts of that class.
+    pairs : array of int64, (pairs,)
+        Pairs of classes that name pairs, and those that are replayed, as destination * NICs + source, in order.
+    first : array of int64, (NICs + 1,)
+        Place in ``pairs`` of the first of each destination.
+    """
+
+    to_all: NDArray[np.bool_]
+    to_others: NDArray[np.bool_]
+    tables: NDArray[np.int64]
+    hot: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
+    pairs: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
+def senders_of(sources: Sources, sl: int, end: int) -> Senders:
+    """Return who sends before cycle ``end`` on an SL, or for ``PATH_SL`` on that of the path.
+
+    What any seed and any load may draw counts, so that one check is good for all runs of a study.
+    """
+    nics = sources.due.shape[0]
+    own = np.arange(nics)
+    to_all, to_others = (np.zeros(nics, np.bool_) for _ in range(2))
+    tables, hot, asks = [], [], []
+    named = [np.zeros(0, np.int64)]
+    for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
+        setting, sends = sources.setting[number], sources.sends[:, number]
+        kind, has_own = setting[KIND], setting[HOT] < CERTAIN
+        if kind == FROM_TRACE:
+            first, past = sources.place[number].T
+            rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
+            named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
+            continue
+        if has_own and kind == UNIFORM:
+            to_all |= sends
+        elif has_own and kind in {TO_OTHERS, CONNECTED}:
+            to_others |= sends
+        elif has_own and kind == BY_TABLE:
+            tables.append(np.where(sends, sources.target[number], -1))
+        elif has_own:
+            ends = sources.pairs[number]
+            source = np.repeat(own, np.diff(ends))
+            named.append((sources.weighed[ends[0] : ends[-1], 0] * nics + source)[sends[source]])
+        if setting[HOT]:
+            hot.append(np.isin(own, sources.hot[number, : setting[HOTS]]))
+            asks.append(sends)
+    pairs = np.unique(np.concatenate(named))
+    return Senders(
+        to_all, to_others, np.array(tables, np.int64).reshape(-1, nics), np.array(hot, np.bool_).reshape(-1, nics),
+        np.array(asks, np.bool_).reshape(-1, nics), pairs, np.searchsorted(pairs, np.arange(nics + 1) * nics),
+    )  # fmt: skip
+
+
+@inner
+def mark_senders(senders: Senders, to: int, sends: NDArray[np.bool_]) -> None:
+    """Write for every NIC whether it sends to a destination."""
+    nics = len(sends)
+    for source in range(nics):
+        sends[source] = senders.to_all[source] or (senders.to_others[source] and source != to)
+    for table in range(len(senders.tables)):
+        for source in range(nics):
+            sends[source] |= senders.tables[table, source] == to
+    for group in range(len(senders.hot)):
+        if senders.hot[group, to]:
+            for source in range(nics):
+                sends[source] |= senders.asks[group, source]
+    for place in range(senders.first[to], senders.first[to + 1]):
+        sends[senders.pairs[place] - to * nics] = True
