@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
-
-from vlane.mports import MPORT
 
 __all__ = [
     "Switches",
@@ -169,9 +168,17 @@ def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int)
     queue_routed(switches.inputs, packets, port, packet, found, cycle)
 
 
+def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:
+    vl: NDArray[np.uint8] = switches.tables.vl[switch, port]
+    return (vl if switches.tables.by_lane else vl[:, sl]).tobytes()
+
+
+_ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
+    **dict.fromkeys(_INFINIBAND, _vl_row),
+    OPASwitches: opa_switch.table_row,
+}
+
+
 def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
     """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
-    if isinstance(switches, OPASwitches):
-        return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
-    vl = switches.tables.vl[switch, port]
-    return (vl if switches.tables.by_lane else vl[:, sl]).tobytes()
+    return _ROWS[type(switches)](switches, switch, port, sl)

@@ -55,6 +55,7 @@ __all__ = [
     "new_opa_switches",
     "route",
     "store",
+    "table_row",
 ]
 
 _STORED = 3
@@ -158,6 +159,11 @@ def central_buffers(switches: OPASwitches) -> int:
 def channels(switches: OPASwitches) -> int:
     """Return how many channels the tables know."""
     return switches.sc2sc.shape[3]
+
+
+def table_row(switches: OPASwitches, switch: int, port: int, sl: int) -> bytes:  # noqa: ARG001 - by channel, not SL
+    """Return what decides the ways of packets from an input on."""
+    return bytes([port // MPORT]) + switches.sc2sc[switch, port].tobytes()
 
 
 @inner
