@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import ast
+import random
 from functools import cache
 from typing import Any
 
 import pytest
-from vlane.golden.network.routing import up_down
+from vlane.golden.network.assembly import PortSettings
+from vlane.golden.network.routing import Routes, up_down
 from vlane.golden.network.topology import dumbbell
 from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import STUDY, uncompiled
 from tests.networks import IDENTITY, made, replayed
+from tests.plain_by_name import plain_serve
+from tests.plain_faster import faster
+from tests.plain_flits import FlitSwitch
+from tests.plain_link import Sizes
+from tests.plain_network import PlainNetwork, Switch, Tables
+from tests.plain_traffic import packets_of, random_trace
 from vlane.errors import InputError
+from vlane.lft import UNASSIGNED
 from vlane.study_model import read_study
 
 LONE = 1 + 1 + (4 + 1)
@@ -84,6 +93,63 @@ def test_flits_of_packets_for_one_output_take_turns() -> None:
     got = _delivered(TOGETHER, crossbar="flits")
 
     assert got == {(2, 3): LONE + 2, (0, 3): LONE + 15 + 7, (1, 3): LONE + 15 + 7 + 8}
+
+
+HOWS: dict[str, tuple[dict[str, Any], type[Switch]]] = {
+    "again": ({"iterations": 3}, faster(iterations=3)),
+    "faster": ({"speed": 2}, faster(speed=2)),
+    "both": ({"iterations": 2, "speed": 2}, faster(iterations=2, speed=2)),
+    "flits": ({"crossbar": "flits"}, FlitSwitch),
+}
+CYCLES, LANES, FLIT_BYTES = 220, 3, 32
+
+
+def _random_trace() -> list[tuple[int, ...]]:
+    source = random.Random(6)  # noqa: S311 - a repeatable choice
+    return random_trace(6, range(LANES), source, 0.9, CYCLES, 256)
+
+
+def _routes() -> Routes:
+    """Return tables of two switches of which the first one drops what is for one of its hosts."""
+    routes = up_down(dumbbell(3, 3), IDENTITY)
+    routes.lft[0, int(routes.lids[1, 0])] = UNASSIGNED
+    return routes
+
+
+def random_deliveries() -> list[list[tuple[int, ...]]]:
+    """Return what two overloaded switches of each form deliver."""
+    found, topology = [], dumbbell(3, 3)
+    for how, _ in HOWS.values():
+        net = made(
+            topology, _routes(), lanes=LANES, trace=_random_trace(), cycles=CYCLES, largest=4,
+            blocks=16, flit_bytes=FLIT_BYTES, **how,
+        )  # fmt: skip
+        found.append([tuple(each) for each in sorted(replayed(net, CYCLES)) if each.delivered < CYCLES])
+    return found
+
+
+@cache
+def _found_at_random() -> list[list[tuple[int, ...]]]:
+    """Return the same, without compiling each of them."""
+    return ast.literal_eval(uncompiled("random_deliveries()", "tests.test_faster_switches"))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", HOWS)
+def test_every_delivery_is_that_of_the_plain_network(name: str) -> None:
+    """Random packets, overload, tight buffers, drops; larger networks in ``tests/test_plain_network.py``."""
+    topology, sizes = dumbbell(3, 3), Sizes(16, (4,) * LANES, (8,) * LANES, (4,) * LANES, 64 // FLIT_BYTES)
+    routes = _routes()
+    tables = Tables(routes.lft, routes.vl, routes.nic_vl)
+    settings = PortSettings("rr", {"requesters": 0})
+    plain = PlainNetwork(
+        topology.far_ends(), topology.hosts, tables, sizes, packets_of(_random_trace(), routes, FLIT_BYTES),
+        lambda: plain_serve(settings, LANES), 1, HOWS[name][1],
+    )  # fmt: skip
+
+    got = _found_at_random()[list(HOWS).index(name)]
+
+    assert len(got) > 50
+    assert got == plain.run(CYCLES)
 
 
 def test_a_study_says_which(tmp_path: Any) -> None:
