@@ -183,6 +183,7 @@ def assemble(
     if form is None:
         raise InputError("allocation", f"one of {kind.technology} switches with crossbar {crossbar}", allocation)
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers)
+    switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule))
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     returns = new_returns(

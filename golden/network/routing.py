@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network.topology import Topology, torus_port
 from vlane.golden.network.trunks import goes_up, trunk_members
+from vlane.golden.switches.tree_rule import NO_RULE, tree_rule
 
 from vlane.egress import lane_of_vl
 from vlane.errors import InputError
-from vlane.lft import UNASSIGNED
+from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchKind
@@ -38,6 +39,8 @@ class Routes:
         First LID of each NIC, and how many it has.
     by_lane : bool
         Whether the last index of ``vl`` is the incoming VL (not standard in InfiniBand) instead of the SL.
+    rule : array of int64
+        Rule by which a tree's switches forward instead of tables, which then have no LIDs; else ``NO_RULE``.
     """
 
     kind: ClassVar[SwitchKind] = INFINIBAND
@@ -47,6 +50,7 @@ class Routes:
     nic_vl: NDArray[np.uint8]
     lids: NDArray[np.int64]
     by_lane: bool = False
+    rule: NDArray[np.int64] = field(default_factory=lambda: NO_RULE)
 
     @property
     def nic_channel(self) -> NDArray[np.uint8]:
@@ -85,6 +89,8 @@ class ChannelRoutes:
         Channel and lane by SL where packets start.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has.
+    rule : array of int64
+        As of ``Routes``.
     """
 
     kind: ClassVar[SwitchKind] = OMNI_PATH
@@ -96,6 +102,7 @@ class ChannelRoutes:
     nic_channel: NDArray[np.uint8]
     nic_vl: NDArray[np.uint8]
     lids: NDArray[np.int64]
+    rule: NDArray[np.int64] = field(default_factory=lambda: NO_RULE)
 
     def lanes_of(self, sl: int | None) -> set[int]:
         """Return every VL of the channels that packets of an SL may take, of all SLs for None."""
@@ -129,7 +136,7 @@ def with_channels(
     hosts = len(topology.hosts)
     return ChannelRoutes(
         routes.lft, sc2sc, np.tile(lane, (topology.switches, topology.ports, 1)), np.tile(channel, (hosts, 1)),
-        np.tile(lane[channel], (hosts, 1)), routes.lids,
+        np.tile(lane[channel], (hosts, 1)), routes.lids, routes.rule,
     )  # fmt: skip
 
 
@@ -195,17 +202,23 @@ def _towards(
     return best
 
 
-def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0) -> Routes:
+def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rule: bool | None = None) -> Routes:
     """Return D-mod-k routes of a tree: going up from level l by digit l of the destination, base k.
 
     LID base + c goes up by digit l of the destination plus digit l of c, modulo k: each LID climbs to a root of its
-    own.
+    own. Switches forward by rule, without tables, if there are more unicast LIDs than a subnet has, or as
+    ``by_rule`` says.
     """
     k, n = _tree(topology)
     if 1 << lmc > k ** (n - 1):
         most = (k ** (n - 1)).bit_length() - 1
         raise InputError("network.lmc", f"0 to {most}, as a host reaches {k ** (n - 1)} roots", lmc)
-    return _climbing(topology, vl_of_sl, lids=_lids_of_lmc(topology, lmc), by_destination=True)
+    lids = _lids_of_lmc(topology, lmc)
+    if (int(lids.sum(axis=1).max()) > FIRST_MULTICAST) if by_rule is None else by_rule:
+        lft = np.zeros((topology.switches, 0), np.uint8)
+        rule = tree_rule(topology.shape, hosts=len(lids), copies=1 << lmc)
+        return Routes(lft, *sl_rows(topology, vl_of_sl), lids, rule=rule)
+    return _climbing(topology, vl_of_sl, lids=lids, by_destination=True)
 
 
 def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:

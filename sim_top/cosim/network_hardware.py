@@ -21,7 +21,7 @@ from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_w
 from vlane.tb.switches.stimulus_switch import switch_elements
 
 from vlane.errors import InputError
-from vlane.lft import UNASSIGNED
+from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_programs import lft_write, lft_writes, schedule_writes, top_write
@@ -90,6 +90,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
+    if len(world.routes.rule):
+        most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
+        raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)
     entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == LINE_RATE
     fixed = SCHEDULERS[settings.scheduler].switch_parameters(entries or 1, line_rate=line_rate)
     if settings.parameters != fixed:
