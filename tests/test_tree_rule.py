@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from vlane.golden.network.routing import dmodk
 from vlane.golden.network.topology import Topology, fat_tree, tree
 from vlane.golden.switches.inputs import output_of
 
+from tests.conftest import STUDY, assert_refused, call
 from tests.networks import IDENTITY, made, replayed
 from vlane.lft import UNASSIGNED
+
+
+@pytest.fixture
+def by_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a subnet have three LIDs."""
+    for module in ("golden.network.routing", "sim_top.study.study_runs", "sim_top.cosim.network_hardware"):
+        monkeypatch.setattr(f"vlane.{module}.FIRST_MULTICAST", 4)
 
 
 @pytest.mark.parametrize(
@@ -28,3 +38,24 @@ def test_rule_and_tables_of_a_tree_are_one(topology: Topology, lmc: int) -> None
         assert found == [*row.tolist(), UNASSIGNED, UNASSIGNED]
     assert by_rule.lft.size == 0
     assert replayed(nets[0], 1500) == replayed(nets[1], 1500)
+
+
+@pytest.mark.usefixtures("by_rule")
+def test_what_needs_tables_or_headers_is_refused(study: Path) -> None:
+    """Each in one line."""
+    out, rewrite = study.parent / "out", "[[rewrite]]\ncycle = 5\nswitch = 0\nlid = 1\nport = 1\n"
+    assert_refused(call("simulate", study, "--out", out, "--trace"), "--trace must be left out with more than 3 LIDs")
+    assert_refused(call("cosim", "network", study, "--rtl", "0"), "network must be of up to 3 LIDs", "not 4")
+    study.write_text(STUDY + rewrite)
+    assert_refused(call("simulate", study, "--out", out), "rewrite must be left out of a network that forwards by rule")
+
+
+@pytest.mark.usefixtures("by_rule")
+def test_a_run_by_rule_says_so(study: Path) -> None:
+    """Beside the results."""
+    study.write_text(STUDY.replace("cycles = 3000", "cycles = 700"))
+
+    called = call("simulate", study, "--out", study.parent / "out")
+
+    assert called.status == 0
+    assert "4 LIDs are more than a subnet's 3: switches forward by rule" in called.err

@@ -78,6 +78,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
             "one whose VL tables go by SL, for switches in hardware",
             getattr(study.network, "routing", ""),
         )
+    if len(world.routes.rule):
+        most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
+        raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)
     if study.link.credits not in kind.hardware_credits:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
         raise InputError("link.credits", must, study.link.credits)
@@ -90,9 +93,6 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     ):
         if len(set(values)) > 1:
             raise InputError(field, f"{hint}the same for every VL, for switches in hardware", list(values))
-    if len(world.routes.rule):
-        most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
-        raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)
     entries, line_rate = settings.parameters.get("entries"), settings.parameters.get("form") == LINE_RATE
     fixed = SCHEDULERS[settings.scheduler].switch_parameters(entries or 1, line_rate=line_rate)
     if settings.parameters != fixed:
