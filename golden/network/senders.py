@@ -57,7 +57,9 @@ def senders_of(sources: Sources, sl: int, end: int) -> Senders:
     """Return who sends before cycle ``end`` on an SL, or for ``PATH_SL`` on that of the path."""
     nics = sources.due.shape[0]
     to_all = to_others = False
-    tables, hot, asks = [], [], []
+    tables: list[NDArray[np.int64]] = []
+    hot: list[NDArray[np.bool_]] = []
+    asks: list[NDArray[np.bool_]] = []
     replayed = [np.zeros(0, np.int64)]
     for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
         setting, to = sources.setting[number], sources.target[number]
