@@ -150,7 +150,7 @@ def test_file_and_line_are_data(tmp_path: Path, arrivals: Path) -> None:
     ("old", "new", "said"),
     [
         ("blocks = 64", "blocks = 8", "7: buffers.blocks must be at least 9, the minima of all VLs, not 8"),
-        ("k = 2", "k = 40", "3: network.k must be 2 to 31, with n of 1 to 8 and up to 65536 hosts, not 40 with n = 2"),
+        ("k = 2", "k = 128", "3: network.k must be 2 to 127, with n of 1 to 8 and up to 65536 hosts, not 128 with n = 2"),
         ("blocks = 64", "blocks = 64\nminimum_blocks = 4", "8: buffers.minimum_blocks of VL 1 must be at least 8"),
         ("[buffers]", '[scheduler]\nname = "drr"\n[buffers]', "6: scheduler.table must be given with drr, not missing"),
         ("[buffers]", '[scheduler]\nname = "scfq"\ntable = "t.toml"\n[scheduler.parameters]\nunitz = 3\n[buffers]',

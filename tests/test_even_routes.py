@@ -54,6 +54,29 @@ def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology:
         assert worst(above[:, : k if level < n - 2 else halves * k]) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("lmc", [1, 2])
+@pytest.mark.parametrize("topology", [tree(4, 3), tree(3, 3), fat_tree(8, 2)], ids=lambda topology: topology.name)
+def test_lids_of_an_lmc_climb_to_roots_of_their_own(topology: Topology, lmc: int) -> None:
+    """Base LIDs are multiples of 2^LMC; pairs of hosts far apart meet each LID at another root; links are even."""
+    k, n, halves = (topology.shape[key] for key in ("k", "n", "halves"))
+    row = halves * k ** (n - 1)
+    routes = dmodk(topology, IDENTITY, lmc=lmc)
+    loads, beyond = carried(topology, routes), topology.far_ends()
+
+    assert (routes.lids[:, 0] % 2**lmc == 0).all()
+    assert (routes.lids[:, 1] == 2**lmc).all()
+    for level in range(n - 1):
+        assert worst(loads[level * row : (level + 1) * row, k:]) == pytest.approx(1)
+    for to in (0, len(topology.hosts) // 2 - 1):
+        roots = set()
+        for lid in range(int(routes.lids[to, 0]), int(routes.lids[to, 0]) + 2**lmc):
+            switch = topology.hosts[-1][0]
+            while (port := int(routes.lft[switch, lid])) >= k and switch < (n - 1) * row:
+                switch = beyond[switch, port][0]
+            roots.add(switch)
+        assert len(roots) == 2**lmc
+
+
 @pytest.mark.parametrize(("m", "n", "switches", "hosts"), [(4, 3, 20, 16), (4, 4, 56, 32), (36, 2, 54, 648)])
 def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hosts: int) -> None:
     """Every port of every switch is used (Lin, Chung and Huang 2004)."""
@@ -64,25 +87,32 @@ def test_fat_trees_have_their_published_sizes(m: int, n: int, switches: int, hos
 
 
 @pytest.mark.parametrize(
-    ("size", "hosts", "trunks", "keeps", "bars"),
+    ("size", "hosts", "trunks", "keeps", "lmc", "bars"),
     [
-        ((8, 8, 8), 4, 4, False, (1, 1, 1)),
-        ((8, 8), 1, 1, False, (1, 1)),
-        ((8, 8), 8, 10, False, (7 / 6.4, 7 / 6.4)),  # 6.4 times what a host sends, in whole hosts
+        ((8, 8, 8), 4, 4, False, 0, (1, 1, 1)),
+        ((8, 8), 1, 1, False, 0, (1, 1)),
+        ((8, 8), 8, 10, False, 0, (7 / 6.4, 7 / 6.4)),  # 6.4 times what a host sends, in whole hosts
         (
             (8, 8),
             8,
             10,
             True,
+            0,
             (7 / 6.4, 8 / 6.4),
         ),  # each of 10 members has 6 or 7 of a column's 64 destinations: not even
-        ((6, 5), 3, 2, False, (1.15, 1.15)),
-        ((4, 4, 4), 2, 2, False, (1, 1, 1)),
+        ((6, 5), 3, 2, False, 0, (1.15, 1.15)),
+        ((4, 4, 4), 2, 2, False, 0, (1, 1, 1)),
+        ((8, 8), 8, 10, False, 1, (13 / 12.8, 13 / 12.8)),
+        ((8, 8), 8, 10, True, 1, (13 / 12.8, 14 / 12.8)),
+        ((6, 5), 3, 2, False, 1, (1.01, 1)),
+        ((4, 4), 1, 4, False, 2, (1, 1)),
     ],
 )
-def test_tori(size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, bars: tuple[float, ...]) -> None:
+def test_tori(
+    size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, lmc: int, bars: tuple[float, ...]
+) -> None:
     topology = torus(size, hosts=hosts, trunks=trunks)
-    loads = carried(topology, dimension_order(topology, 1, keeps_member=keeps))
+    loads = carried(topology, dimension_order(topology, 1, keeps_member=keeps, lmc=lmc))
 
     for dimension, bar in enumerate(bars):
         ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]

@@ -201,6 +201,22 @@ def test_a_map_that_gives_a_lane_to_nobody_leaves_it_unserved() -> None:
     assert served_lanes("rr", range(3), data_vls=3, requesters=2, writes=[(1, 1, 2, 0)]) == {0, 2}
 
 
+@pytest.mark.parametrize(
+    ("lmc", "routing", "words"),
+    [
+        (2, "dmodk", "network.lmc must be 0 to 1, as a host reaches 2 roots, not 2"),
+        (1, "updown", "network.lmc must be 0 with routing updown, not 1"),
+        (1, "valiant", "network.lmc must be 0 with routing valiant, not 1"),
+        (8, "dmodk", "network.lmc must be at most 7, not 8"),
+    ],
+)
+def test_an_lmc_without_paths_of_its_own_is_refused(lmc: int, routing: str, words: str, study: Path) -> None:
+    """More LIDs than roots, and routings that have one path, or choose the LIDs themselves."""
+    study.write_text(STUDY.replace(_TREE, f'{_TREE}\nlmc = {lmc}\nrouting = "{routing}"'))
+
+    assert_refused(call("simulate", study, "--out", study.parent / "out"), words)
+
+
 @pytest.mark.slow
 def test_links_and_flows_keep_the_names_of_an_edge_list(study: Path) -> None:
     """In columns of their own, beside the numbers; a name may hold anything."""

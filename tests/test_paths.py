@@ -26,7 +26,8 @@ def one_by_one(topology: Topology, routes: Routes, pairs: dict[int, set[tuple[in
     """Follow every LID from every host on every SL; ends as golden numbers them."""
     bits, beyond = (topology.ports - 1).bit_length(), topology.far_ends()
     owner = {end: host for host, end in enumerate(topology.hosts)}
-    waits, carried, lost = set(), dict[tuple[int, int], set[int]](), 0
+    waits = set[tuple[tuple[int, int], int, int]]()
+    carried, lost = dict[tuple[int, int], set[int]](), 0
     for sl, sends in pairs.items():
         for source in range(len(topology.hosts)):
             for to, (first, count) in enumerate(routes.lids.tolist()):

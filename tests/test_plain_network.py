@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,6 +243,37 @@ def test_wide_switches_are_those_of_the_plain_network(how: How, left: int, right
 
     assert topology.ports == (80 if left < 100 else 254)
     assert len({each.source // 64 for each in got}) == -(-hosts // 64)
+    assert got == plain.run(cycles)
+
+
+@pytest.mark.parametrize(
+    ("topology", "route", "lanes"),
+    [
+        (tree(2, 3), lambda topology: dmodk(topology, IDENTITY, lmc=2), 2),
+        (torus((3, 3), hosts=2, trunks=3), lambda topology: dimension_order(topology, 1, lmc=1), 2),
+    ],
+    ids=["tree", "torus"],
+)
+def test_several_lids_of_a_host_take_the_ways_of_their_columns(
+    topology: Topology, route: Callable[[Topology], Routes], lanes: int
+) -> None:
+    """The plain network is given the LIDs that golden drew, which are all of them."""
+    routes, cycles, hosts = route(topology), 1500, len(topology.hosts)
+    source = random.Random(hosts)  # noqa: S311 - a repeatable choice
+    trace = [(2 * at, at % hosts, source.randrange(hosts), 0, source.choice((1, 64, 512))) for at in range(500)]
+    net = made(topology, routes, lanes=lanes, trace=trace, cycles=cycles, largest=8, blocks=8 * lanes, minimum=8)
+
+    got = sorted(replayed(net, cycles))
+    drawn = {(each.source, each.generated): each.dlid for each in got}
+    packets = [replace(each, dlid=drawn[each.source, each.generated]) for each in packets_of(trace, routes, 64)]
+    sizes = Sizes(8 * lanes, (8,) * lanes, (8,) * lanes, (8,) * lanes, 1)
+    plain = PlainNetwork(
+        topology.far_ends(), topology.hosts, Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane), sizes,
+        packets, lambda: _serve(_settings("rr", lanes, source), lanes), 1, Switch, None,
+    )  # fmt: skip
+
+    assert len(drawn) == len(trace)
+    assert {each.dlid - int(routes.lids[each.target, 0]) for each in got} == set(range(int(routes.lids[0, 1])))
     assert got == plain.run(cycles)
 
 

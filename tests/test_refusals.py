@@ -210,7 +210,7 @@ share = 0.5
     ("old", "new", "said"),
     [
         ("k = 2", "k = 1", "4: network.k must be at least 2, not 1"),
-        ("k = 2", "k = 2\ntrunks = 2", "5: network.trunks must be a known key (topology, k, n, routing), not unknown"),
+        ("k = 2", "k = 2\ntrunks = 2", "5: network.trunks must be a known key (topology, k, n, routing, lmc), not unknown"),
         ("k = 2\n", "", "2: network.k must be given, not missing"),
         ('"tree"', '"treee"', "3: network.topology must be one of tree, fat_tree, torus, irregular, dumbbell, edges, fabric, not treee; did you mean tree?"),
         ('topology = "tree"\n', "", "2: network.topology must be given: one of tree, fat_tree, torus, irregular, dumbbell, edges, fabric, not missing"),
@@ -221,7 +221,7 @@ share = 0.5
         ("n = 2", "n = true", "5: network.n must be a whole number, not true"),
         ("n = 2", "n = 2020-01-02", "5: network.n must be a whole number, not 2020-01-02"),
         ("n = 2", 'n = 2\nrouting = "dmodq"', "6: network.routing must be one of dmodk, valiant, updown, not dmodq; did you mean dmodk?"),
-        ("n = 2", "n = 2\ncycles = 5", "6: network.cycles must be a known key (topology, k, n, routing), not unknown; did you mean run.cycles?"),
+        ("n = 2", "n = 2\ncycles = 5", "6: network.cycles must be a known key (topology, k, n, routing, lmc), not unknown; did you mean run.cycles?"),
         ("warm_up_cycles = 500\n", "warm_up_cycles = 3000\n", "16: run.warm_up_cycles must be below cycles, 3000, not 3000"),
         ("warm_up_cycles = 500\n", "", "15: run.cycles must be above warm_up_cycles, 10000 unless given, not 3000"),
         ("data_vls = 2", "fcp_blocks = 3", "8: link.fcp_blocks must be left out with link.credits returns, not given"),

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vlane.plugins import found
 
-__all__ = ["NETWORKS", "Count", "Name", "Net", "Section", "vls_per_sl"]
+__all__ = ["BY_LMC", "NETWORKS", "Count", "Name", "Net", "Section", "lmc_of", "vls_per_sl"]
 
 Name = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 """Of a file or a folder."""
@@ -22,6 +22,9 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+_LMC = Field(0, ge=0, le=7, description="A host has 2^lmc LIDs, each with its own path; a packet draws one of them.")
+
+
 class TreeNetwork(Section):
     """A k-ary n-tree."""
 
@@ -31,6 +34,7 @@ class TreeNetwork(Section):
     routing: Literal["dmodk", "valiant", "updown"] = Field(
         "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
     )
+    lmc: int = _LMC
 
 
 class FatTreeNetwork(Section):
@@ -42,6 +46,7 @@ class FatTreeNetwork(Section):
     routing: Literal["dmodk", "valiant", "updown"] = Field(
         "dmodk", description="Way of the packets: D-mod-k, Valiant by LMC, or up*/down*."
     )
+    lmc: int = _LMC
 
 
 class TorusNetwork(Section):
@@ -56,6 +61,7 @@ class TorusNetwork(Section):
     routing: Literal["dor", "updown"] = Field(
         "dor", description="Way of the packets: dimension order with datelines, or up*/down*."
     )
+    lmc: int = _LMC
 
 
 class IrregularNetwork(Section):
@@ -106,8 +112,15 @@ Net = Annotated[
     Field(discriminator="topology"),
 ]
 
+BY_LMC = {"dmodk", "dor"}
+"""Routings that give each of several LIDs its own path."""
 _VLS_PER_SL = {"dor": 2}
 """VLs that each SL has under a routing whose paths change from one to another on their way."""
+
+
+def lmc_of(network: BaseModel) -> int:
+    """Return the LMC of a network's hosts; a plug-in's networks have none, whatever their keys are."""
+    return network.lmc if isinstance(network, TreeNetwork | FatTreeNetwork | TorusNetwork) else 0
 
 
 def vls_per_sl(routing: str) -> int:

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int32, Records, new_records
 
-__all__ = ["OTHERS", "Rooms", "fits", "give_back", "new_rooms", "set_size", "take"]
-
-FIRST, OTHERS = range(2)
+__all__ = ["Rooms", "fits", "give_back", "new_rooms", "take", "with_others"]
 
 
 class Bounds:
@@ -54,7 +50,7 @@ class Rooms(NamedTuple):
         By each lane.
     beyond : Records of Taken, (buffers,)
         By all lanes together, beyond their minima.
-    shared : array of int64, (2,)
+    shared : (int, int)
         Blocks that the minima leave of one of the first buffers, and of the others.
     others : int
         The first buffer of the second size.
@@ -63,7 +59,7 @@ class Rooms(NamedTuple):
     bounds: Records[Bounds]
     taken: Records[Taken]
     beyond: Records[Taken]
-    shared: NDArray[np.int64]
+    shared: tuple[int, int]
     others: int
 
 
@@ -71,15 +67,15 @@ def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: t
     """Return empty buffers of so many blocks."""
     lanes = len(minimum)
     taken, beyond = new_records(Taken, buffers, lanes), new_records(Taken, buffers)
-    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, np.zeros(2, np.int64), buffers)
-    set_size(rooms, FIRST, blocks=blocks, minimum=minimum, maximum=maximum)
+    rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, (blocks - sum(minimum), 0), buffers)
+    rooms.bounds["minimum"][0], rooms.bounds["maximum"][0] = minimum, maximum
     return rooms
 
 
-def set_size(rooms: Rooms, which: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> None:
-    """Give the first buffers or the others their size."""
-    rooms.bounds["minimum"][which], rooms.bounds["maximum"][which] = minimum, maximum
-    rooms.shared[which] = blocks - sum(minimum)
+def with_others(rooms: Rooms, first: int, *, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
+    """Return the same buffers, those from a first one on of another size."""
+    rooms.bounds["minimum"][1], rooms.bounds["maximum"][1] = minimum, maximum
+    return rooms._replace(shared=(rooms.shared[0], blocks - sum(minimum)), others=first)
 
 
 @inner

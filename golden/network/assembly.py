@@ -14,7 +14,7 @@ from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import OTHERS, Rooms, new_rooms, set_size
+from vlane.golden.links.room import Rooms, new_rooms, with_others
 from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
@@ -203,6 +203,7 @@ def assemble(
             raise InputError(name, form.allowed(most), given)
     faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
+    switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule))
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
@@ -239,9 +240,7 @@ def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: 
     rooms = buffers.rooms(ends)
     if nic is None:
         return rooms
-    rooms = rooms._replace(others=first_nic)
-    set_size(rooms, OTHERS, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
-    return rooms
+    return with_others(rooms, first_nic, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
 
 
 def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network.topology import Topology, torus_port
 from vlane.golden.network.trunks import goes_up, trunk_members
+from vlane.golden.switches.tree_rule import NO_RULE, tree_rule
 
 from vlane.egress import lane_of_vl
 from vlane.errors import InputError
-from vlane.lft import UNASSIGNED
+from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.sc import SC15, SC_COUNT
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchKind
@@ -38,6 +39,8 @@ class Routes:
         First LID of each NIC, and how many it has.
     by_lane : bool
         Whether the last index of ``vl`` is the incoming VL (not standard in InfiniBand) instead of the SL.
+    rule : array of int64
+        Rule by which a tree's switches forward instead of tables, which then have no LIDs; else ``NO_RULE``.
     """
 
     kind: ClassVar[SwitchKind] = INFINIBAND
@@ -47,6 +50,7 @@ class Routes:
     nic_vl: NDArray[np.uint8]
     lids: NDArray[np.int64]
     by_lane: bool = False
+    rule: NDArray[np.int64] = field(default_factory=lambda: NO_RULE)
 
     @property
     def nic_channel(self) -> NDArray[np.uint8]:
@@ -85,6 +89,8 @@ class ChannelRoutes:
         Channel and lane by SL where packets start.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has.
+    rule : array of int64
+        As of ``Routes``.
     """
 
     kind: ClassVar[SwitchKind] = OMNI_PATH
@@ -96,6 +102,7 @@ class ChannelRoutes:
     nic_channel: NDArray[np.uint8]
     nic_vl: NDArray[np.uint8]
     lids: NDArray[np.int64]
+    rule: NDArray[np.int64] = field(default_factory=lambda: NO_RULE)
 
     def lanes_of(self, sl: int | None) -> set[int]:
         """Return every VL of the channels that packets of an SL may take, of all SLs for None."""
@@ -129,7 +136,7 @@ def with_channels(
     hosts = len(topology.hosts)
     return ChannelRoutes(
         routes.lft, sc2sc, np.tile(lane, (topology.switches, topology.ports, 1)), np.tile(channel, (hosts, 1)),
-        np.tile(lane[channel], (hosts, 1)), routes.lids,
+        np.tile(lane[channel], (hosts, 1)), routes.lids, routes.rule,
     )  # fmt: skip
 
 
@@ -143,6 +150,13 @@ def sl_rows(topology: Topology, vl_of_sl: tuple[int, ...]) -> tuple[NDArray[np.u
 def _lids(topology: Topology, each: int = 1) -> NDArray[np.int64]:
     count = len(topology.hosts)
     return np.stack([1 + each * np.arange(count), np.full(count, each)], axis=1).astype(np.int64)
+
+
+def _lids_of_lmc(topology: Topology, lmc: int) -> NDArray[np.int64]:
+    """Return the LIDs of ports with an LMC: a base LID's low bits are 0 (IBA 3.5.10)."""
+    lids = _lids(topology, 1 << lmc)
+    lids[:, 0] += (1 << lmc) - 1
+    return lids
 
 
 def up_down(topology: Topology, vl_of_sl: tuple[int, ...], *, root: int = 0) -> Routes:
@@ -188,9 +202,23 @@ def _towards(
     return best
 
 
-def dmodk(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
-    """Return D-mod-k routes of a tree: going up from level l by digit l of the destination, base k."""
-    return _climbing(topology, vl_of_sl, roots=None)
+def dmodk(topology: Topology, vl_of_sl: tuple[int, ...], *, lmc: int = 0, by_rule: bool | None = None) -> Routes:
+    """Return D-mod-k routes of a tree: going up from level l by digit l of the destination, base k.
+
+    LID base + c goes up by digit l of the destination plus digit l of c, modulo k: each LID climbs to a root of its
+    own. Switches forward by rule, without tables, if there are more unicast LIDs than a subnet has, or as
+    ``by_rule`` says.
+    """
+    k, n = _tree(topology)
+    if 1 << lmc > k ** (n - 1):
+        most = (k ** (n - 1)).bit_length() - 1
+        raise InputError("network.lmc", f"0 to {most}, as a host reaches {k ** (n - 1)} roots", lmc)
+    lids = _lids_of_lmc(topology, lmc)
+    if (int(lids.sum(axis=1).max()) > FIRST_MULTICAST) if by_rule is None else by_rule:
+        lft = np.zeros((topology.switches, 0), np.uint8)
+        rule = tree_rule(topology.shape, hosts=len(lids), copies=1 << lmc)
+        return Routes(lft, *sl_rows(topology, vl_of_sl), lids, rule=rule)
+    return _climbing(topology, vl_of_sl, lids=lids, by_destination=True)
 
 
 def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
@@ -199,7 +227,10 @@ def valiant(topology: Topology, vl_of_sl: tuple[int, ...]) -> Routes:
     Ports have the next power of two of LIDs, as an LMC gives them; those beyond the roots are not used.
     """
     k, n = _tree(topology)
-    return _climbing(topology, vl_of_sl, roots=k ** (n - 1))
+    roots = k ** (n - 1)
+    lids = _lids(topology, 1 << (roots - 1).bit_length())
+    lids[:, 1] = roots
+    return _climbing(topology, vl_of_sl, lids=lids, by_destination=False)
 
 
 def _tree(topology: Topology) -> tuple[int, int]:
@@ -208,13 +239,13 @@ def _tree(topology: Topology) -> tuple[int, int]:
     return topology.shape["k"], topology.shape["n"]
 
 
-def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) -> Routes:
+def _climbing(
+    topology: Topology, vl_of_sl: tuple[int, ...], *, lids: NDArray[np.int64], by_destination: bool
+) -> Routes:
     k, n = _tree(topology)
     row, halves = k ** (n - 1), topology.shape["halves"]
-    copies = 1 if roots is None else 1 << (roots - 1).bit_length()
-    lids = _lids(topology, copies)
-    lids[:, 1] = roots or 1
-    lft = np.full((topology.switches, 1 + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
+    copies = int(lids[1, 0] - lids[0, 0])
+    lft = np.full((topology.switches, int(lids[0, 0]) + copies * len(topology.hosts)), UNASSIGNED, np.uint8)
     hosts = np.arange(len(topology.hosts))
     leaf = hosts // k
     for level in range(n):
@@ -223,20 +254,22 @@ def _climbing(topology: Topology, vl_of_sl: tuple[int, ...], roots: int | None) 
         below = is_root | (leaf[None, :] // k**level == words[:, None] // k**level)
         down = hosts // k**level % (halves * k if is_root else k)
         for copy in range(copies):
-            climbing = hosts // k**level % k if roots is None else np.full(len(hosts), copy % roots // k**level % k)
+            turn = copy % row // k**level
+            climbing = (hosts // k**level + turn) % k if by_destination else np.full(len(hosts), turn % k)
             ports = np.where(below, down[None, :], (k + climbing)[None, :])
             lft[first : first + len(words), lids[:, 0] + copy] = ports
     return Routes(lft, *sl_rows(topology, vl_of_sl), lids)
 
 
-def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False) -> Routes:
+def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = False, lmc: int = 0) -> Routes:
     """Return dimension-order routes of a torus with datelines: two VLs for each of so many traffic classes.
 
     SL c starts on VL 2c; a packet takes 2c in each new dimension and 2c + 1 from the wrap cable on, so the tables
     are by incoming VL. Ties of half a ring and members of trunks are spread over the destinations (``trunks.py``); a
     packet turns from the first of a pair of dimensions to the second on the member that it is on. With
     ``keeps_member`` it stays on it all around a ring: Omni-Path's switches need that, because other ways lead through
-    central buffers, where packets for hosts and for rings would wait for each other.
+    central buffers, where packets for hosts and for rings would wait for each other. Each LID is a destination of its
+    own in all that.
     """
     if "size" not in topology.shape:
         raise InputError("routing", "one for this topology; dor is for tori", topology.name)
@@ -244,21 +277,26 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
         raise InputError("classes", "1 to 7 of two VLs each", classes)
     size, trunks = topology.shape["size"], topology.shape["trunks"]
     step = [prod(size[:dimension]) for dimension in range(len(size))]
-    lids = _lids(topology)
-    lft = np.full((topology.switches, 1 + len(topology.hosts)), UNASSIGNED, np.uint8)
+    lids, copies = _lids_of_lmc(topology, lmc), 1 << lmc
+    lft = np.full((topology.switches, copies * (1 + len(topology.hosts))), UNASSIGNED, np.uint8)
     switches = np.arange(topology.switches)
-    hosts = len(topology.hosts) // topology.switches
+    hosts = copies * len(topology.hosts) // topology.switches
     members = {  # the first of a pair of dimensions goes by the second's
         dimension: trunk_members(
-            k, destinations=hosts * prod(size[dimension + 1 :]), trunks=trunks, changes=not keeps_member
+            k,
+            destinations=hosts * prod(size[dimension + 1 :]),
+            trunks=trunks,
+            changes=not keeps_member,
+            exchanges=lmc > 0,
         )
         for dimension, k in enumerate(size)
         if dimension % 2 or dimension == len(size) - 1
     }
     at = [switches // width % k for width, k in zip(step, size, strict=True)]
-    for host, (target, port) in enumerate(topology.hosts):
+    for lid in range(copies, lft.shape[1]):
+        target, port = topology.hosts[lid // copies - 1]
         ports, member = np.full(topology.switches, port), np.zeros(topology.switches, np.int64)
-        index, count = host % hosts, hosts
+        index, count = (lid - copies) % hosts, hosts
         for dimension in reversed(range(len(size))):
             k, goal = size[dimension], int(at[dimension][target])
             ahead = (goal - at[dimension]) % k
@@ -269,7 +307,7 @@ def dimension_order(topology: Topology, classes: int, *, keeps_member: bool = Fa
             first, second = (torus_port(dimension, each, dimensions=len(size), trunks=trunks) for each in (0, 1))
             ports = np.where(ahead != 0, first + member * (second - first) + np.where(up, 0, 1), ports)
             index, count = index + count * goal, count * k
-        lft[:, lids[host, 0]] = ports
+        lft[:, lid] = ports
     return Routes(lft, _dateline_rows(topology, size, trunks, step), _class_rows(topology, classes), lids, by_lane=True)
 
 

@@ -62,7 +62,9 @@ def senders_of(sources: Sources, sl: int, end: int) -> Senders:
     nics = sources.due.shape[0]
     own = np.arange(nics)
     to_all, to_others = (np.zeros(nics, np.bool_) for _ in range(2))
-    tables, hot, asks = [], [], []
+    tables: list[NDArray[np.int64]] = []
+    hot: list[NDArray[np.bool_]] = []
+    asks: list[NDArray[np.bool_]] = []
     named = [np.zeros(0, np.int64)]
     for number in np.flatnonzero(sources.setting[:, CLASS_SL] == sl).tolist():
         setting, sends = sources.setting[number], sources.sends[:, number]

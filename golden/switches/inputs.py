@@ -23,9 +23,9 @@ from vlane.golden.switches.packets import (
     push,
     schedule,
 )
+from vlane.golden.switches.tree_rule import NO_RULE, tree_output
 
 from vlane.drop_cause import DropCause
-from vlane.lft import UNASSIGNED
 
 __all__ = [
     "DROPPED",
@@ -110,7 +110,9 @@ class Inputs(NamedTuple):
     waiting : array of int64, (words,)
         Inputs with a packet, as bits; of switches of one word, above them whatever else they wait with.
     lft : array of uint8, (switches, LIDs)
-        Output port from 0 by DLID; 255 for none.
+        Output port from 0 by DLID; 255 for none. Without LIDs if there is a rule.
+    rule : array of int64
+        Rule by which a tree forwards without tables (``tree_rule.py``), or ``NO_RULE``.
     drops : array of int64, (switches, drop causes)
         Packets dropped, by ``DropCause``.
     """
@@ -121,6 +123,7 @@ class Inputs(NamedTuple):
     port: Records[InputPort]
     waiting: NDArray[np.int64]
     lft: NDArray[np.uint8]
+    rule: NDArray[np.int64]
     drops: NDArray[np.int64]
 
 
@@ -142,7 +145,7 @@ def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     port["last_lane"] = lanes - 1
     return Inputs(
         bits, word_bits, new_queues(total, lanes), port,
-        np.zeros(total >> word_bits, np.int64), lft.copy(), np.zeros((switches, len(DropCause)), np.int64),
+        np.zeros(total >> word_bits, np.int64), lft.copy(), NO_RULE, np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 
 
@@ -185,7 +188,10 @@ def at_turn(inputs: Inputs, turn: int, last: int) -> int:
 @inner
 def output_of(inputs: Inputs, port: int, dlid: int) -> int:
     """Return the output of a DLID at an input's switch; ``UNASSIGNED`` if it has none."""
-    return int(inputs.lft[switch_of(inputs, port), dlid]) if dlid < inputs.lft.shape[1] else UNASSIGNED
+    switch = switch_of(inputs, port)
+    if dlid < inputs.lft.shape[1]:
+        return int(inputs.lft[switch, dlid])
+    return tree_output(inputs.rule, switch, dlid)
 
 
 @inner

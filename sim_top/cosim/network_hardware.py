@@ -22,7 +22,7 @@ from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_w
 from vlane.tb.switches.stimulus_switch import switch_elements
 
 from vlane.errors import InputError
-from vlane.lft import UNASSIGNED
+from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_programs import lft_write, lft_writes, schedule_writes, top_write
@@ -81,6 +81,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
             "one whose VL tables go by SL, for switches in hardware",
             getattr(study.network, "routing", ""),
         )
+    if len(world.routes.rule):
+        most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
+        raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)
     if study.link.credits not in kind.hardware_credits:
         must = f"{' or '.join(kind.hardware_credits)} for switches in hardware"
         raise InputError("link.credits", must, study.link.credits)

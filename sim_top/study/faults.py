@@ -31,6 +31,8 @@ def check_faults(world: World) -> None:
         *((f"rewrite.{number}", fault) for number, fault in enumerate(study.rewrite)),
         *((f"loss.{number}", fault) for number, fault in enumerate(study.loss)),
     ]
+    if study.rewrite and len(world.routes.rule):
+        raise InputError("rewrite", "left out of a network that forwards by rule, without tables", "given")
     written: set[tuple[int, int]] = set()
     silent: dict[tuple[str, int, int], int] = {}
     for where, fault in faults:

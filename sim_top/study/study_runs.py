@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,8 @@ from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
 from vlane.sim_top.study.world import World
 
 import vlane
+from vlane.errors import InputError
+from vlane.lft import FIRST_MULTICAST
 from vlane.packet_trace import trace_remarks
 from vlane.study_file import shown_changes
 
@@ -62,12 +64,17 @@ def run_sweep(
     Raises
     ------
     InputError
-        If the folder cannot be used or holds runs of another study.
+        If the folder cannot be used or holds runs of another study; if packets are to be written of a network whose
+        LIDs no header names.
     StuckError
         If nothing moves for ``stuck_cycles``.
     WorkerLostError
         If two processes ended while they made the same run.
     """
+    if trace and any(len(point.world.routes.rule) for point in sweep.points):
+        raise InputError(
+            "--trace", f"left out with more than {FIRST_MULTICAST - 1} LIDs, which headers cannot name", "given"
+        )
     wanted = [(key, point) for point in sweep.points for key in point.runs()]
     done: dict[RunKey, MadeRun] = {}
     clocks = {point.digest: point.world.study.link.clock for point in sweep.points}
@@ -113,7 +120,13 @@ def shown_run(key: RunKey) -> str:
 
 
 def _remarks(world: World) -> list[str]:
-    return list(trace_remarks(world.replayed, cycles=world.study.run.cycles))
+    return [*_without_tables(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
+
+
+def _without_tables(world: World) -> Iterator[str]:
+    if len(world.routes.rule):
+        count = int(world.routes.lids[:, 1].sum())
+        yield f"{count} LIDs are more than a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
 
 
 def _one(world: World, key: RunKey, *, trace: bool) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:

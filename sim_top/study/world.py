@@ -35,7 +35,7 @@ from vlane.sc import SC15, SC_COUNT
 from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
-from vlane.study_networks import vls_per_sl
+from vlane.study_networks import BY_LMC, lmc_of, vls_per_sl
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 from vlane.writes import map_writes
@@ -196,7 +196,9 @@ def _channel_rows(study: Study) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     routing = study.network.routing  # type: ignore[union-attr]
-    each, row = vls_per_sl(routing), study.link.vl_of_sl
+    each, row, lmc = vls_per_sl(routing), study.link.vl_of_sl, lmc_of(study.network)
+    if lmc and routing not in BY_LMC:
+        raise InputError("network.lmc", f"0 with routing {routing}", lmc)
     if each > 1:
         if row is not None:
             raise InputError(
@@ -209,10 +211,10 @@ def _routes(study: Study, topology: Topology, lanes: int) -> Routes:
     if plugin is not None:
         return plugged_routes(plugin, topology, vls, data_vls=lanes)
     if routing == "dor":
-        return dimension_order(topology, lanes // each, keeps_member=study.switch.record.by_channel)
+        return dimension_order(topology, lanes // each, keeps_member=study.switch.record.by_channel, lmc=lmc)
     if routing == "updown":
         return up_down(topology, vls, root=getattr(study.network, "root", 0))
-    return {"dmodk": dmodk, "valiant": valiant}[routing](topology, vls)
+    return dmodk(topology, vls, lmc=lmc) if routing == "dmodk" else valiant(topology, vls)
 
 
 def _channel_routes(study: Study, topology: Topology, routes: Routes, lanes: int) -> ChannelRoutes:
