@@ -21,6 +21,7 @@ from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.output_ports import (
     OutputPorts,
+    cycles_on_link,
     is_at_rest,
     may_say,
     queue_packet,
@@ -292,9 +293,9 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
         if packet == NOBODY:
             continue
         net.clock[MOVED] = cycle
-        sending = out_ports.sending[port]
-        packets.pool[packet].lane = sending.lane
-        depart(net, packets, packet, port, sending.free_from - sending.flits)
+        packets.pool[packet].lane = out_ports.sending[port].lane
+        flits = packets.pool[packet].flits
+        depart(net, packets, packet, port, cycle + cycles_on_link(out_ports, port, flits) - flits)
 
 
 @inner

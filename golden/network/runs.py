@@ -19,7 +19,7 @@ _AT_A_TIME = 1 << 22
 def packets_for(net: Network, count: int) -> Packets:
     """Return a pool of so many free packets, and a calendar that reaches as far ahead as the slowest cable needs."""
     out_ports = net.out_ports
-    flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.sending["pace"].max())
+    flits, slowest = int(out_ports.largest.max()) << out_ports.returns.flit_shift, int(out_ports.pace.max(initial=0))
     return new_packets(count, flits * slowest // FULL_PACE)
 
 

@@ -42,6 +42,7 @@ from vlane.golden.switches.packets import (
 __all__ = [
     "FULL_PACE",
     "OutputPorts",
+    "cycles_on_link",
     "has_room",
     "is_at_rest",
     "may_say",
@@ -73,8 +74,6 @@ class Sending:
         Its blocks whose room was given back.
     fruitless : int
         Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
-    pace : int
-        65536ths of a cycle that a flit takes on the link (NET-5 of ``docs/network.md``).
     """
 
     free_from: Int32
@@ -84,7 +83,6 @@ class Sending:
     blocks: Int32
     given: Int32
     fruitless: Int32
-    pace: Int32
 
 
 class LaneCounters:
@@ -133,6 +131,8 @@ class OutputPorts(NamedTuple):
         The packet on each link.
     largest : array of int64, (lanes,)
         Blocks of the largest packet of each lane.
+    pace : array of int64, (ports,) or (0,)
+        65536ths of a cycle that a flit takes on each link (NET-5 of ``docs/network.md``); empty if one takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
     rules : array of int64
@@ -148,6 +148,7 @@ class OutputPorts(NamedTuple):
     bank: Bank
     sending: Records[Sending]
     largest: NDArray[np.int64]
+    pace: NDArray[np.int64]
     counters: Records[LaneCounters]
     rules: NDArray[np.int64]
 
@@ -159,13 +160,11 @@ def new_output_ports(
     returns: Returns,
     bank: Bank,
     largest: tuple[int, ...],
-    pace: NDArray[np.int64] | int = FULL_PACE,
+    pace: NDArray[np.int64] | None = None,
 ) -> OutputPorts:
-    """Return ports without packets and idle links; ``pace`` is that of all, or of each."""
+    """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
-    sending = new_records(Sending, ports)
-    sending["pace"] = pace
     return OutputPorts(
         queues=new_queues(ports, lanes),
         blocks=sizes,
@@ -174,23 +173,26 @@ def new_output_ports(
         remote=remote,
         returns=returns,
         bank=bank,
-        sending=sending,
+        sending=new_records(Sending, ports),
         largest=np.array(largest, np.int64),
+        pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
         rules=np.zeros(RULE_COUNT, np.int64),
     )
 
 
 @inner
-def _cycles_on_link(pace: int, flits: int) -> int:
+def cycles_on_link(out_ports: OutputPorts, port: int, flits: int) -> int:
     """Return the cycles for which so many flits hold a link."""
-    return flits if pace == FULL_PACE else (flits * pace + FULL_PACE - 1) >> _PACE_BITS
+    if len(out_ports.pace) == 0:
+        return flits
+    return int((flits * out_ports.pace[port] + FULL_PACE - 1) >> _PACE_BITS)
 
 
 @inner
-def _flits_on_link(pace: int, cycles: int) -> int:
+def _flits_on_link(out_ports: OutputPorts, port: int, cycles: int) -> int:
     """Return the flits of an endless packet that have left after so many cycles."""
-    return cycles if pace == FULL_PACE else (cycles << _PACE_BITS) // pace
+    return cycles if len(out_ports.pace) == 0 else int((cycles << _PACE_BITS) // out_ports.pace[port])
 
 
 @inner
@@ -198,7 +200,7 @@ def _settle_buffer(out_ports: OutputPorts, port: int, cycle: int) -> None:
     """Free the room of the flits that left the output buffer before a cycle (IBS-9)."""
     sending = out_ports.sending[port]
     if sending.given != sending.blocks:
-        left = _flits_on_link(sending.pace, cycle - sending.since)
+        left = _flits_on_link(out_ports, port, cycle - sending.since)
         gone = whole_blocks(left, sending.flits, sending.blocks, out_ports.returns.flit_shift)
         give_back(out_ports.buffer, port, sending.lane, gone - sending.given)
         sending.given = gone
@@ -257,7 +259,7 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     if beside:
         say(out_ports.remote, port, to, cycle, flight)
         return False
-    holds = _cycles_on_link(out_ports.sending[port].pace, 1)
+    holds = cycles_on_link(out_ports, port, 1)
     say(out_ports.remote, port, to, cycle, flight + holds - 1)
     if holds > 1:
         out_ports.sending[port].free_from = cycle + holds
@@ -356,7 +358,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
-    sending.given, sending.free_from = 0, cycle + _cycles_on_link(sending.pace, flits)
+    sending.given, sending.free_from = 0, cycle + cycles_on_link(out_ports, port, flits)
     if sending.free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
         give_back(out_ports.buffer, port, lane, blocks)
         sending.given = blocks
