@@ -18,6 +18,7 @@ from vlane.golden.links.room import Rooms, new_rooms, with_others
 from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
+from vlane.golden.network.parts import Alone
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
 from vlane.golden.network.topology import End, Topology
@@ -232,6 +233,7 @@ def assemble(
         outside=np.zeros(0, np.int64),
         clock=np.zeros(2, np.int64),
         patience=patience,
+        border=Alone(),
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "count_loss",
     "double_stretch",
     "latency_at",
+    "merged_meters",
     "new_meters",
 ]
 
@@ -143,6 +144,19 @@ def double_stretch(meters: Meters) -> None:
         cycle, sl, born, flits, hops, source = meters.late[target].tolist()
         meters.late[target] = 0
         _count(meters, sl, born, flits, hops, source, target, cycle)
+
+
+def merged_meters(each: Sequence[Meters]) -> Meters:
+    """Return the counts of the parts of a network together, flows and the stretch as of the first; no deliveries."""
+    total = np.sum([meters.total for meters in each], axis=0)
+    total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
+    digest = np.array([sum(int(meters.digest[0]) for meters in each) & _MASK, sum(meters.digest[1] for meters in each)])
+    return each[0]._replace(
+        total=total, digest=digest,
+        part=np.sum([meters.part for meters in each], axis=0),
+        late=np.sum([meters.late for meters in each], axis=0),
+        histogram=np.sum([meters.histogram for meters in each], axis=0),
+    )  # fmt: skip
 
 
 @inner

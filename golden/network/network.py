@@ -15,6 +15,7 @@ from vlane.golden.engine.records import Records
 from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin, forget_coming, places_coming
 from vlane.golden.network.meters import Meters, count_delivery, count_generation, count_loss
+from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
 from vlane.golden.network.sources import Sources, advance, draw_packet
 from vlane.golden.network.wiring import NOWHERE, Wiring
 from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, word_of
@@ -97,6 +98,8 @@ class Network(NamedTuple):
         The next cycle; the last one in which anything moved.
     patience : int
         Cycles without any movement after which a network with packets in it is stuck.
+    border : Alone or Part
+        What it knows of the other parts of a network that several cores run.
     """
 
     wiring: Wiring
@@ -111,6 +114,7 @@ class Network(NamedTuple):
     outside: NDArray[np.int64]
     clock: NDArray[np.int64]
     patience: int
+    border: Border
 
 
 NOW, MOVED = range(2)
@@ -133,6 +137,9 @@ def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: 
     """Let room of so many (flits, blocks) at an end come free, flit by flit, from a cycle on (IBS-8, NET-3, IBS-C2)."""
     cable = net.wiring.cable[end]
     told, since = cable.told, since + cable.telling
+    if is_foreign(net.border, told):
+        post_room(net.border, told, since, lane, size[0], size[1], ahead)
+        return
     begin(net.out_ports.returns, net.out_ports.remote, told, cycle, since, lane, size[0], size[1], ahead)
     if told == end:
         _wake(net, told)
@@ -274,6 +281,10 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
     """
     cable = net.wiring.cable[port]
     far = int(cable.far)
+    if far >= 0 and is_foreign(net.border, far):
+        packets.regs[IN_USE] -= 1
+        post_packet(net.border, packet, cycle + cable.flight + ROUTED, far)
+        return
     event, place, after = (TO_INPUT, far, ROUTED) if far >= 0 else (TO_SINK, -1 - far, 0)
     schedule(packets, packet, cycle + cable.flight + after, event, place)
 

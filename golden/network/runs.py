@@ -10,9 +10,9 @@ from vlane.golden.network.network import DONE, NOW, POOL_EMPTY, Network, run
 from vlane.golden.switches.output_ports import FULL_PACE
 from vlane.golden.switches.packets import Packets, grown, new_packets
 
-__all__ = ["Change", "packets_for", "run_to"]
+__all__ = ["AT_A_TIME", "Change", "packets_for", "run_to"]
 
-_AT_A_TIME = 1 << 22
+AT_A_TIME = 1 << 22
 """Cycles times NICs after which Python may be interrupted, about a second: it hears of nothing in compiled code."""
 
 
@@ -53,7 +53,7 @@ def run_to(
         In order; those that were made are taken out.
     """
     pending = deque() if changes is None else changes
-    at_a_time = max(1, _AT_A_TIME // len(net.staged))
+    at_a_time = max(1, AT_A_TIME // len(net.staged))
     while True:
         stop = min(end, pending[0].cycle) if pending else end
         reason = run_on(net, packets, min(stop, int(net.clock[NOW]) + at_a_time))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
+from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.api.results import Results
 from vlane.sim_top.study.faults import check_faults
 from vlane.sim_top.study.path_checks import check_world
@@ -191,6 +192,7 @@ class Study:
         self,
         *,
         jobs: int = 1,
+        cores: int = 1,
         scheduler: str | None = None,
         sweep: Mapping[str, Sequence[Any]] | None = None,
         out: str | Path | None = None,
@@ -206,6 +208,8 @@ class Study:
         jobs : int
             Runs at a time, each in a process of its own if more than 1; a script then needs the usual
             ``if __name__ == "__main__":`` around the call.
+        cores : int
+            Cores that make each run together; no result depends on it.
         scheduler : str, optional
             Address of a dask scheduler, ``tcp://HOST:PORT``, whose workers run instead.
         sweep : mapping of str to sequence, optional
@@ -236,8 +240,9 @@ class Study:
         >>> study.run(sweep={"run.loads": [0.1, 0.2]}).levels.select("load", "sl", "saturated").rows()
         [(0.1, 0, False), (0.2, 0, False)]
         """
-        if type(jobs) is not int or not 1 <= jobs <= _MOST_JOBS:
-            raise InputError("jobs", f"a whole number, 1 to {_MOST_JOBS}", jobs)
+        for name, given, most in (("jobs", jobs, _MOST_JOBS), ("cores", cores, MOST_PARTS)):
+            if type(given) is not int or not 1 <= given <= most:
+                raise InputError(name, f"a whole number, 1 to {most}", given)
         if sweep is not None and not isinstance(sweep, Mapping):
             raise InputError("sweep", "a mapping of keys to lists of values", type(sweep).__name__)
         if scheduler is not None and jobs > 1:
@@ -250,7 +255,7 @@ class Study:
             folder = Path(scratch if out is None else out)
             run_sweep(
                 points, folder, jobs=jobs, resume=resume, trace=trace, told=lambda *_: None, cluster=cluster,
-                remark=_log.info,
+                cores=cores, remark=_log.info,
             )  # fmt: skip
             return Results.read(folder)
 

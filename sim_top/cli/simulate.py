@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.cli.options import AsJson, PluginFiles, RateOption, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
@@ -40,6 +41,7 @@ _UNITS = "flits per cycle and host; cycles; growth of what waits"
 def simulate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).")],
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
+    cores: Annotated[int, typer.Option(min=1, max=MOST_PARTS, help="Cores that make each run together.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, tcp://HOST:PORT, whose workers run.")
     ] = None,
@@ -77,7 +79,9 @@ def simulate(
 
     try:
         with interruptible():
-            runs = run_sweep(sweep, folder, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster)
+            runs = run_sweep(
+                sweep, folder, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster, cores=cores
+            )
             pictures = _pictures(runs, folder, study.stem, sweep)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.links.remote_credit import fcps_sent
+from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
     FLOW_FINE_BITS,
     FLOW_FLITS,
@@ -25,7 +26,7 @@ from vlane.sim_top.study.world import World, show_end
 from vlane.lrh import channel_bits, pack_lrh, packet_words
 from vlane.shown import harmless
 
-__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "under_way_table"]
+__all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "trace_table"]
 
 _DELIVERY = (
     "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
@@ -56,7 +57,27 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
     return pl.DataFrame({**columns, "lrh": lrh}).select(pl.col(name).cast(kind) for name, kind in _TRACE.items())
 
 
-def under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
+def trace_table(
+    world: World, network: Running, earlier: list[pl.DataFrame], net: Network, packets: Packets
+) -> pl.DataFrame:
+    """Return every packet that left its NIC: those that arrived, by cycle and destination; the others, by birth.
+
+    Parameters
+    ----------
+    network : OneCore or ManyCores
+        Whose meters have the last deliveries.
+    earlier : list of DataFrame
+        Deliveries that were taken out of the meters before.
+    net, packets : Network, Packets
+        The network as it is now.
+    """
+    arrived = pl.concat([*earlier, *(delivery_table(world, meters) for meters in network.meters())])
+    head = pl.col("delivered_cycle") - pl.col("flits")
+    under_way = _under_way_table(net, packets)
+    return pl.concat([arrived.sort(head, "destination"), under_way.sort("cycle", "source", "sl", "dlid", "bytes")])
+
+
+def _under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
     """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
     drawn = net.staged[net.staged != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import copy
 import resource
-import time
 from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, double_stretch, latency_at
-from vlane.golden.network.network import DONE, NOW, STUCK, Network, run, take_waiting
-from vlane.golden.network.runs import Change, packets_for, run_to
+from vlane.golden.network.cores import Running, lengthen, running
+from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
+from vlane.golden.network.network import DONE, NOW, STUCK, Network, take_waiting
+from vlane.golden.network.runs import Change
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
 from vlane.sim_top.study.faults import faults_of
-from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, under_way_table
+from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
 from vlane.sim_top.study.world import World, make_network, show_end
 
@@ -99,7 +99,7 @@ class RunResult:
     flit_hops_per_second : float
         Per CPU second.
     seconds : float
-        CPU time.
+        CPU time, of all cores that ran it.
     peak_mib : float
         Memory of the process, at most.
     digest : str
@@ -131,65 +131,64 @@ class RunResult:
     per_sl: list[PerSL]
 
 
-def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tuple[RunResult, dict[str, pl.DataFrame]]:
+def simulate(
+    world: World, *, load: float, seed: int, trace: bool = False, cores: int = 1
+) -> tuple[RunResult, dict[str, pl.DataFrame]]:
     """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
 
     Parameters
     ----------
     trace : bool
         Whether every delivery is kept.
+    cores : int
+        Threads that run parts of the network at the same time; nothing but the time depends on it.
 
     Raises
     ------
+    InputError
+        If the network cannot be divided into so many parts.
     StuckError
         If nothing moves for ``stuck_cycles``.
     """
-    net = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
-    packets = packets_for(net, 1 << 14)
-    _warm_compile(net, packets)
+    made = make_network(world, load=load, seed=seed, trace_rows=_TRACE_ROWS if trace else 0)
+    network = running(made, cores=cores)
+    network.warm()
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)
-    start = time.thread_time()
-    packets = _run_on(world, net, packets, changes, frames)
-    while not _is_enough(world, net, packets):
-        double_stretch(net.meters)
-        packets = _run_on(world, net, packets, changes, frames)
+    _run_on(world, network, changes, frames)
+    while not _is_enough(world, network):
+        lengthen(network)
+        _run_on(world, network, changes, frames)
+    net, packets = network.whole()
     take_waiting(net, packets)
-    seconds = time.thread_time() - start
-    result = _result(world, net, load=load, seed=seed, seconds=seconds)
-    made = {
+    result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
+    tables = {
         "links": lambda: link_table(world, net, packets),
         "flows": lambda: flow_table(world, net),
-        "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters), under_way_table(net, packets)]),
+        "trace": lambda: trace_table(world, network, frames, net, packets),
     }
-    return result, {name: made[name]() for name in tables_of(world, trace=trace)}
+    return result, {name: tables[name]() for name in tables_of(world, trace=trace)}
 
 
-def _warm_compile(net: Network, packets: Packets) -> None:
-    """Compile before time is taken; no cycle is run."""
-    run(net, packets, 0)
-
-
-def _run_on(
-    world: World, net: Network, packets: Packets, changes: deque[Change], frames: list[pl.DataFrame]
-) -> Packets:
-    """Run to the end of the measured stretch; return the pool, and add the deliveries that found no place any more."""
+def _run_on(world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame]) -> None:
+    """Run to the end of the measured stretch; add the deliveries that found no place any more."""
     while True:
-        reason, packets = run_to(net, packets, int(net.meters.window[1]), changes=changes)
+        reason = network.run_to(int(network.meters()[0].window[1]), changes)
         if reason == STUCK:
-            raise StuckError(_waiting_chain(world, net, packets))
+            raise StuckError(_waiting_chain(world, *network.whole()))
         if reason == DONE:
-            return packets
-        frames.append(delivery_table(world, net.meters))
+            return
+        frames.extend(delivery_table(world, meters) for meters in network.meters())
 
 
-def _is_enough(world: World, net: Network, packets: Packets) -> bool:
+def _is_enough(world: World, network: Running) -> bool:
     """Tell whether every level is saturated or as sure as is asked, or a stretch twice as long would be too long."""
-    asked, first, end = world.study.run, int(net.meters.window[0]), int(net.meters.window[1])
+    asked, window = world.study.run, network.meters()[0].window
+    first, end = int(window[0]), int(window[1])
     if asked.precision is None or 2 * end - first > asked.longest_cycles:
         return True
-    whole = _with_waiting(net, packets)
-    return all(level.saturated or level.precise for level in _levels(world, whole))
+    levels = _levels(world, _with_waiting(*network.whole()))
+    return all(level.saturated or level.precise for level in levels)
 
 
 def _with_waiting(net: Network, packets: Packets) -> Meters:

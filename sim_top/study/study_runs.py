@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
 from vlane.golden.engine.kernel import source_digest
+from vlane.golden.network.division import check_parts
 from vlane.sim_top.output.console import note
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
@@ -21,6 +22,7 @@ from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
 from vlane.sim_top.study.world import World
 
 import vlane
+from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST
 from vlane.packet_trace import trace_remarks
@@ -38,6 +40,7 @@ def run_sweep(
     trace: bool,
     told: Callable[[MadeRun, int, int], None],
     cluster: Cluster | None = None,
+    cores: int = 1,
     remark: Callable[[str], None] = note,
 ) -> list[MadeRun]:
     """Make all runs of a study's points, and keep each as it finishes; return them by point, load and seed.
@@ -58,6 +61,8 @@ def run_sweep(
         Called with (run, runs finished, runs in all).
     cluster : Cluster, optional
         Makes the runs instead of processes here.
+    cores : int
+        Threads that make each run.
     remark : callable
         Called with what is worth knowing beside the results.
 
@@ -65,7 +70,7 @@ def run_sweep(
     ------
     InputError
         If the folder cannot be used or holds runs of another study; if packets are to be written of a network whose
-        LIDs no header names.
+        LIDs no header names; if a network cannot be divided among so many cores.
     StuckError
         If nothing moves for ``stuck_cycles``.
     WorkerLostError
@@ -75,6 +80,9 @@ def run_sweep(
         raise InputError(
             "--trace", f"left out with more than {FIRST_MULTICAST - 1} LIDs, which headers cannot name", "given"
         )
+    for point in sweep.points:
+        by_fcps = CREDIT_SCHEMES[point.world.study.link.credits].by_fcps
+        check_parts(cores, point.world.topology.switches, by_fcps=by_fcps)
     wanted = [(key, point) for point in sweep.points for key in point.runs()]
     done: dict[RunKey, MadeRun] = {}
     clocks = {point.digest: point.world.study.link.clock for point in sweep.points}
@@ -93,7 +101,7 @@ def run_sweep(
             if kept:
                 finished(key, kept)
         tasks = [
-            Task(shown_run(key), partial(_one, point.world, key, trace=trace)) for key, point in wanted
+            Task(shown_run(key), partial(_one, point.world, key, trace=trace, cores=cores)) for key, point in wanted
             if key not in done
         ]  # fmt: skip
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
@@ -129,9 +137,9 @@ def _without_tables(world: World) -> Iterator[str]:
         yield f"{count} LIDs are more than a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
 
 
-def _one(world: World, key: RunKey, *, trace: bool) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
+def _one(world: World, key: RunKey, *, trace: bool, cores: int) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
     try:
-        result, tables = simulate(world, load=key.load, seed=key.seed, trace=trace)
+        result, tables = simulate(world, load=key.load, seed=key.seed, trace=trace, cores=cores)
     except StuckError as error:
         if not key.parameters:
             raise

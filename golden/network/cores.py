@@ -1,0 +1,279 @@
+"""A network run by one core, or by several: the same packets arrive in the same cycles."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.barrier import meet
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.links.returns import begin
+from vlane.golden.network.division import divide
+from vlane.golden.network.meters import Meters, double_stretch, merged_meters
+from vlane.golden.network.network import (
+    DONE,
+    MOVED,
+    NOW,
+    POOL_EMPTY,
+    STUCK,
+    TRACE_FULL,
+    Network,
+    run,
+    run_cycle,
+)
+from vlane.golden.network.parts import (
+    HAD_PACKETS,
+    LAST_MOVED,
+    OF_PACKETS,
+    OF_ROOMS,
+    OWNED,
+    TURN,
+    box_of,
+)
+from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
+from vlane.golden.switches.packets import FREE, IN_USE, NOBODY, TO_INPUT, Packets, schedule
+
+__all__ = ["ManyCores", "OneCore", "Running", "lengthen", "running"]
+
+_GOES_ON = -1
+(WHY, PACKETS, LAST) = range(3)
+
+
+@inner
+def _say(net: Network, packets: Packets) -> None:
+    """Tell the other parts whether this one can run a window, and when anything moved in it."""
+    part = net.border
+    own, in_use = part.own, packets.regs[IN_USE]
+    if in_use != 0:
+        own[LAST_MOVED] = net.clock[MOVED]
+    elif own[HAD_PACKETS] != 0:
+        own[LAST_MOVED] = net.clock[NOW]
+    own[HAD_PACKETS] = in_use
+    why = _GOES_ON
+    if own[OWNED] - in_use < part.nics * (net.staged.shape[1] + part.window):
+        why = POOL_EMPTY
+    if len(net.meters.trace) > 0 and len(net.meters.trace) - net.meters.traced[0] < part.nics * part.window:
+        why = TRACE_FULL
+    said = part.said[own[TURN] * part.parts + part.number]
+    said[WHY], said[PACKETS], said[LAST] = why, in_use, own[LAST_MOVED]
+
+
+@inner
+def _why_not(net: Network, end: int) -> int:
+    """Return why no part runs the next window, the same in all; -1 if they do."""
+    part, now = net.border, net.clock[NOW]
+    if now >= end:
+        return DONE
+    why, in_use, last = _GOES_ON, 0, 0
+    for number in range(part.parts):
+        said = part.said[part.own[TURN] * part.parts + number]
+        why, in_use, last = max(why, said[WHY]), in_use + said[PACKETS], max(last, said[LAST])
+    if why == _GOES_ON and in_use != 0 and now - 1 - last > net.patience:
+        return STUCK
+    return why
+
+
+@inner
+def _take_letters(net: Network, packets: Packets) -> None:
+    """Take what the other parts wrote in their last window."""
+    part, now = net.border, net.clock[NOW]
+    for writer in range(part.parts):
+        box = box_of(part, part.own[TURN], writer, part.number)
+        for place in range(part.letters[box, OF_PACKETS]):
+            letter = part.packets[box, place]
+            packets.regs[IN_USE] += 1
+            part.own[OWNED] += 1
+            schedule(packets, letter.packet, letter.cycle, TO_INPUT, letter.place)
+        for place in range(part.letters[box, OF_ROOMS]):
+            room = part.rooms[box, place]
+            begin(
+                net.out_ports.returns, net.out_ports.remote, room.end, now, room.since, room.lane, room.flits,
+                room.blocks, room.ahead,
+            )  # fmt: skip
+        part.letters[box, OF_PACKETS] = part.letters[box, OF_ROOMS] = 0
+
+
+@kernel
+def run_part(net: Network, packets: Packets, end: int) -> int:
+    """Run a part up to a cycle, while all other parts are run likewise; return why it stopped, which is as of all.
+
+    Then no letter is under way.
+    """
+    part = net.border
+    while True:
+        _say(net, packets)
+        meet(part.barrier, part.parts)
+        _take_letters(net, packets)
+        reason = _why_not(net, end)
+        part.own[TURN] ^= 1
+        if reason >= 0:
+            return reason
+        until = min(net.clock[NOW] + part.window, end)
+        while net.clock[NOW] < until:
+            run_cycle(net, packets)
+
+
+class OneCore:
+    """A network that is run by this thread.
+
+    Parameters
+    ----------
+    net : Network
+        Before its first cycle.
+    packets : int
+        Packets to begin with; there will be as many as are needed.
+    """
+
+    def __init__(self, net: Network, packets: int) -> None:
+        self.net, self._packets = net, packets_for(net, packets)
+        self.cpu_seconds = 0.0
+
+    def warm(self) -> None:
+        """Compile what runs the network; no cycle is run."""
+        run(self.net, self._packets, 0)
+
+    def run_to(self, end: int, changes: deque[Change]) -> int:
+        """Run up to a cycle, with changes on the way; return why it stopped."""
+        start = time.thread_time()
+        reason, self._packets = run_to(self.net, self._packets, end, changes=changes)
+        self.cpu_seconds += time.thread_time() - start
+        return reason
+
+    def whole(self) -> tuple[Network, Packets]:
+        """Return the network and its packets, as they are now."""
+        return self.net, self._packets
+
+    def meters(self) -> list[Meters]:
+        """Return the meters: their sums are the network's."""
+        return [self.net.meters]
+
+
+class ManyCores:
+    """A network whose parts are run by as many threads.
+
+    Parameters
+    ----------
+    net : Network
+        Before its first cycle.
+    packets : int
+        Packets to begin with; there will be as many as are needed.
+    cores : int
+        Parts, at least 2.
+
+    Raises
+    ------
+    InputError
+        If the network cannot be divided so.
+    """
+
+    def __init__(self, net: Network, packets: int, cores: int) -> None:
+        self._net = net
+        self._parts = divide(net, packets_for(net, packets), cores)
+        self._dealt_at = -_SELDOM
+        self.cpu_seconds = 0.0
+
+    def warm(self) -> None:
+        """Compile what runs a part; no cycle is run."""
+        self.run_to(0, deque())
+        self.cpu_seconds = 0.0
+
+    def run_to(self, end: int, changes: deque[Change]) -> int:
+        """Run up to a cycle, with changes on the way; return why it stopped."""
+        at_a_time = max(1, AT_A_TIME // len(self._net.staged))
+        with ThreadPoolExecutor(len(self._parts)) as threads:
+            while True:
+                now = int(self._parts[0][0].clock[NOW])
+                stop = min(end, changes[0].cycle) if changes else end
+                until = min(stop, now + at_a_time)
+                made = list(threads.map(_timed, self._parts, [until] * len(self._parts)))
+                self.cpu_seconds += sum(seconds for _, seconds in made)
+                reason, now = made[0][0], int(self._parts[0][0].clock[NOW])
+                if reason == POOL_EMPTY:
+                    self._deal(now)
+                elif reason != DONE or now >= stop == end:
+                    return reason
+                elif now >= stop:
+                    changes.popleft().make(self._net)
+
+    def whole(self) -> tuple[Network, Packets]:
+        """Return the network and its packets, as they are now; the calendar stays with the parts."""
+        nets, pools = zip(*self._parts, strict=True)
+        first = pools[0]
+        chain, regs = type(first.chain)(first.chain.array.copy()), np.zeros_like(first.regs)
+        free = np.concatenate([_free_of(pool) for pool in pools])
+        chain["next"][free[:-1]] = free[1:]
+        chain["next"][free[-1]] = NOBODY
+        regs[FREE], regs[IN_USE] = free[0], sum(int(pool.regs[IN_USE]) for pool in pools)
+        net = self._net._replace(
+            meters=merged_meters([each.meters for each in nets]),
+            sources=self._net.sources._replace(earliest=np.min([each.sources.earliest for each in nets], axis=0)),
+            clock=nets[0].clock.copy(),
+        )
+        return net, first._replace(chain=chain, regs=regs)
+
+    def meters(self) -> list[Meters]:
+        """Return the meters of the parts: their sums are the network's."""
+        return [net.meters for net, _ in self._parts]
+
+    def _deal(self, now: int) -> None:
+        """Deal the free packets to the parts anew; more of them if they are few, or if they went astray quickly."""
+        pools = [pool for _, pool in self._parts]
+        free, pool, chain = np.concatenate([_free_of(each) for each in pools]), pools[0].pool, pools[0].chain
+        count = len(pool)
+        if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
+            more = packets_for(self._net, 2 * count + self._net.staged.size)
+            more.pool[:count], more.chain[:count] = pool, chain
+            free = np.concatenate([free, np.arange(count, len(more.pool))])
+            pool, chain = more.pool, more.chain
+        self._dealt_at = now
+        dealt = []
+        for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
+            chain["next"][share[:-1]] = share[1:]
+            chain["next"][share[-1]] = NOBODY
+            each.regs[FREE] = share[0]
+            net.border.own[OWNED] = each.regs[IN_USE] + len(share)
+            dealt.append((net, each._replace(pool=pool, chain=chain)))
+        self._parts = dealt
+
+
+_SELDOM = 1000
+"""Cycles after which free packets may be dealt again without there being more: dealing takes as long as some cycles."""
+
+
+def _free_of(packets: Packets) -> NDArray[np.int64]:
+    """Return the numbers of the free packets of a part."""
+    free, packet, following = [], int(packets.regs[FREE]), packets.chain["next"].tolist()
+    while packet != NOBODY:
+        free.append(packet)
+        packet = following[packet]
+    return np.array(free, np.int64)
+
+
+def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:
+    """Run a part; return why it stopped, and the CPU seconds of this thread."""
+    start = time.thread_time()
+    reason = run_part(*part, end)
+    return reason, time.thread_time() - start
+
+
+Running = OneCore | ManyCores
+
+
+def running(net: Network, *, cores: int = 1, packets: int = 1 << 14) -> Running:
+    """Return a network that is ready to run, by one core or by several.
+
+    Raises
+    ------
+    InputError
+        If it cannot be divided into so many parts.
+    """
+    return OneCore(net, packets) if cores == 1 else ManyCores(net, packets, cores)
+
+
+def lengthen(network: Running) -> None:
+    """Let the measured stretch be twice as long, at the cycle at which it would have ended."""
+    for meters in network.meters():
+        double_stretch(meters)

@@ -1,0 +1,165 @@
+"""A network divided into parts for several cores: who has which switch, and the state of each part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.barrier import new_barrier
+from vlane.golden.engine.records import new_records
+from vlane.golden.links.remote_credit import fcp_period
+from vlane.golden.network.meters import Meters
+from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
+from vlane.golden.network.sources import NEVER
+from vlane.golden.switches.inputs import ROUTED
+from vlane.golden.switches.packets import FREE, IN_USE, NOBODY, Packets
+
+from vlane.errors import InputError
+
+__all__ = ["MOST_PARTS", "check_parts", "divide", "owners_of"]
+
+MOST_PARTS = 64
+
+
+def check_parts(parts: int, switches: int, *, by_fcps: bool) -> None:
+    """Refuse parts that a network of so many switches cannot have.
+
+    Parameters
+    ----------
+    by_fcps : bool
+        Whether flow-control packets tell of room: the state of those under way is of both ends, so one part has all.
+
+    Raises
+    ------
+    InputError
+        If there are more than switches, or than 1 with flow-control packets.
+    """
+    most = min(MOST_PARTS, switches)
+    if not 1 <= parts <= most:
+        raise InputError("cores", f"1 to {most}, for a network of {switches} switches", parts)
+    if parts > 1 and by_fcps:
+        raise InputError("cores", "1 with flow-control packets: more need link.credits of returns", parts)
+
+
+def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
+    """Return the part of each end of a network.
+
+    Switches as far from the nearest NIC are divided evenly, in the order of their numbers, so that every part has as
+    much of each level of a tree, and a slab of a torus. NICs go with their switch.
+    """
+    bits, far = net.switches.inputs.port_bits, net.wiring.cable["far"]
+    inputs = len(net.switches.inputs.port)
+    switches = inputs >> bits
+    at = far[inputs : inputs + len(net.staged)] >> bits  # switch of each NIC
+    ends = np.flatnonzero(far[:inputs] >= 0)
+    one, other = ends >> bits, far[ends] >> bits
+    distance = np.full(switches, switches)
+    distance[at] = 0
+    for step in range(1, switches):
+        reached = np.unique(other[distance[one] == step - 1])
+        new = reached[distance[reached] == switches]
+        if not len(new):
+            break
+        distance[new] = step
+    owner = np.zeros(switches, np.uint8)
+    for step in np.unique(distance):
+        layer = np.flatnonzero(distance == step)
+        owner[layer] = np.arange(len(layer)) * parts // len(layer)
+    of_nics = np.zeros(len(far) - inputs, np.uint8)
+    of_nics[: len(at)] = owner[at]
+    return np.concatenate([np.repeat(owner, 1 << bits), of_nics])
+
+
+def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Packets]]:
+    """Return the parts of a network before its first cycle, each with its packets; they share its state.
+
+    Raises
+    ------
+    InputError
+        As of ``check_parts``.
+    """
+    inputs = net.switches.inputs
+    check_parts(parts, len(inputs.port) >> inputs.port_bits, by_fcps=fcp_period(net.out_ports.remote) != 0)
+    if net.clock[NOW] != 0:
+        raise ValueError("only a network before its first cycle is divided")
+    owner = owners_of(net, parts)
+    far, flight = net.wiring.cable["far"][: len(inputs.port)], net.wiring.cable["flight"][: len(inputs.port)]
+    writes, reads = owner[: len(far)], owner[np.maximum(far, 0)]
+    is_cut = (far >= 0) & (writes != reads)
+    window = int(flight[is_cut].min(initial=64)) + ROUTED
+    between = np.zeros((parts, parts), np.int64)
+    np.add.at(between, (writes[is_cut], reads[is_cut]), 1)
+    letters = window * int(between.max(initial=1))
+    packet_letters = new_records(PacketLetter, 2 * parts * parts, letters)
+    room_letters = new_records(RoomLetter, 2 * parts * parts, letters * net.out_ports.returns.rows)
+    count, said = np.zeros((2 * parts * parts, 8), np.int64), np.zeros((2 * parts, 8), np.int64)
+    barrier = new_barrier()
+    pools = _shared_pool(packets, parts)
+    made = []
+    for number in range(parts):
+        of_part = owner[len(far) : len(far) + len(net.staged)] == number
+        own = np.zeros(8, np.int64)
+        own[OWNED] = _share_of(len(packets.pool), number, parts)
+        border = Part(
+            number, parts, window, int(of_part.sum()), owner, packet_letters, room_letters, count, said, barrier, own
+        )
+        made.append((_part_of(net, border, of_part), pools[number]))
+    return made
+
+
+def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
+    """Return a pool for each part: the packets are the same, each part has its calendar and its free ones."""
+    count = len(packets.pool)
+    packets.chain["next"] = [*range(1, count), NOBODY]
+    ends = np.cumsum([0, *(_share_of(count, number, parts) for number in range(parts))])
+    pools = []
+    for first, past in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        packets.chain[past - 1].next = NOBODY
+        regs = np.zeros_like(packets.regs)
+        regs[FREE], regs[IN_USE] = first, 0
+        pools.append(packets._replace(slot=packets.slot.copy(), regs=regs))
+    return pools
+
+
+def _share_of(count: int, number: int, parts: int) -> int:
+    """Return how many of so many packets a part has at first."""
+    return count // parts + (number < count % parts)
+
+
+def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:
+    """Return a part: the state of its ends is the network's, what is kept within a cycle or of all ends is its own."""
+    out_ports, returns = net.out_ports, net.out_ports.returns
+    own_returns = returns._replace(at_once=_copied(returns.at_once), coming=returns.coming.copy())
+    return net._replace(
+        switches=_own_scratch(net.switches),
+        out_ports=out_ports._replace(returns=own_returns, rules=out_ports.rules.copy()),
+        sources=net.sources._replace(earliest=np.where(nics, net.sources.earliest, NEVER)),
+        meters=_own_meters(net.meters),
+        awake=net.awake.copy(),
+        busy=net.busy.copy(),
+        grants=_copied(net.grants),
+        clock=net.clock.copy(),
+        border=border,
+    )
+
+
+def _copied(records: Any) -> Any:
+    return type(records)(records.array.copy())
+
+
+def _own_scratch(switches: Any) -> Any:
+    """Return switches with arrays of their own, but for tables and queues, whose rows are of one part each."""
+    arrays = {
+        name: value.copy() for name, value in switches._asdict().items()
+        if isinstance(value, np.ndarray) and value.dtype == np.int64
+    }  # fmt: skip
+    waiting = switches.inputs.waiting.copy()
+    return switches._replace(inputs=switches.inputs._replace(waiting=waiting), **arrays)
+
+
+def _own_meters(meters: Meters) -> Meters:
+    """Return meters of a part; flows are common: their sources' part counts what is offered, the other what arrives."""
+    own = {name: value.copy() for name, value in meters._asdict().items() if not name.startswith("flow")}
+    return meters._replace(**own)
