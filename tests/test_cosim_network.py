@@ -108,7 +108,7 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
     assert (done["rate_gbps"], done["cycle_ns"], done["simulated_ns"]) == (200, 2.56, 6000 * 2.56)
     assert done["switches"] == ([0, 1, 2] if rtl == ["all"] else list(map(int, rtl[0].split(","))))
     assert (done["mismatches"], done["bad_flits"], done["cycles"]) == (0, 0, 6000)
-    assert done["golden_digest"] == done["mixed_digest"]
+    assert done["digest_golden"] == done["digest_hardware"]
     assert done["deliveries"] > 4000
 
 
@@ -126,7 +126,7 @@ def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, s
     assert called.status == 0, called.err
     done = called.json()
     assert (done["mismatches"], done["bad_flits"], done["parameters"]["ports"]) == (0, 0, 6)
-    assert done["golden_digest"] == done["mixed_digest"]
+    assert done["digest_golden"] == done["digest_hardware"]
     assert done["deliveries"] > 4000
     assert done["dropped"] == done["golden_dropped"] > 10
 
@@ -144,7 +144,7 @@ def test_faults_are_the_same_in_hardware(rtl: list[str], study: Path) -> None:
 
     assert called.status == 0, called.err
     done = called.json()
-    assert done["golden_digest"] == done["mixed_digest"] != whole["golden_digest"]
+    assert done["digest_golden"] == done["digest_hardware"] != whole["digest_golden"]
     assert done["bad_flits"] == 0
     if "0" not in rtl:
         assert done["dropped"] == done["golden_dropped"] > 30
@@ -177,7 +177,7 @@ def test_lost_flow_control_packets_are_the_same_in_hardware(rtl: list[str], sche
 
     assert called.status == 0, called.err
     done = called.json()
-    assert done["golden_digest"] == done["mixed_digest"] != whole["golden_digest"]
+    assert done["digest_golden"] == done["digest_hardware"] != whole["digest_golden"]
     assert (done["bad_flits"], done["dropped"]) == (0, 0)
     assert done["deliveries"] > 3000
     assert done["parameters"]["credit"] == "fcp"
@@ -302,7 +302,7 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
     assert called.status == 0, called.err
     done = called.json()
     assert done["dropped"] == done["golden_dropped"] > 300
-    assert done["golden_digest"] == done["mixed_digest"]
+    assert done["digest_golden"] == done["digest_hardware"]
 
 
 @pytest.mark.parametrize(

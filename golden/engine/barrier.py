@@ -42,6 +42,11 @@ def _raised(words: NDArray[np.int64], place: int, more: int) -> int:
     return before
 
 
+def _seen(words: NDArray[np.int64], place: int) -> int:
+    """Return a word as it is now, whoever wrote it."""
+    return int(words[place])
+
+
 def _offer_core() -> None:
     """Let other threads have the core."""
     time.sleep(0)
@@ -57,6 +62,18 @@ def _add(_typing: Any, words: Any, place: Any, more: Any) -> Any:  # noqa: ARG00
         return builder.atomic_rmw("add", word, arguments[2], "seq_cst")
 
     return types.int64(words, types.int64, types.int64), generate
+
+
+@intrinsic
+def _look(_typing: Any, words: Any, place: Any) -> Any:  # noqa: ARG001 - numba gives them
+    """Return a word of an array, read anew; what its writer wrote before is seen, too."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        word = builder.gep(array.data, [arguments[1]], inbounds=True)
+        return builder.load_atomic(word, "acquire", 8)
+
+    return types.int64(words, types.int64), generate
 
 
 @intrinsic
@@ -76,6 +93,11 @@ def _raised_compiled(words: Any, place: Any, more: Any) -> Any:  # noqa: ARG001 
     return lambda words, place, more: _add(words, place, more)  # noqa: PLW0108 - an intrinsic is no implementation
 
 
+@overload(_seen, **_INSIDE)
+def _seen_compiled(words: Any, place: Any) -> Any:  # noqa: ARG001 - numba gives it
+    return lambda words, place: _look(words, place)  # noqa: PLW0108 - an intrinsic is no implementation
+
+
 @overload(_offer_core, **_INSIDE)
 def _offer_core_compiled() -> Any:
     return lambda: _yield_core()  # noqa: PLW0108 - an intrinsic is no implementation
@@ -84,13 +106,13 @@ def _offer_core_compiled() -> Any:
 @inner
 def meet(barrier: NDArray[np.int64], threads: int) -> None:
     """Wait until so many threads have arrived; what each wrote before is seen by all after."""
-    passed = _raised(barrier, _PASSED, 0)  # before arriving: afterwards the others may already have passed
+    passed = _seen(barrier, _PASSED)  # before arriving: afterwards the others may already have passed
     if _raised(barrier, _ARRIVED, 1) == threads - 1:
         _raised(barrier, _ARRIVED, -threads)
         _raised(barrier, _PASSED, 1)
         return
     looks = 0
-    while _raised(barrier, _PASSED, 0) == passed:
+    while _seen(barrier, _PASSED) == passed:
         looks += 1
         if looks >= _SPINS:
             _offer_core()

@@ -102,7 +102,7 @@ def _tell(study: Path, result: MixedResult, seconds: float, clock: LinkClock, *,
     named = ", ".join(map(str, result.switches))
     rows = [
         ["deliveries", f"{result.deliveries:,}", ""],
-        ["digest of all deliveries", result.golden_digest, result.mixed_digest],
+        ["digest of all deliveries", result.digest_golden, result.digest_hardware],
         ["dropped at these switches", str(result.golden_dropped), str(result.dropped)],
         ["flits that came out other than they went in", "", str(result.bad_flits)],
         ["CPU seconds", f"{result.golden_seconds:.2f}", f"{result.mixed_seconds:.2f}"],

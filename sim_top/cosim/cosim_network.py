@@ -47,7 +47,7 @@ class MixedResult:
         Of each run.
     deliveries : int
         Packets that golden's run delivered.
-    golden_digest, mixed_digest : str
+    digest_golden, digest_hardware : str
         Of every delivery and its cycle.
     bad_flits : int
         Flits that came out of the hardware other than they went in.
@@ -66,8 +66,8 @@ class MixedResult:
     parameters: Mapping[str, Any]
     cycles: int
     deliveries: int
-    golden_digest: str
-    mixed_digest: str
+    digest_golden: str
+    digest_hardware: str
     bad_flits: int
     dropped: int
     golden_dropped: int
@@ -78,7 +78,7 @@ class MixedResult:
     @property
     def agrees(self) -> bool:
         """Whether every delivery was the same, in the same cycle, bit for bit."""
-        return self.golden_digest == self.mixed_digest and not self.bad_flits and self.dropped == self.golden_dropped
+        return self.digest_golden == self.digest_hardware and not self.bad_flits and self.dropped == self.golden_dropped
 
 
 def cosim_network(
@@ -124,8 +124,8 @@ def cosim_network(
         parameters=parameters,
         cycles=cycles,
         deliveries=int(plain.meters.total[:, 0].sum()),
-        golden_digest=expected.digest,
-        mixed_digest=mixed.digest,
+        digest_golden=expected.digest,
+        digest_hardware=mixed.digest,
         bad_flits=mixed.bad_flits,
         dropped=mixed.dropped,
         golden_dropped=expected.dropped,
