@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.lines import apart, port_lines
+from vlane.golden.engine.records import Int32, Records
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
@@ -18,6 +19,7 @@ from vlane.golden.switches.inputs import (
     drop,
     local_port,
     new_inputs,
+    port_bits_for,
     switch_of,
     turn_of,
 )
@@ -48,7 +50,7 @@ class OutputPort:
 
     busy: Int32
     last_input: Int32
-    nearest: Int64
+    nearest: Int32
 
 
 class IBSwitches(NamedTuple):
@@ -101,22 +103,26 @@ class FasterIBSwitches(NamedTuple):
     speed: int
 
 
-def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
-    """Return empty switches with these tables."""
+def new_ib_switches(
+    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, together: bool = False
+) -> IBSwitches:
+    """Return empty switches with these tables; the state of each port may lie together in a line."""
     ports = tables.vl.shape[1]
-    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
-    total = len(inputs.port)
-    output = new_records(OutputPort, total)
+    total = len(lft) << port_bits_for(ports)
+    lines = (port_lines if together else apart)(total, lanes)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft, lines=lines)
+    output = lines.port.new_records(OutputPort)
     output["last_input"] = ports - 1
     able, choice, asked = np.zeros(total + LIST_MARGIN, np.int64), np.zeros(total, np.int64), np.zeros(total, np.int64)
     return IBSwitches(inputs, tables, output, able, choice, asked)
 
 
 def new_faster_ib_switches(
-    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int
+    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int, together: bool = False
 ) -> FasterIBSwitches:
     """Return empty switches with these tables, of so many passes and flits that cross in a cycle."""
-    return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations, speed)
+    usual = new_ib_switches(lanes=lanes, lft=lft, tables=tables, together=together)
+    return FasterIBSwitches(*usual, iterations, speed)
 
 
 @inner
@@ -154,7 +160,7 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, packets: Packets, port: 
     """Return the VL with which an input takes part, -1 for none (IBS-2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
-    left = inputs.queues.lanes[port]
+    left = inputs.queues.filled[port].lanes
     last = inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
@@ -234,7 +240,7 @@ def _inputs_ask(
         switches.asked[asked] = to
         chooser = outputs[to]
         asked += chooser.nearest == 0
-        chooser.nearest = max(chooser.nearest, turn_of(inputs, local, chooser.last_input))
+        chooser.nearest = max(int(chooser.nearest), turn_of(inputs, local, chooser.last_input))
         if iterations_of(switches) > 1:
             switches.able[asking] = port
             asking += 1

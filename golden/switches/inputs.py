@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.lines import PortLines, apart
+from vlane.golden.engine.records import Int32, Int64, Records
 from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,
@@ -137,14 +138,15 @@ def port_bits_for(ports: int) -> int:
     return max(1, (ports - 1).bit_length())
 
 
-def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
+def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8], lines: PortLines | None = None) -> Inputs:
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
     total, word_bits = switches << bits, min(bits, WORD_BITS)
-    port = new_records(InputPort, total)
+    lines = lines or apart(total, lanes)
+    port = lines.port.new_records(InputPort)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, word_bits, new_queues(total, lanes), port,
+        bits, word_bits, new_queues(total, lanes, lines), port,
         np.zeros(total >> word_bits, np.int64), lft.copy(), NO_RULE, np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 
@@ -226,7 +228,7 @@ def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
 def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     """Take the first packet of an input's VL out of its queue; return it."""
     packet = pop(packets, inputs.queues, port, lane)
-    if inputs.queues.lanes[port] == 0:
+    if inputs.queues.filled[port].lanes == 0:
         inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.lines import PortLines, apart
+from vlane.golden.engine.records import Int16, Int32, Int64, Records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
@@ -68,8 +69,8 @@ class Sending:
     ----------
     free_from : int
         First cycle in which the link is free.
-    lane, since, flits, blocks : int
-        Of the packet: lane, first cycle, size.
+    since, lane, flits, blocks : int
+        Of the packet: first cycle, lane, size.
     given : int
         Its blocks whose room was given back.
     fruitless : int
@@ -77,12 +78,12 @@ class Sending:
     """
 
     free_from: Int32
-    lane: Int32
     since: Int32
-    flits: Int32
-    blocks: Int32
-    given: Int32
-    fruitless: Int32
+    lane: Int16
+    flits: Int16
+    blocks: Int16
+    given: Int16
+    fruitless: Int16
 
 
 class LaneCounters:
@@ -161,22 +162,24 @@ def new_output_ports(
     bank: Bank,
     largest: tuple[int, ...],
     pace: NDArray[np.int64] | None = None,
+    lines: PortLines | None = None,
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
+    lines = lines or apart(ports, lanes)
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
     return OutputPorts(
-        queues=new_queues(ports, lanes),
+        queues=new_queues(ports, lanes, lines),
         blocks=sizes,
         behind_blocks=behind_sizes,
         buffer=buffer,
         remote=remote,
         returns=returns,
         bank=bank,
-        sending=new_records(Sending, ports),
+        sending=lines.port.new_records(Sending),
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
-        counters=new_records(LaneCounters, ports, lanes),
+        counters=lines.lane.new_records(LaneCounters),
         rules=np.zeros(RULE_COUNT, np.int64),
     )
 
@@ -280,7 +283,7 @@ def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
 @inner
 def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
     """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
-    return out_ports.queues.lanes[port] == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
+    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
 
 
 @inner
@@ -305,7 +308,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
     ready : bool
         The link is free.
     """
-    sending, request = out_ports.sending[port], out_ports.queues.lanes[port]
+    sending, request = out_ports.sending[port], out_ports.queues.filled[port].lanes
     if not ready and not looks_behind(out_ports.bank):
         return NOBODY
     can, behind = _fitting_heads(out_ports, packets, port, cycle, ready)
@@ -329,7 +332,7 @@ def _fitting_heads(
     ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> tuple[int, int]:
     """Return, as bits, the VLs whose head fits into the remote buffer, and those whose second packet fits behind it."""
-    can, behind, left = 0, 0, out_ports.queues.lanes[port]
+    can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
         settle(out_ports.returns, out_ports.remote, port, cycle)
         hear(out_ports.remote, port, cycle)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Records, new_records
+from vlane.golden.engine.lines import Lines, PortLines, apart
+from vlane.golden.engine.records import Int16, Int32, Int64, Records
 
 __all__ = [
     "NOBODY",
@@ -69,25 +70,25 @@ class Packet:
         Cycle from which it asks for the link.
     """
 
-    blocks: Int32
-    flits: Int32
     dlid: Int32
-    sl: Int32
-    lane: Int32
-    output: Int32
     source: Int32
     target: Int32
     born: Int32
-    event: Int32
-    hops: Int32
-    channel: Int32
     arrived: Int32
     asks: Int32
-    bytes: Int32
+    blocks: Int16
+    flits: Int16
+    bytes: Int16
+    sl: Int16
+    lane: Int16
+    channel: Int16
+    output: Int16
+    hops: Int16
+    event: Int16
 
 
 class Chain:
-    """List links, kept apart from ``Packet`` for cache locality.
+    """List links of a packet, in its line.
 
     Parameters
     ----------
@@ -138,6 +139,18 @@ class Queue:
     tail: Int32
 
 
+class Filled:
+    """Which queues of a port have a packet.
+
+    Parameters
+    ----------
+    lanes : int
+        Their lanes, as bits.
+    """
+
+    lanes: Int64
+
+
 class Queues(NamedTuple):
     """Queues of packets by port and lane.
 
@@ -145,19 +158,20 @@ class Queues(NamedTuple):
     ----------
     queue : Records of Queue, (ports, lanes)
         Those.
-    lanes : array of int64, (ports,)
-        Lanes that have a packet, as bits.
+    filled : Records of Filled, (ports,)
+        Which of them have a packet.
     """
 
     queue: Records[Queue]
-    lanes: NDArray[np.int64]
+    filled: Records[Filled]
 
 
 def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
+    lines = Lines(count)
     packets = Packets(
-        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
+        lines.new_records(Packet), lines.new_records(Chain), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
@@ -185,9 +199,10 @@ def packets_in_use(packets: Packets) -> NDArray[np.int64]:
     return np.flatnonzero(used)
 
 
-def new_queues(ports: int, lanes: int) -> Queues:
+def new_queues(ports: int, lanes: int, lines: PortLines | None = None) -> Queues:
     """Return empty queues."""
-    queues = Queues(new_records(Queue, ports, lanes), np.zeros(ports, np.int64))
+    lines = lines or apart(ports, lanes)
+    queues = Queues(lines.lane.new_records(Queue), lines.port.new_records(Filled))
     queues.queue["head"] = NOBODY
     return queues
 
@@ -241,7 +256,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
     first = queue.head == NOBODY
     if first:
         queue.head = packet
-        queues.lanes[port] |= 1 << lane
+        queues.filled[port].lanes |= 1 << lane
     else:
         packets.chain[queue.tail].next = packet
     queue.tail = packet
@@ -256,5 +271,5 @@ def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     following = packets.chain[packet].next
     queue.head = following
     if following == NOBODY:
-        queues.lanes[port] &= ~(1 << lane)
+        queues.filled[port].lanes &= ~(1 << lane)
     return packet
