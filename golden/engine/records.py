@@ -13,7 +13,7 @@ from numba.extending import typeof_impl
 from numpy.typing import NDArray
 from vlane.golden.engine.record_type import RecordsType
 
-__all__ = ["Int16", "Int32", "Int64", "Records", "fields_of", "new_records"]
+__all__ = ["Int16", "Int32", "Int64", "Records", "new_records"]
 
 R = TypeVar("R")
 
@@ -58,12 +58,8 @@ class Records(Generic[R]):
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
     """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``."""
-    return Records(np.zeros(counts, np.dtype((np.record, fields_of(kind)))))
-
-
-def fields_of(kind: type) -> list[tuple[str, type]]:
-    """Return the name and the width of each field."""
-    return [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
+    fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
+    return Records(np.zeros(counts, np.dtype((np.record, fields))))
 
 
 @typeof_impl.register(Records)

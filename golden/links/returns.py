@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.lines import PortLines
 from vlane.golden.engine.records import Int16, Int32, Records, new_records
 from vlane.golden.links.remote_credit import came_free
 
@@ -113,14 +112,12 @@ class Returns(NamedTuple):
     speed: int
 
 
-def new_returns(
-    *, ends: int, rows: int, flight: int, flit_shift: int, speed: int, lines: PortLines | None = None
-) -> Returns:
+def new_returns(*, ends: int, rows: int, flight: int, flit_shift: int, speed: int) -> Returns:
     """Return empty rows and lists; ``flight`` is the longest flight time of a cable in cycles."""
     cycles = 1 << (flight + 4).bit_length()
     return Returns(
         rows=rows,
-        row=lines.port.new_records(Row) if lines and rows == 1 else new_records(Row, ends * rows),
+        row=new_records(Row, ends * rows),
         packet=new_records(Moving, ends * rows, cycles),
         at_once=new_records(AtOnce, cycles * ends * rows),
         coming=np.zeros(cycles, np.int64),

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.lines import PortLines, apart
 from vlane.golden.engine.records import Int32, Records, new_records
 
 __all__ = ["Rooms", "fits", "give_back", "new_rooms", "take", "with_others"]
@@ -64,13 +63,10 @@ class Rooms(NamedTuple):
     others: int
 
 
-def new_rooms(
-    *, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...], lines: PortLines | None = None
-) -> Rooms:
+def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
     lanes = len(minimum)
-    lines = lines or apart(buffers, lanes)
-    taken, beyond = lines.lane.new_records(Taken), lines.port.new_records(Taken)
+    taken, beyond = new_records(Taken, buffers, lanes), new_records(Taken, buffers)
     rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, (blocks - sum(minimum), 0), buffers)
     rooms.bounds["minimum"][0], rooms.bounds["maximum"][0] = minimum, maximum
     return rooms

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from vlane.golden.engine.bits import LIST_MARGIN
-from vlane.golden.engine.lines import PortLines, port_lines
 from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
@@ -80,11 +79,9 @@ class Buffers:
                 must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
 
-    def rooms(self, count: int, lines: PortLines | None = None) -> Rooms:
+    def rooms(self, count: int) -> Rooms:
         """Return so many such buffers, empty."""
-        return new_rooms(
-            buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum, lines=lines
-        )
+        return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)
 
 
 @dataclass(frozen=True)
@@ -210,21 +207,20 @@ def assemble(
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
-    lines = port_lines(ends, lanes)
     returns = new_returns(
         ends=ends, rows=lanes if form.vls_apart else 1, flight=longest,
         flit_shift=(BLOCK_BYTES // flit_bytes).bit_length() - 1,
-        speed=kind.inner_flits * speed, lines=lines,
+        speed=kind.inner_flits * speed,
     )  # fmt: skip
     out_ports = new_output_ports(
-        buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits, lines),
-        remote=_remote_credit(buffers, credit, ends, longest, lines), returns=returns, bank=bank, largest=buffers.largest,
-        pace=paces_of_ends(topology, ends, cables), lines=lines,
+        buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
+        remote=_remote_credit(buffers, credit, ends, longest), returns=returns, bank=bank, largest=buffers.largest,
+        pace=paces_of_ends(topology, ends, cables),
     )  # fmt: skip
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each
     return Network(
-        wiring=wire(topology, routes, ends, flight, cables, by_fcps=credit.kind.by_fcps, lines=lines),
+        wiring=wire(topology, routes, ends, flight, cables, by_fcps=credit.kind.by_fcps),
         switches=switches,
         out_ports=out_ports,
         sources=sources,
@@ -239,9 +235,9 @@ def assemble(
     )
 
 
-def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int, lines: PortLines) -> Rooms:
+def _sending_rooms(buffers: Buffers, nic: Buffers | None, ends: int, first_nic: int) -> Rooms:
     """Return the buffers that the ends send from, those of the NICs with a size of their own if they have one."""
-    rooms = buffers.rooms(ends, lines)
+    rooms = buffers.rooms(ends)
     if nic is None:
         return rooms
     return with_others(rooms, first_nic, blocks=nic.blocks, minimum=nic.minimum, maximum=nic.maximum)
@@ -264,9 +260,9 @@ def _check_credits(buffers: Buffers, form: SwitchForm, credit: Credits) -> None:
             raise InputError(f"minimum_blocks of VL {lane}", f"at most {CREDIT_CAP} with {why}", least)
 
 
-def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int, lines: PortLines) -> RemoteCredit:
+def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) -> RemoteCredit:
     if not credit.kind.by_fcps:
-        return buffers.rooms(ends, lines)
+        return buffers.rooms(ends)
     return new_limits(
         ends=ends, whole=buffers.minimum, fcp_blocks=credit.fcp_blocks, period=credit.fcp_period,
         beside=not credit.kind.on_link, flight=flight,
@@ -278,8 +274,7 @@ def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, centra
 
 
 def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
-    maker = new_faster_ib_switches if faster else new_ib_switches
-    return _infiniband(maker, topology, routes, central, together=True, **faster)
+    return _infiniband(new_faster_ib_switches if faster else new_ib_switches, topology, routes, central, **faster)
 
 
 def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:

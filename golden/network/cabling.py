@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.lines import PortLines
+from vlane.golden.engine.records import new_records
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.wiring import NOWHERE, Cable, Wiring
@@ -41,7 +41,6 @@ def wire(
     forms: Mapping[End, CableForm],
     *,
     by_fcps: bool,
-    lines: PortLines,
 ) -> Wiring:
     """Return the cables of so many ends; with flow-control packets an end keeps count of the room beside it.
 
@@ -49,7 +48,7 @@ def wire(
     """
     bits = port_bits_for(topology.ports)
     inputs = topology.switches << bits
-    cable = lines.port.new_records(Cable)
+    cable = new_records(Cable, ends)
     far, told, peer = (cable[name] for name in ("far", "told", "peer"))
     far[:] = told[:] = peer[:] = NOWHERE
     for (switch, port), (other, other_port) in topology.far_ends().items():

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.lines import apart, port_lines
-from vlane.golden.engine.records import Int32, Records
+from vlane.golden.engine.records import Int32, Records, new_records
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
@@ -19,7 +18,6 @@ from vlane.golden.switches.inputs import (
     drop,
     local_port,
     new_inputs,
-    port_bits_for,
     switch_of,
     turn_of,
 )
@@ -103,26 +101,22 @@ class FasterIBSwitches(NamedTuple):
     speed: int
 
 
-def new_ib_switches(
-    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, together: bool = False
-) -> IBSwitches:
-    """Return empty switches with these tables; the state of each port may lie together in a line."""
+def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> IBSwitches:
+    """Return empty switches with these tables."""
     ports = tables.vl.shape[1]
-    total = len(lft) << port_bits_for(ports)
-    lines = (port_lines if together else apart)(total, lanes)
-    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft, lines=lines)
-    output = lines.port.new_records(OutputPort)
+    inputs = new_inputs(lanes=lanes, ports=ports, lft=lft)
+    total = len(inputs.port)
+    output = new_records(OutputPort, total)
     output["last_input"] = ports - 1
     able, choice, asked = np.zeros(total + LIST_MARGIN, np.int64), np.zeros(total, np.int64), np.zeros(total, np.int64)
     return IBSwitches(inputs, tables, output, able, choice, asked)
 
 
 def new_faster_ib_switches(
-    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int, together: bool = False
+    *, lanes: int, lft: NDArray[np.uint8], tables: VLTables, iterations: int, speed: int
 ) -> FasterIBSwitches:
     """Return empty switches with these tables, of so many passes and flits that cross in a cycle."""
-    usual = new_ib_switches(lanes=lanes, lft=lft, tables=tables, together=together)
-    return FasterIBSwitches(*usual, iterations, speed)
+    return FasterIBSwitches(*new_ib_switches(lanes=lanes, lft=lft, tables=tables), iterations, speed)
 
 
 @inner

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.lines import PortLines, apart
-from vlane.golden.engine.records import Int32, Int64, Records
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,
@@ -138,15 +137,14 @@ def port_bits_for(ports: int) -> int:
     return max(1, (ports - 1).bit_length())
 
 
-def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8], lines: PortLines | None = None) -> Inputs:
+def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     """Return empty inputs, of so many ports, of as many switches as the forwarding table has; they own a copy of it."""
     switches, bits = len(lft), port_bits_for(ports)
     total, word_bits = switches << bits, min(bits, WORD_BITS)
-    lines = lines or apart(total, lanes)
-    port = lines.port.new_records(InputPort)
+    port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, word_bits, new_queues(total, lanes, lines), port,
+        bits, word_bits, new_queues(total, lanes), port,
         np.zeros(total >> word_bits, np.int64), lft.copy(), NO_RULE, np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.lines import PortLines, apart
-from vlane.golden.engine.records import Int16, Int32, Int64, Records
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
@@ -162,24 +161,22 @@ def new_output_ports(
     bank: Bank,
     largest: tuple[int, ...],
     pace: NDArray[np.int64] | None = None,
-    lines: PortLines | None = None,
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
-    lines = lines or apart(ports, lanes)
     sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
     return OutputPorts(
-        queues=new_queues(ports, lanes, lines),
+        queues=new_queues(ports, lanes),
         blocks=sizes,
         behind_blocks=behind_sizes,
         buffer=buffer,
         remote=remote,
         returns=returns,
         bank=bank,
-        sending=lines.port.new_records(Sending),
+        sending=new_records(Sending, ports),
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
-        counters=lines.lane.new_records(LaneCounters),
+        counters=new_records(LaneCounters, ports, lanes),
         rules=np.zeros(RULE_COUNT, np.int64),
     )
 

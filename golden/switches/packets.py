@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.lines import Lines, PortLines, apart
-from vlane.golden.engine.records import Int16, Int32, Int64, Records
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 __all__ = [
     "NOBODY",
@@ -88,7 +87,7 @@ class Packet:
 
 
 class Chain:
-    """List links of a packet, in its line.
+    """List links, kept apart from ``Packet`` for cache locality.
 
     Parameters
     ----------
@@ -169,9 +168,8 @@ class Queues(NamedTuple):
 def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
-    lines = Lines(count)
     packets = Packets(
-        lines.new_records(Packet), lines.new_records(Chain), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
+        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
         np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
@@ -199,10 +197,9 @@ def packets_in_use(packets: Packets) -> NDArray[np.int64]:
     return np.flatnonzero(used)
 
 
-def new_queues(ports: int, lanes: int, lines: PortLines | None = None) -> Queues:
+def new_queues(ports: int, lanes: int) -> Queues:
     """Return empty queues."""
-    lines = lines or apart(ports, lanes)
-    queues = Queues(lines.lane.new_records(Queue), lines.port.new_records(Filled))
+    queues = Queues(new_records(Queue, ports, lanes), new_records(Filled, ports))
     queues.queue["head"] = NOBODY
     return queues
 
