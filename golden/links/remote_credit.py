@@ -22,18 +22,13 @@ __all__ = [
     "fcp_period",
     "goes_beside",
     "hear",
+    "most_taken",
     "say",
     "still_fits",
     "take",
-    "taken",
 ]
 
 RemoteCredit = Rooms | FCPLimits
-
-
-@inner
-def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
-    return int(rooms.taken[end, lane].blocks)
 
 
 @inner
@@ -77,6 +72,16 @@ def _sent(limits: FCPLimits) -> NDArray[np.int64]:
 
 
 @inner
+def _most_of_rooms(rooms: Rooms) -> NDArray[np.int64]:
+    return rooms.taken["most"]
+
+
+@inner
+def _most_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
+    return limits.most
+
+
+@inner
 def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
     """Do nothing: returns are never lost."""
 
@@ -101,11 +106,6 @@ def take(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Take room of the remote buffer for a packet that starts."""
 
 
-@by_type({Rooms: _taken_of_room, FCPLimits: limits.taken})
-def taken(remote: Any, end: int, lane: int) -> int:
-    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
-
-
 @by_type({Rooms: room.give_back, FCPLimits: limits.count_freed})
 def came_free(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Count blocks that were freed: with returns, in the remote buffer; with FCPs, in the own input buffer."""
@@ -119,6 +119,11 @@ def hear(remote: Any, end: int, cycle: int) -> None:
 @by_type({Rooms: _none_sent, FCPLimits: _sent})
 def fcps_sent(remote: Any) -> NDArray[np.int64]:
     """Return the flow-control packets sent so far, by end and VL."""
+
+
+@by_type({Rooms: _most_of_rooms, FCPLimits: _most_of_limits})
+def most_taken(remote: Any) -> NDArray[np.int64]:
+    """Return the most blocks that were in use of the remote buffers, as far as the senders knew, by end and VL."""
 
 
 @by_type({Rooms: _nothing_to_lose, FCPLimits: limits.lose})

@@ -31,6 +31,7 @@ from vlane.golden.switches.output_ports import (
     take_in,
 )  # fmt: skip
 from vlane.golden.switches.packets import (
+    AHEAD,
     EVENTS,
     IN_USE,
     NOBODY,
@@ -40,6 +41,8 @@ from vlane.golden.switches.packets import (
     TO_SINK,
     Packets,
     free,
+    load_first,
+    next_ahead,
     schedule,
     spare,
     take_due,
@@ -215,7 +218,11 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
+        ahead = packet
+        for _ in range(AHEAD):
+            ahead = next_ahead(packets, ahead)
         while packet != NOBODY:
+            ahead = next_ahead(packets, ahead)
             following = packets.chain[packet].next
             _happens(net, packets, packet, event, cycle)
             packet = following
@@ -282,7 +289,10 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
 def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
-    for index in range(list_members(net.awake, inputs.word_bits, net.busy)):
+    count = list_members(net.awake, inputs.word_bits, net.busy)
+    for index in range(count):
+        if index + AHEAD < count:
+            load_first(packets, out_ports.queues, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
         says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)

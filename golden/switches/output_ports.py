@@ -21,7 +21,6 @@ from vlane.golden.links.remote_credit import (
     hear,
     say,
     still_fits,
-    taken,
 )
 from vlane.golden.links.remote_credit import take as take_remote
 from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blocks
@@ -85,6 +84,18 @@ class Sending:
     fruitless: Int16
 
 
+class Head:
+    """The first packet of a queue.
+
+    Parameters
+    ----------
+    blocks : int
+        Its size.
+    """
+
+    blocks: Int16
+
+
 class LaneCounters:
     """Counters of one VL of a port.
 
@@ -96,16 +107,12 @@ class LaneCounters:
         Cycles between a packet's request for the link and its start, summed over all packets.
     waited : int
         Cycles in which the link was free and the remote buffer had no room for the head of this VL.
-    most_in_buffer, most_in_far : int
-        Largest number of blocks in use in the output buffer, and in the remote buffer.
     """
 
-    flits: Int64
     asked: Int64
+    flits: Int32
     packets: Int32
     waited: Int32
-    most_in_buffer: Int32
-    most_in_far: Int32
 
 
 class OutputPorts(NamedTuple):
@@ -115,10 +122,11 @@ class OutputPorts(NamedTuple):
     ----------
     queues : Queues
         Packets with at least one flit in the output buffer.
-    blocks : array of int64, (ports, lanes + 1)
+    head : Records of Head, (ports, lanes)
         Sizes of the heads.
-    behind_blocks : array of int64, (ports, lanes + 1)
-        Sizes of the packets behind them, of schedulers that look there.
+    sizes : array of int64, (2, lanes + 1)
+        Within a cycle of a port: what its scheduler sees of the sizes of the heads, and of the packets behind them, if
+        it looks there.
     buffer : Rooms
         Output buffers.
     remote : Rooms or FCPLimits
@@ -140,8 +148,8 @@ class OutputPorts(NamedTuple):
     """
 
     queues: Queues
-    blocks: NDArray[np.int64]
-    behind_blocks: NDArray[np.int64]
+    head: Records[Head]
+    sizes: NDArray[np.int64]
     buffer: Rooms
     remote: RemoteCredit
     returns: Returns
@@ -164,11 +172,10 @@ def new_output_ports(
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
-    sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
     return OutputPorts(
         queues=new_queues(ports, lanes),
-        blocks=sizes,
-        behind_blocks=behind_sizes,
+        head=new_records(Head, ports, lanes),
+        sizes=np.zeros((2, lanes + 1), np.int64),
         buffer=buffer,
         remote=remote,
         returns=returns,
@@ -230,10 +237,7 @@ def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, si
 def reserve(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
     """Reserve room in the output buffer for a packet."""
     field = packets.pool[packet]
-    lane = field.lane
-    take(out_ports.buffer, port, lane, field.blocks)
-    counters = out_ports.counters[port, lane]
-    counters.most_in_buffer = max(counters.most_in_buffer, out_ports.buffer.taken[port, lane].blocks)
+    take(out_ports.buffer, port, field.lane, field.blocks)
 
 
 @inner
@@ -241,7 +245,7 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     """Queue a packet, whose room is reserved and whose first flit has arrived, for the egress scheduler."""
     packets.pool[packet].asks = cycle
     if push(packets, out_ports.queues, port, lane, packet):
-        out_ports.blocks[port, lane] = packets.pool[packet].blocks
+        out_ports.head[port, lane].blocks = packets.pool[packet].blocks
 
 
 @inner
@@ -290,8 +294,8 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
-    out_ports.behind_blocks[port, lane] = size
-    return still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane] + size)
+    out_ports.sizes[1, lane] = size
+    return still_fits(out_ports.remote, port, lane, out_ports.head[port, lane].blocks + size)
 
 
 @inner
@@ -315,7 +319,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         return NOBODY  # another decision with nothing to send changes nothing
     else:
         sending.fruitless += ready
-    heads = Heads(request, can, out_ports.blocks[port], behind, out_ports.behind_blocks[port])
+    heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
     lane = serve(out_ports.bank, port, heads, ready, out_ports.rules)
     return NOBODY if lane < 0 else _put_on_link(out_ports, packets, port, lane, cycle)
 
@@ -336,7 +340,9 @@ def _fitting_heads(
     while left != 0:
         lane = lowest(left)
         left &= left - 1
-        if still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane]):
+        blocks = out_ports.head[port, lane].blocks
+        out_ports.sizes[0, lane] = blocks
+        if still_fits(out_ports.remote, port, lane, blocks):
             can |= 1 << lane
         else:
             out_ports.counters[port, lane].waited += ready
@@ -353,7 +359,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     following = packets.chain[packet].next
     blocks = packets.pool[packet].blocks
     if following != NOBODY:
-        out_ports.blocks[port, lane] = packets.pool[following].blocks
+        out_ports.head[port, lane].blocks = packets.pool[following].blocks
     take_remote(out_ports.remote, port, lane, blocks)
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
@@ -366,5 +372,4 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     counters.packets += 1
     counters.asked += cycle - packets.pool[packet].asks
     counters.flits += flits
-    counters.most_in_far = max(counters.most_in_far, taken(out_ports.remote, port, lane))
     return packet

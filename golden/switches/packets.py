@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 __all__ = [
@@ -18,7 +20,10 @@ __all__ = [
     "Packet",
     "Packets",
     "Queues",
+    "AHEAD",
     "free",
+    "load_first",
+    "next_ahead",
     "new_packets",
     "new_queues",
     "packets_in_use",
@@ -36,6 +41,9 @@ EVENTS = 4
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
 
 _EVENT_BITS = 2
+
+AHEAD = 4
+"""Packets of a list, or ports of one, ahead of the one in hand, that are loaded: they come out of no cache in time."""
 
 CROSSED = 2
 """Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
@@ -110,7 +118,7 @@ class Packets(NamedTuple):
         Packets.
     chain : Records of Chain, (packets,)
         List links of each packet.
-    slot : array of int64, (cycles * events,)
+    slot : array of int32, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
         First free packet; packets in use.
@@ -118,7 +126,7 @@ class Packets(NamedTuple):
 
     pool: Records[Packet]
     chain: Records[Chain]
-    slot: NDArray[np.int64]
+    slot: NDArray[np.int32]
     regs: NDArray[np.int64]
 
 
@@ -169,7 +177,7 @@ def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
-        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
+        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int32),
         np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
@@ -240,9 +248,27 @@ def _slot(packets: Packets, cycle: int, event: int) -> int:
 def take_due(packets: Packets, cycle: int, event: int) -> int:
     """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
     slot = _slot(packets, cycle, event)
-    packet = packets.slot[slot]
+    packet = int(packets.slot[slot])
     packets.slot[slot] = NOBODY
     return packet
+
+
+@inner
+def next_ahead(packets: Packets, packet: int) -> int:
+    """Return the packet behind one in its list, if there is one, and have it loaded: it will be needed soon."""
+    if packet == NOBODY:
+        return NOBODY
+    following = int(packets.chain[packet].next)
+    prefetch(packets.pool, following)
+    return following
+
+
+@inner
+def load_first(packets: Packets, queues: Queues, port: int) -> None:
+    """Have the first packet of a port's first queue loaded, if it has any."""
+    lanes = queues.filled[port].lanes
+    if lanes != 0:
+        prefetch(packets.pool, queues.queue[port, lowest(lanes)].head)
 
 
 @inner
