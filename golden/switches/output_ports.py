@@ -25,7 +25,7 @@ from vlane.golden.links.remote_credit import (
 from vlane.golden.links.remote_credit import take as take_remote
 from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
-from vlane.golden.schedulers.bank import RULE_COUNT, Bank, looks_behind, rests_after, serve
+from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import (
     NOBODY,
@@ -143,8 +143,6 @@ class OutputPorts(NamedTuple):
         65536ths of a cycle that a flit takes on each link (NET-5 of ``docs/network.md``); empty if one takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
-    rules : array of int64
-        Counters of the schedulers.
     """
 
     queues: Queues
@@ -158,7 +156,6 @@ class OutputPorts(NamedTuple):
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
     counters: Records[LaneCounters]
-    rules: NDArray[np.int64]
 
 
 def new_output_ports(
@@ -184,7 +181,6 @@ def new_output_ports(
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
-        rules=np.zeros(RULE_COUNT, np.int64),
     )
 
 
@@ -320,7 +316,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
     else:
         sending.fruitless += ready
     heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
-    lane = serve(out_ports.bank, port, heads, ready, out_ports.rules)
+    lane = serve(out_ports.bank, port, heads, ready)
     return NOBODY if lane < 0 else _put_on_link(out_ports, packets, port, lane, cycle)
 
 

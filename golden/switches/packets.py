@@ -16,16 +16,16 @@ from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 __all__ = [
+    "AHEAD",
     "NOBODY",
     "Packet",
     "Packets",
     "Queues",
-    "AHEAD",
     "free",
     "load_first",
-    "next_ahead",
     "new_packets",
     "new_queues",
+    "next_ahead",
     "packets_in_use",
     "pop",
     "push",
