@@ -22,7 +22,7 @@ from vlane.golden.switches.inputs import (
     turn_of,
 )
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
-from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, load_first
+from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, are_many, load_first
 from vlane.golden.switches.vl_tables import VLTables
 
 from vlane.switch_kinds import INFINIBAND
@@ -212,9 +212,9 @@ def _inputs_ask(
         Whether the pointers move with a drop (IBS-I2).
     """
     inputs, outputs = switches.inputs, switches.output
-    asked, asking = 0, 0
+    asked, asking, last = 0, 0, able - AHEAD if are_many(packets) else 0
     for index in range(able):
-        if index + AHEAD < able:
+        if index < last:
             load_first(packets, inputs.queues, switches.able[index + AHEAD])
         port = switches.able[index]
         if inputs.port[port].busy > cycle:

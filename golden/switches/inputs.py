@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
@@ -18,6 +19,7 @@ from vlane.golden.switches.packets import (
     TO_SINK,
     Packets,
     Queues,
+    load_queues,
     new_queues,
     pop,
     push,
@@ -40,6 +42,7 @@ __all__ = [
     "cross",
     "crosses_until",
     "drop",
+    "load_input",
     "local_port",
     "new_inputs",
     "output_of",
@@ -192,6 +195,13 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
     if dlid < inputs.lft.shape[1]:
         return int(inputs.lft[switch, dlid])
     return tree_output(inputs.rule, switch, dlid)
+
+
+@inner
+def load_input(inputs: Inputs, port: int, dlid: int) -> None:
+    """Have loaded what a head of a DLID needs that comes to an input."""
+    load_queues(inputs.queues, port)
+    prefetch(inputs.lft, switch_of(inputs, port) * inputs.lft.shape[1] + dlid)
 
 
 @inner

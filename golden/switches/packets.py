@@ -21,8 +21,10 @@ __all__ = [
     "Packet",
     "Packets",
     "Queues",
+    "are_many",
     "free",
     "load_first",
+    "load_queues",
     "new_packets",
     "new_queues",
     "next_ahead",
@@ -41,6 +43,9 @@ EVENTS = 4
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
 
 _EVENT_BITS = 2
+
+_MANY = 2048
+"""Packets whose records, with those of the ports they are at, fill a core's own caches."""
 
 AHEAD = 4
 """Packets of a list, or ports of one, ahead of the one in hand, that are loaded: they come out of no cache in time."""
@@ -254,6 +259,12 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 
 
 @inner
+def are_many(packets: Packets) -> bool:
+    """Tell whether so many packets are under way that they, and what they go through, come from far memory."""
+    return packets.regs[IN_USE] > _MANY
+
+
+@inner
 def next_ahead(packets: Packets, packet: int) -> int:
     """Return the packet behind one in its list, if there is one, and have it loaded: it will be needed soon."""
     if packet == NOBODY:
@@ -268,7 +279,16 @@ def load_first(packets: Packets, queues: Queues, port: int) -> None:
     """Have the first packet of a port's first queue loaded, if it has any."""
     lanes = queues.filled[port].lanes
     if lanes != 0:
-        prefetch(packets.pool, queues.queue[port, lowest(lanes)].head)
+        packet = queues.queue[port, lowest(lanes)].head
+        prefetch(packets.pool, packet)
+        prefetch(packets.chain, packet)
+
+
+@inner
+def load_queues(queues: Queues, port: int) -> None:
+    """Have the queues of a port loaded."""
+    prefetch(queues.filled, port)
+    prefetch(queues.queue, port * queues.queue.shape[1])
 
 
 @inner
