@@ -27,7 +27,7 @@ def _prefetch(_typing: Any, records: Any, number: Any) -> Any:
         kind, number_type = signature.args
         if isinstance(kind, RecordsType):
             first = cgutils.create_struct_proxy(kind)(context, builder, arguments[0]).first
-            size = kind.record.size
+            size = kind.record.size  # type: ignore[attr-defined]
         else:
             data = make_array(kind)(context, builder, arguments[0]).data
             first, size = builder.bitcast(data, cgutils.voidptr_t), kind.dtype.bitwidth // 8

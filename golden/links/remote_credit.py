@@ -26,9 +26,15 @@ __all__ = [
     "say",
     "still_fits",
     "take",
+    "taken",
 ]
 
 RemoteCredit = Rooms | FCPLimits
+
+
+@inner
+def _taken_of_room(rooms: Rooms, end: int, lane: int) -> int:
+    return int(rooms.taken[end, lane].blocks)
 
 
 @inner
@@ -104,6 +110,11 @@ def still_fits(remote: Any, end: int, lane: int, blocks: int) -> bool:
 @by_type({Rooms: room.take, FCPLimits: limits.count_sent})
 def take(remote: Any, end: int, lane: int, blocks: int) -> None:
     """Take room of the remote buffer for a packet that starts."""
+
+
+@by_type({Rooms: _taken_of_room, FCPLimits: limits.taken})
+def taken(remote: Any, end: int, lane: int) -> int:
+    """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
 
 
 @by_type({Rooms: room.give_back, FCPLimits: limits.count_freed})
