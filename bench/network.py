@@ -31,7 +31,11 @@ CASES: dict[str, tuple[dict[str, Any], int, float, int, int]] = {
     "torus88_1flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.3, 64, 30_000),
     "torus88_8flit": ({"topology": "torus", "size": [8, 8]}, 2, 0.5, 512, 30_000),
     "tree43_8flit_opa": (TREE, 7, 0.7, 512, 30_000),
+    "tree242_1flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.3, 64, 2000),
     "tree242_8flit": ({"topology": "tree", "k": 24, "n": 2}, 7, 0.5, 512, 4000),
+    "torus888_1flit": (
+        {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 64, 600,
+    ),
     "torus888_8flit": (
         {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 2}, 2, 0.3, 512, 3000,
     ),

@@ -303,7 +303,7 @@ def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
     always, skipping = (
         _one_port(new_scheduler(name.split(maxsplit=1)[0], data_vls=4, writes=writes, **parameters)) for _ in range(2)
     )
-    source, rules = random.Random(7), np.zeros(64, np.int64)  # noqa: S311 - a repeatable choice
+    source = random.Random(7)  # noqa: S311 - a repeatable choice
     sizes, fruitless, sent, skipped = np.array([1, 9, 33, 66, 0]), 0, 0, 0
     request, room, behind, quiet, busy = 0, 0, 0, 0, 0
     for _ in range(20_000):
@@ -316,12 +316,12 @@ def test_more_decisions_with_nothing_to_send_change_nothing(name: str) -> None:
         if not ready and parameters.get("form") != "line_rate":
             busy -= 1
             continue
-        wanted = serve(always, 0, heads, ready, rules)
+        wanted = serve(always, 0, heads, ready)
         got = -1
         fruitless = 0 if request & room else fruitless
         if request & room or fruitless < rests_after(always):
             fruitless += ready and not request & room
-            got = serve(skipping, 0, heads, ready, rules)
+            got = serve(skipping, 0, heads, ready)
         else:
             skipped += 1
         assert got == wanted

@@ -95,6 +95,8 @@ class FCPLimits(NamedTuple):
         FCPs on their way to each end; each row is a ring buffer.
     fcps : array of int64, (ends, lanes)
         FCPs sent.
+    most : array of int64, (ends, lanes)
+        Most blocks in use in the remote buffer, as far as the sender knew.
     """
 
     whole: NDArray[np.int64]
@@ -108,6 +110,7 @@ class FCPLimits(NamedTuple):
     end: Records[End]
     flying: Records[Flying]
     fcps: NDArray[np.int64]
+    most: NDArray[np.int64]
 
 
 def new_limits(
@@ -118,7 +121,7 @@ def new_limits(
     step = np.maximum(1, blocks // 4) if fcp_blocks is None else np.full(lanes, fcp_blocks, np.int64)
     end = new_records(End, ends)
     end["last"], end["periods"] = lanes - 1, -1
-    counters = [np.zeros((ends, lanes), np.int64) for _ in range(3)]
+    counters = [np.zeros((ends, lanes), np.int64) for _ in range(4)]
     return FCPLimits(
         whole=blocks,
         step=step,
@@ -131,6 +134,7 @@ def new_limits(
         end=end,
         flying=new_records(Flying, ends, 1 << (flight + 2).bit_length()),
         fcps=counters[2],
+        most=counters[3],
     )
 
 
@@ -147,15 +151,16 @@ def allows(limits: FCPLimits, end: int, lane: int, blocks: int) -> bool:
 
 
 @inner
-def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
-    """Count the blocks of a packet that starts."""
-    limits.sent[end, lane] += blocks
-
-
-@inner
 def taken(limits: FCPLimits, end: int, lane: int) -> int:
     """Return the blocks of a VL in the remote buffer that are in use, as far as the sender knows."""
     return int(limits.sent[end, lane] - limits.limit[end, lane] + limits.whole[lane])
+
+
+@inner
+def count_sent(limits: FCPLimits, end: int, lane: int, blocks: int) -> None:
+    """Count the blocks of a packet that starts."""
+    limits.sent[end, lane] += blocks
+    limits.most[end, lane] = max(limits.most[end, lane], taken(limits, end, lane))
 
 
 @inner

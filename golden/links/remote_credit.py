@@ -22,6 +22,7 @@ __all__ = [
     "fcp_period",
     "goes_beside",
     "hear",
+    "most_taken",
     "say",
     "still_fits",
     "take",
@@ -77,6 +78,16 @@ def _sent(limits: FCPLimits) -> NDArray[np.int64]:
 
 
 @inner
+def _most_of_rooms(rooms: Rooms) -> NDArray[np.int64]:
+    return rooms.taken["most"]
+
+
+@inner
+def _most_of_limits(limits: FCPLimits) -> NDArray[np.int64]:
+    return limits.most
+
+
+@inner
 def _nothing_to_lose(rooms: Rooms, end: int, until: int) -> None:
     """Do nothing: returns are never lost."""
 
@@ -119,6 +130,11 @@ def hear(remote: Any, end: int, cycle: int) -> None:
 @by_type({Rooms: _none_sent, FCPLimits: _sent})
 def fcps_sent(remote: Any) -> NDArray[np.int64]:
     """Return the flow-control packets sent so far, by end and VL."""
+
+
+@by_type({Rooms: _most_of_rooms, FCPLimits: _most_of_limits})
+def most_taken(remote: Any) -> NDArray[np.int64]:
+    """Return the most blocks that were in use of the remote buffers, as far as the senders knew, by end and VL."""
 
 
 @by_type({Rooms: _nothing_to_lose, FCPLimits: limits.lose})

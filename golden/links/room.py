@@ -39,6 +39,19 @@ class Taken:
     blocks: Int32
 
 
+class TakenByLane:
+    """What a lane has taken of a buffer.
+
+    Parameters
+    ----------
+    blocks, most : int
+        Of 64 bytes, now and at most since the start.
+    """
+
+    blocks: Int32
+    most: Int32
+
+
 class Rooms(NamedTuple):
     """Room counters of many buffers, of one or two sizes.
 
@@ -46,7 +59,7 @@ class Rooms(NamedTuple):
     ----------
     bounds : Records of Bounds, (2, lanes)
         Of each lane of the first buffers, and of the others.
-    taken : Records of Taken, (buffers, lanes)
+    taken : Records of TakenByLane, (buffers, lanes)
         By each lane.
     beyond : Records of Taken, (buffers,)
         By all lanes together, beyond their minima.
@@ -57,7 +70,7 @@ class Rooms(NamedTuple):
     """
 
     bounds: Records[Bounds]
-    taken: Records[Taken]
+    taken: Records[TakenByLane]
     beyond: Records[Taken]
     shared: tuple[int, int]
     others: int
@@ -66,7 +79,7 @@ class Rooms(NamedTuple):
 def new_rooms(*, buffers: int, blocks: int, minimum: tuple[int, ...], maximum: tuple[int, ...]) -> Rooms:
     """Return empty buffers of so many blocks."""
     lanes = len(minimum)
-    taken, beyond = new_records(Taken, buffers, lanes), new_records(Taken, buffers)
+    taken, beyond = new_records(TakenByLane, buffers, lanes), new_records(Taken, buffers)
     rooms = Rooms(new_records(Bounds, 2, lanes), taken, beyond, (blocks - sum(minimum), 0), buffers)
     rooms.bounds["minimum"][0], rooms.bounds["maximum"][0] = minimum, maximum
     return rooms
@@ -99,6 +112,7 @@ def take(rooms: Rooms, buffer: int, lane: int, blocks: int) -> None:
     after = taken.blocks + blocks
     rooms.beyond[buffer].blocks += rule.grown(taken.blocks, after, least)
     taken.blocks = after
+    taken.most = max(taken.most, after)
 
 
 @inner

@@ -33,7 +33,7 @@ from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
 from vlane.golden.switches.per_vl_switch import new_per_vl_switches
-from vlane.golden.switches.vl_tables import VLTables
+from vlane.golden.switches.vl_tables import rows_shared
 
 from vlane.credit_schemes import CREDIT_SCHEMES, CreditScheme
 from vlane.errors import InputError
@@ -272,7 +272,9 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
 
 
 def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers, **how: int) -> Switches:
-    return maker(lanes=len(central.largest), lft=routes.lft, tables=VLTables(routes.vl, routes.by_lane), **how)
+    return maker(
+        lanes=len(central.largest), lft=routes.lft, tables=rows_shared(routes.vl, by_lane=routes.by_lane), **how
+    )
 
 
 def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:

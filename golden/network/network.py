@@ -18,7 +18,7 @@ from vlane.golden.network.meters import Meters, count_delivery, count_generation
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
 from vlane.golden.network.sources import Sources, advance, draw_packet
 from vlane.golden.network.wiring import NOWHERE, Wiring
-from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, word_of
+from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.output_ports import (
     OutputPorts,
@@ -32,6 +32,7 @@ from vlane.golden.switches.output_ports import (
     take_in,
 )  # fmt: skip
 from vlane.golden.switches.packets import (
+    AHEAD,
     EVENTS,
     IN_USE,
     NOBODY,
@@ -40,7 +41,11 @@ from vlane.golden.switches.packets import (
     TO_OUTPUT,
     TO_SINK,
     Packets,
+    are_many,
     free,
+    load_first,
+    load_queues,
+    next_ahead,
     schedule,
     spare,
     take_due,
@@ -222,10 +227,30 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
+        near = ahead = packet if are_many(packets) else NOBODY
+        for step in range(2 * AHEAD):
+            ahead = next_ahead(packets, ahead)
+            if step >= AHEAD:
+                near = _foresee(net, packets, near, event)
         while packet != NOBODY:
+            ahead = next_ahead(packets, ahead)
+            near = _foresee(net, packets, near, event)
             following = packets.chain[packet].next
             _happens(net, packets, packet, event, cycle)
             packet = following
+
+
+@inner
+def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
+    """Have loaded what an event of a packet needs, which is loaded itself; return the next one of its list."""
+    if packet == NOBODY:
+        return NOBODY
+    place = int(packets.chain[packet].place)
+    if event == TO_INPUT:
+        load_input(net.switches.inputs, place, packets.pool[packet].dlid)
+    elif event == TO_OUTPUT:
+        load_queues(net.out_ports.queues, place)
+    return int(packets.chain[packet].next)
 
 
 @inner
@@ -293,7 +318,11 @@ def depart(net: Network, packets: Packets, packet: int, port: int, cycle: int) -
 def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
-    for index in range(list_members(net.awake, inputs.word_bits, net.busy)):
+    count = list_members(net.awake, inputs.word_bits, net.busy)
+    last = count - AHEAD if are_many(packets) else 0
+    for index in range(count):
+        if index < last:
+            load_first(packets, out_ports.queues, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
         says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Int32, Records
+from vlane.golden.engine.records import Int16, Int32, Records
 
 __all__ = ["NOWHERE", "Wiring"]
 
@@ -30,10 +30,10 @@ class Cable:
     """
 
     far: Int32
-    flight: Int32
     peer: Int32
     told: Int32
-    telling: Int32
+    flight: Int16
+    telling: Int16
 
 
 class Wiring(NamedTuple):

@@ -351,8 +351,7 @@ def _reset(machine: SwitchMachine, cycle: int) -> None:
     for port in range(len(machine.state.arriving)):
         reset_scheduler(at_port(out_ports.bank, port))
     restore(out_ports.queues, fresh.queues)
-    restore(out_ports.blocks, fresh.blocks)
-    restore(out_ports.behind_blocks, fresh.behind_blocks)
+    restore(out_ports.head, fresh.head)
     restore(out_ports.buffer, fresh.buffer)
     restore(out_ports.remote, fresh.remote)
     restore(out_ports.returns, fresh.returns)

@@ -101,7 +101,7 @@ def _write_sl2vl(switches: IBSwitches, ports: int, fields: NDArray[np.int64]) ->
     for port in range(ports):
         if every != 0 or port == to_input:
             for sl in range(SL_COUNT):
-                switches.tables.vl[0, port, to_output, sl] = (row >> 4 * sl) & 15
+                switches.tables.vl[switches.tables.row[0, port], to_output, sl] = (row >> 4 * sl) & 15
 
 
 @inner

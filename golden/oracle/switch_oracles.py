@@ -23,7 +23,7 @@ from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
-from vlane.golden.switches.vl_tables import VLTables
+from vlane.golden.switches.vl_tables import rows_apart
 
 from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
 from vlane.drop_cause import DropCause
@@ -219,7 +219,7 @@ def _switches(given: SwitchParameters) -> Switches:
     lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
     if not given.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        return new_ib_switches(lanes=lanes, lft=lft, tables=VLTables(vl, by_lane=False))
+        return new_ib_switches(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
     central = new_rooms(

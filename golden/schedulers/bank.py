@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.ports import at_port, batch_of, set_port
+from vlane.golden.engine.unread import unread
 from vlane.golden.schedulers.by_name import MODULES, module_of
 from vlane.golden.schedulers.heads import NO_LANE, NO_WRITE, Heads, Program, no_heads
 
@@ -139,8 +140,12 @@ def step(
 
 
 @inner
-def serve(bank: Bank, port: int, heads: Heads, ready: bool, rules: NDArray[np.int64]) -> int:  # noqa: FBT001 - a signal of the hardware
-    """Run one cycle of a port's scheduler without programming it; return the lane that sends, -1 if none does."""
+def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
+    """Run one cycle of a port's scheduler without programming it; return the lane that sends, -1 if none does.
+
+    Nobody reads how often its rules applied.
+    """
+    rules = unread(RULE_COUNT)[0]
     lane, _, granted = step(at_port(bank, port), heads, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)
     return lane if granted and ready else NO_LANE
 

@@ -129,7 +129,7 @@ def _take_requests(
     while left != 0:
         port = (word << inputs.word_bits) + lowest(left)
         left &= left - 1
-        new, drops = inputs.queues.lanes[port] & ~switches.asked[port], -1
+        new, drops = inputs.queues.filled[port].lanes & ~switches.asked[port], -1
         while new != 0:
             lane = lowest(new)
             new &= new - 1

@@ -83,7 +83,7 @@ def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, packets: Packet
     """Return the VL with which an input takes part, -1 for none (IBS-F2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
-    left, last = inputs.queues.lanes[port], inputs.port[port].last_lane
+    left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
         field = packets.pool[inputs.queues.queue[port, lane].head]

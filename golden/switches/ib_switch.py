@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.records import Int32, Records, new_records
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
@@ -22,7 +22,7 @@ from vlane.golden.switches.inputs import (
     turn_of,
 )
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
-from vlane.golden.switches.packets import CROSSED, Packets
+from vlane.golden.switches.packets import AHEAD, CROSSED, Packets, are_many, load_first
 from vlane.golden.switches.vl_tables import VLTables
 
 from vlane.switch_kinds import INFINIBAND
@@ -48,7 +48,7 @@ class OutputPort:
 
     busy: Int32
     last_input: Int32
-    nearest: Int64
+    nearest: Int32
 
 
 class IBSwitches(NamedTuple):
@@ -154,7 +154,7 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, packets: Packets, port: 
     """Return the VL with which an input takes part, -1 for none (IBS-2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
-    left = inputs.queues.lanes[port]
+    left = inputs.queues.filled[port].lanes
     last = inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
@@ -212,8 +212,10 @@ def _inputs_ask(
         Whether the pointers move with a drop (IBS-I2).
     """
     inputs, outputs = switches.inputs, switches.output
-    asked, asking = 0, 0
+    asked, asking, last = 0, 0, able - AHEAD if are_many(packets) else 0
     for index in range(able):
+        if index < last:
+            load_first(packets, inputs.queues, switches.able[index + AHEAD])
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue
@@ -234,7 +236,7 @@ def _inputs_ask(
         switches.asked[asked] = to
         chooser = outputs[to]
         asked += chooser.nearest == 0
-        chooser.nearest = max(chooser.nearest, turn_of(inputs, local, chooser.last_input))
+        chooser.nearest = max(int(chooser.nearest), turn_of(inputs, local, chooser.last_input))
         if iterations_of(switches) > 1:
             switches.able[asking] = port
             asking += 1

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
@@ -18,6 +19,7 @@ from vlane.golden.switches.packets import (
     TO_SINK,
     Packets,
     Queues,
+    load_queues,
     new_queues,
     pop,
     push,
@@ -40,6 +42,7 @@ __all__ = [
     "cross",
     "crosses_until",
     "drop",
+    "load_input",
     "local_port",
     "new_inputs",
     "output_of",
@@ -195,6 +198,13 @@ def output_of(inputs: Inputs, port: int, dlid: int) -> int:
 
 
 @inner
+def load_input(inputs: Inputs, port: int, dlid: int) -> None:
+    """Have loaded what a head of a DLID needs that comes to an input."""
+    load_queues(inputs.queues, port)
+    prefetch(inputs.lft, switch_of(inputs, port) * inputs.lft.shape[1] + dlid)
+
+
+@inner
 def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
     """Queue a packet that was looked up, in the first cycle in which it may take part in allocation (IBS-1)."""
     switch, field = switch_of(inputs, port), packets.pool[packet]
@@ -226,7 +236,7 @@ def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
 def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     """Take the first packet of an input's VL out of its queue; return it."""
     packet = pop(packets, inputs.queues, port, lane)
-    if inputs.queues.lanes[port] == 0:
+    if inputs.queues.filled[port].lanes == 0:
         inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 

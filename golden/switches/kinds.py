@@ -169,7 +169,7 @@ def receive(switches: Any, packets: Packets, port: int, packet: int, cycle: int)
 
 
 def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:
-    vl: NDArray[np.uint8] = switches.tables.vl[switch, port]
+    vl: NDArray[np.uint8] = switches.tables.vl[switches.tables.row[switch, port]]
     return (vl if switches.tables.by_lane else vl[:, sl]).tobytes()
 
 

@@ -199,7 +199,7 @@ def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, packets: Packe
     """Return the VL with which an input takes part, -1 for none (OPAS-1)."""
     inputs = switches.inputs
     switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
-    left, last = inputs.queues.lanes[port], inputs.port[port].last_lane
+    left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
         packet = inputs.queues.queue[port, lane].head
@@ -225,7 +225,7 @@ def _reader_chooses(
     """Return the VL with which a read port takes part, -1 for none; ``taken`` is the first one's choice (OPAS-2)."""
     centre, inputs = switches.centre, switches.inputs
     first = buffer // switches.mports << inputs.port_bits
-    left, last = centre.queues.lanes[buffer], centre.read[buffer, reader].last_lane
+    left, last = centre.queues.filled[buffer].lanes, centre.read[buffer, reader].last_lane
     other = centre.read[buffer, 1 - reader]
     if other.free_from > cycle:
         left &= ~(1 << other.lane)
@@ -246,7 +246,7 @@ def _read(switches: OPASwitches, packets: Packets, buffer: int, reader: int, lan
     """Let a read port read a packet from the next cycle on; return it."""
     centre = switches.centre
     packet = pop(packets, centre.queues, buffer, lane)
-    if centre.queues.lanes[buffer] == 0:
+    if centre.queues.filled[buffer].lanes == 0:
         switch = buffer // switches.mports
         switches.inputs.waiting[switch] &= ~(1 << (OPA_PORTS + buffer - switch * switches.mports))
     field = packets.pool[packet]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
@@ -21,12 +21,11 @@ from vlane.golden.links.remote_credit import (
     hear,
     say,
     still_fits,
-    taken,
 )
 from vlane.golden.links.remote_credit import take as take_remote
 from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
-from vlane.golden.schedulers.bank import RULE_COUNT, Bank, looks_behind, rests_after, serve
+from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import (
     NOBODY,
@@ -68,8 +67,8 @@ class Sending:
     ----------
     free_from : int
         First cycle in which the link is free.
-    lane, since, flits, blocks : int
-        Of the packet: lane, first cycle, size.
+    since, lane, flits, blocks : int
+        Of the packet: first cycle, lane, size.
     given : int
         Its blocks whose room was given back.
     fruitless : int
@@ -77,12 +76,24 @@ class Sending:
     """
 
     free_from: Int32
-    lane: Int32
     since: Int32
-    flits: Int32
-    blocks: Int32
-    given: Int32
-    fruitless: Int32
+    lane: Int16
+    flits: Int16
+    blocks: Int16
+    given: Int16
+    fruitless: Int16
+
+
+class Head:
+    """The first packet of a queue.
+
+    Parameters
+    ----------
+    blocks : int
+        Its size.
+    """
+
+    blocks: Int16
 
 
 class LaneCounters:
@@ -96,16 +107,12 @@ class LaneCounters:
         Cycles between a packet's request for the link and its start, summed over all packets.
     waited : int
         Cycles in which the link was free and the remote buffer had no room for the head of this VL.
-    most_in_buffer, most_in_far : int
-        Largest number of blocks in use in the output buffer, and in the remote buffer.
     """
 
-    flits: Int64
     asked: Int64
+    flits: Int32
     packets: Int32
     waited: Int32
-    most_in_buffer: Int32
-    most_in_far: Int32
 
 
 class OutputPorts(NamedTuple):
@@ -115,10 +122,11 @@ class OutputPorts(NamedTuple):
     ----------
     queues : Queues
         Packets with at least one flit in the output buffer.
-    blocks : array of int64, (ports, lanes + 1)
+    head : Records of Head, (ports, lanes)
         Sizes of the heads.
-    behind_blocks : array of int64, (ports, lanes + 1)
-        Sizes of the packets behind them, of schedulers that look there.
+    sizes : array of int64, (2, lanes + 1)
+        Within a cycle of a port: what its scheduler sees of the sizes of the heads, and of the packets behind them, if
+        it looks there.
     buffer : Rooms
         Output buffers.
     remote : Rooms or FCPLimits
@@ -135,13 +143,11 @@ class OutputPorts(NamedTuple):
         65536ths of a cycle that a flit takes on each link (NET-5 of ``docs/network.md``); empty if one takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
-    rules : array of int64
-        Counters of the schedulers.
     """
 
     queues: Queues
-    blocks: NDArray[np.int64]
-    behind_blocks: NDArray[np.int64]
+    head: Records[Head]
+    sizes: NDArray[np.int64]
     buffer: Rooms
     remote: RemoteCredit
     returns: Returns
@@ -150,7 +156,6 @@ class OutputPorts(NamedTuple):
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
     counters: Records[LaneCounters]
-    rules: NDArray[np.int64]
 
 
 def new_output_ports(
@@ -164,11 +169,10 @@ def new_output_ports(
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
-    sizes, behind_sizes = (np.zeros((ports, lanes + 1), np.int64) for _ in range(2))
     return OutputPorts(
         queues=new_queues(ports, lanes),
-        blocks=sizes,
-        behind_blocks=behind_sizes,
+        head=new_records(Head, ports, lanes),
+        sizes=np.zeros((2, lanes + 1), np.int64),
         buffer=buffer,
         remote=remote,
         returns=returns,
@@ -177,7 +181,6 @@ def new_output_ports(
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
-        rules=np.zeros(RULE_COUNT, np.int64),
     )
 
 
@@ -230,10 +233,7 @@ def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, si
 def reserve(out_ports: OutputPorts, packets: Packets, port: int, packet: int) -> None:
     """Reserve room in the output buffer for a packet."""
     field = packets.pool[packet]
-    lane = field.lane
-    take(out_ports.buffer, port, lane, field.blocks)
-    counters = out_ports.counters[port, lane]
-    counters.most_in_buffer = max(counters.most_in_buffer, out_ports.buffer.taken[port, lane].blocks)
+    take(out_ports.buffer, port, field.lane, field.blocks)
 
 
 @inner
@@ -241,7 +241,7 @@ def queue_packet(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     """Queue a packet, whose room is reserved and whose first flit has arrived, for the egress scheduler."""
     packets.pool[packet].asks = cycle
     if push(packets, out_ports.queues, port, lane, packet):
-        out_ports.blocks[port, lane] = packets.pool[packet].blocks
+        out_ports.head[port, lane].blocks = packets.pool[packet].blocks
 
 
 @inner
@@ -280,7 +280,7 @@ def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
 @inner
 def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
     """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
-    return out_ports.queues.lanes[port] == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
+    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
 
 
 @inner
@@ -290,8 +290,8 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
     if following == NOBODY:
         return False
     size = packets.pool[following].blocks
-    out_ports.behind_blocks[port, lane] = size
-    return still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane] + size)
+    out_ports.sizes[1, lane] = size
+    return still_fits(out_ports.remote, port, lane, out_ports.head[port, lane].blocks + size)
 
 
 @inner
@@ -305,7 +305,7 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
     ready : bool
         The link is free.
     """
-    sending, request = out_ports.sending[port], out_ports.queues.lanes[port]
+    sending, request = out_ports.sending[port], out_ports.queues.filled[port].lanes
     if not ready and not looks_behind(out_ports.bank):
         return NOBODY
     can, behind = _fitting_heads(out_ports, packets, port, cycle, ready)
@@ -315,8 +315,8 @@ def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int
         return NOBODY  # another decision with nothing to send changes nothing
     else:
         sending.fruitless += ready
-    heads = Heads(request, can, out_ports.blocks[port], behind, out_ports.behind_blocks[port])
-    lane = serve(out_ports.bank, port, heads, ready, out_ports.rules)
+    heads = Heads(request, can, out_ports.sizes[0], behind, out_ports.sizes[1])
+    lane = serve(out_ports.bank, port, heads, ready)
     return NOBODY if lane < 0 else _put_on_link(out_ports, packets, port, lane, cycle)
 
 
@@ -329,14 +329,16 @@ def _fitting_heads(
     ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> tuple[int, int]:
     """Return, as bits, the VLs whose head fits into the remote buffer, and those whose second packet fits behind it."""
-    can, behind, left = 0, 0, out_ports.queues.lanes[port]
+    can, behind, left = 0, 0, out_ports.queues.filled[port].lanes
     if left != 0:
         settle(out_ports.returns, out_ports.remote, port, cycle)
         hear(out_ports.remote, port, cycle)
     while left != 0:
         lane = lowest(left)
         left &= left - 1
-        if still_fits(out_ports.remote, port, lane, out_ports.blocks[port, lane]):
+        blocks = out_ports.head[port, lane].blocks
+        out_ports.sizes[0, lane] = blocks
+        if still_fits(out_ports.remote, port, lane, blocks):
             can |= 1 << lane
         else:
             out_ports.counters[port, lane].waited += ready
@@ -353,7 +355,7 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     following = packets.chain[packet].next
     blocks = packets.pool[packet].blocks
     if following != NOBODY:
-        out_ports.blocks[port, lane] = packets.pool[following].blocks
+        out_ports.head[port, lane].blocks = packets.pool[following].blocks
     take_remote(out_ports.remote, port, lane, blocks)
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
@@ -366,5 +368,4 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     counters.packets += 1
     counters.asked += cycle - packets.pool[packet].asks
     counters.flits += flits
-    counters.most_in_far = max(counters.most_in_far, taken(out_ports.remote, port, lane))
     return packet

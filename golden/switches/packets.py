@@ -10,17 +10,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Records, new_records
+from vlane.golden.engine.prefetch import prefetch
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 __all__ = [
+    "AHEAD",
     "NOBODY",
     "Packet",
     "Packets",
     "Queues",
+    "are_many",
     "free",
+    "load_first",
+    "load_queues",
     "new_packets",
     "new_queues",
+    "next_ahead",
     "packets_in_use",
     "pop",
     "push",
@@ -36,6 +43,12 @@ EVENTS = 4
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
 
 _EVENT_BITS = 2
+
+_MANY = 2048
+"""Packets whose records, with those of the ports they are at, fill a core's own caches."""
+
+AHEAD = 4
+"""Packets of a list, or ports of one, ahead of the one in hand, that are loaded: they come out of no cache in time."""
 
 CROSSED = 2
 """Cycles from a grant to the decision of the egress scheduler, or to the end of what is dropped (stage X)."""
@@ -69,21 +82,21 @@ class Packet:
         Cycle from which it asks for the link.
     """
 
-    blocks: Int32
-    flits: Int32
     dlid: Int32
-    sl: Int32
-    lane: Int32
-    output: Int32
     source: Int32
     target: Int32
     born: Int32
-    event: Int32
-    hops: Int32
-    channel: Int32
     arrived: Int32
     asks: Int32
-    bytes: Int32
+    blocks: Int16
+    flits: Int16
+    bytes: Int16
+    sl: Int16
+    lane: Int16
+    channel: Int16
+    output: Int16
+    hops: Int16
+    event: Int16
 
 
 class Chain:
@@ -110,7 +123,7 @@ class Packets(NamedTuple):
         Packets.
     chain : Records of Chain, (packets,)
         List links of each packet.
-    slot : array of int64, (cycles * events,)
+    slot : array of int32, (cycles * events,)
         First packet of the list of each cycle and event.
     regs : array of int64, (2,)
         First free packet; packets in use.
@@ -118,7 +131,7 @@ class Packets(NamedTuple):
 
     pool: Records[Packet]
     chain: Records[Chain]
-    slot: NDArray[np.int64]
+    slot: NDArray[np.int32]
     regs: NDArray[np.int64]
 
 
@@ -138,6 +151,18 @@ class Queue:
     tail: Int32
 
 
+class Filled:
+    """Which queues of a port have a packet.
+
+    Parameters
+    ----------
+    lanes : int
+        Their lanes, as bits.
+    """
+
+    lanes: Int64
+
+
 class Queues(NamedTuple):
     """Queues of packets by port and lane.
 
@@ -145,19 +170,19 @@ class Queues(NamedTuple):
     ----------
     queue : Records of Queue, (ports, lanes)
         Those.
-    lanes : array of int64, (ports,)
-        Lanes that have a packet, as bits.
+    filled : Records of Filled, (ports,)
+        Which of them have a packet.
     """
 
     queue: Records[Queue]
-    lanes: NDArray[np.int64]
+    filled: Records[Filled]
 
 
 def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
-        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int64),
+        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int32),
         np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
@@ -187,7 +212,7 @@ def packets_in_use(packets: Packets) -> NDArray[np.int64]:
 
 def new_queues(ports: int, lanes: int) -> Queues:
     """Return empty queues."""
-    queues = Queues(new_records(Queue, ports, lanes), np.zeros(ports, np.int64))
+    queues = Queues(new_records(Queue, ports, lanes), new_records(Filled, ports))
     queues.queue["head"] = NOBODY
     return queues
 
@@ -228,9 +253,42 @@ def _slot(packets: Packets, cycle: int, event: int) -> int:
 def take_due(packets: Packets, cycle: int, event: int) -> int:
     """Take packets off the calendar to which an event happens in a cycle; return the first, ``NOBODY`` for none."""
     slot = _slot(packets, cycle, event)
-    packet = packets.slot[slot]
+    packet = int(packets.slot[slot])
     packets.slot[slot] = NOBODY
     return packet
+
+
+@inner
+def are_many(packets: Packets) -> bool:
+    """Tell whether so many packets are under way that they, and what they go through, come from far memory."""
+    return packets.regs[IN_USE] > _MANY
+
+
+@inner
+def next_ahead(packets: Packets, packet: int) -> int:
+    """Return the packet behind one in its list, if there is one, and have it loaded: it will be needed soon."""
+    if packet == NOBODY:
+        return NOBODY
+    following = int(packets.chain[packet].next)
+    prefetch(packets.pool, following)
+    return following
+
+
+@inner
+def load_first(packets: Packets, queues: Queues, port: int) -> None:
+    """Have the first packet of a port's first queue loaded, if it has any."""
+    lanes = queues.filled[port].lanes
+    if lanes != 0:
+        packet = queues.queue[port, lowest(lanes)].head
+        prefetch(packets.pool, packet)
+        prefetch(packets.chain, packet)
+
+
+@inner
+def load_queues(queues: Queues, port: int) -> None:
+    """Have the queues of a port loaded."""
+    prefetch(queues.filled, port)
+    prefetch(queues.queue, port * queues.queue.shape[1])
 
 
 @inner
@@ -241,7 +299,7 @@ def push(packets: Packets, queues: Queues, port: int, lane: int, packet: int) ->
     first = queue.head == NOBODY
     if first:
         queue.head = packet
-        queues.lanes[port] |= 1 << lane
+        queues.filled[port].lanes |= 1 << lane
     else:
         packets.chain[queue.tail].next = packet
     queue.tail = packet
@@ -256,5 +314,5 @@ def pop(packets: Packets, queues: Queues, port: int, lane: int) -> int:
     following = packets.chain[packet].next
     queue.head = following
     if following == NOBODY:
-        queues.lanes[port] &= ~(1 << lane)
+        queues.filled[port].lanes &= ~(1 << lane)
     return packet

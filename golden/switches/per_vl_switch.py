@@ -86,7 +86,7 @@ def allocate_one(
         while left != 0:
             port = (word << inputs.word_bits) + lowest(left)
             left &= left - 1
-            ready = inputs.queues.lanes[first + port]
+            ready = inputs.queues.filled[first + port].lanes
             while ready != 0:
                 lane = lowest(ready)
                 ready &= ready - 1

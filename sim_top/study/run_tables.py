@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from vlane.golden.links.remote_credit import fcps_sent
+from vlane.golden.links.remote_credit import fcps_sent, most_taken
 from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
     FLOW_FINE_BITS,
@@ -124,13 +124,13 @@ def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
             **{f"{side}_name": _names(world, net, np.repeat(sides[side], lanes)) for side in sides},
             "vl": np.tile(np.arange(lanes), len(ends)),
             "packets": sent,
-            "flits": out_ports.counters["flits"][ends].ravel(),
+            "flits": out_ports.counters["flits"][ends].ravel().astype(np.int64),
             "utilisation": (out_ports.counters["flits"][ends] / int(net.clock[NOW])).ravel(),
             "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / int(net.clock[NOW]),
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
             "waited_cycles": out_ports.counters["waited"][ends].ravel(),
-            "peak_output_blocks": out_ports.counters["most_in_buffer"][ends].ravel(),
-            "peak_far_blocks": out_ports.counters["most_in_far"][ends].ravel(),
+            "peak_output_blocks": out_ports.buffer.taken["most"][ends].ravel(),
+            "peak_far_blocks": most_taken(out_ports.remote)[ends].ravel(),
             "fcps": fcps.ravel(),
         }
     )

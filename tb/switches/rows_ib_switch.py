@@ -72,7 +72,7 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
         if write[W_TWO] < ports and (write[W_THREE] != 0 or port == write[W_ONE]):
             for sl in range(SL_COUNT):
                 lane = int(around.rows[slot] >> np.uint64(4 * sl)) & 15
-                switches.tables.vl[0, port, write[W_TWO], sl] = lane
+                switches.tables.vl[switches.tables.row[0, port], write[W_TWO], sl] = lane
 
 
 @inner

@@ -175,13 +175,13 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
     out_ports, packets = around.out_ports, around.packets
     for port in range(len(around.tx)):
         is_stalled, is_free = around.stalled[port] > cycle, out_ports.sending[port].free_from <= cycle
-        rules[STALLED] += is_stalled and out_ports.queues.lanes[port] != 0
+        rules[STALLED] += is_stalled and out_ports.queues.filled[port].lanes != 0
         ready = is_free and not is_stalled
         says = ready and say(around.remote, around, port, cycle)
-        rules[TOLD] += says and out_ports.queues.lanes[port] != 0
+        rules[TOLD] += says and out_ports.queues.filled[port].lanes != 0
         packet = start_packet(out_ports, packets, port, cycle, ready and not says)
         if packet == NOBODY:
-            rules[WAITED] += ready and not says and out_ports.queues.lanes[port] != 0
+            rules[WAITED] += ready and not says and out_ports.queues.filled[port].lanes != 0
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1

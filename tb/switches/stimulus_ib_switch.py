@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.switches.ib_switch import new_ib_switches
 from vlane.golden.switches.kinds import Switches
-from vlane.golden.switches.vl_tables import VLTables
+from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import full_round, switch_phases
@@ -41,7 +41,7 @@ class IBSwitchTraffic(SwitchTraffic):
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch after reset."""
-        return new_ib_switches(lanes=self.parameters["data_vls"], lft=lft, tables=VLTables(self._vl, by_lane=False))
+        return new_ib_switches(lanes=self.parameters["data_vls"], lft=lft, tables=rows_apart(self._vl, by_lane=False))
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""
