@@ -28,10 +28,10 @@ __all__ = [
 ]  # fmt: skip
 
 HOW = (
-    "skipped: needs --booksim PATH, a program of BookSim2: git clone https://github.com/booksim/booksim2 && "
-    "make -C booksim2/src (with flex, bison and a C++ compiler), then --booksim booksim2/src/booksim"
+    "the program of BookSim2, booksim2/src/booksim after git clone https://github.com/booksim/booksim2 && "
+    "make -C booksim2/src with flex and bison"
 )
-"""What is said instead of a comparison."""
+"""What ``--booksim`` must be."""
 
 VC_FLITS = 16
 """Flits of every VC's buffer in BookSim; blocks of every VL's part of each buffer in vlane."""
@@ -100,22 +100,22 @@ class Result(NamedTuple):
     switches: float | None
 
 
-def program_at(path: str) -> Path:
-    """Return the program at a path.
+def program_at(path: str | None) -> Path:
+    """Return the program that ``--booksim`` names.
 
     Raises
     ------
     InputError
         If there is none.
     """
-    file = Path(path)
+    file = Path(path or "")
     if not file.is_file() or not os.access(file, os.X_OK):
-        raise InputError("--booksim", "a program of BookSim2, booksim2/src/booksim after make -C booksim2/src", path)
+        raise InputError("--booksim", HOW, "missing" if path is None else path)
     return file.resolve()
 
 
 def configuration(
-    network: Network, *, flits: int, load: float, cycles: int, ends: bool = False, lanes: int | None = None
+    network: Network, *, flits: int, load: float, cycles: int, ends: bool = False, **changes: object
 ) -> str:
     """Return the text of BookSim's configuration file.
 
@@ -130,12 +130,12 @@ def configuration(
     ends : bool
         Whether BookSim ends the run as it would, and delivers what is under way: then it prints switches passed.
         Otherwise it stops after the last cycle, as vlane does; it calls that unstable, whatever the network does.
-    lanes : int, optional
-        VCs; those of the network unless given.
+    **changes
+        Keys with other values than here.
     """
     keys = {
         **network.booksim,
-        "num_vcs": lanes or network.lanes,
+        "num_vcs": network.lanes,
         "vc_buf_size": VC_FLITS,
         "vc_allocator": "separable_input_first",
         "sw_allocator": "separable_input_first",
@@ -158,6 +158,7 @@ def configuration(
         "stopping_thres": "-1.0",
         "acc_stopping_thres": "-1.0",
         "seed": 1,
+        **changes,
     }
     return "".join(f"{key} = {value};\n" for key, value in keys.items())
 
@@ -172,7 +173,7 @@ def parsed(text: str) -> Result:
     """
 
     def last(words: str) -> float | None:
-        found = re.findall(rf"^{words} *= *([-+.\deE]+)", text, re.MULTILINE)
+        found = re.findall(rf"^{words} *= *(\d[-+.\de]*)", text, re.MULTILINE)
         return float(found[-1]) if found else None
 
     accepted, latency = last("Accepted flit rate average"), last("Packet latency average")
@@ -182,23 +183,23 @@ def parsed(text: str) -> Result:
     return Result(accepted, latency, last("Hops average"))
 
 
-def _booksim(program: Path, text: str) -> tuple[Result, float]:
-    """Return the result of a run, and its CPU seconds; the exit status says nothing, it is 255 after success."""
+def _booksim(program: Path, text: str) -> tuple[str, float]:
+    """Return what a run prints, and its CPU seconds; the exit status says nothing, it is 255 after success."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "booksim.cfg"
         file.write_text(text)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([program, file.name], cwd=folder, capture_output=True, text=True, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return parsed(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def booksim_run(
-    program: Path, network: Network, *, flits: int, load: float, cycles: int, ends: bool = False,
-    lanes: int | None = None,
-) -> Result:  # fmt: skip
+    program: Path, network: Network, *, flits: int, load: float, cycles: int, ends: bool = False, **changes: object
+) -> Result:
     """Return the result of a run of BookSim; as ``configuration``."""
-    return _booksim(program, configuration(network, flits=flits, load=load, cycles=cycles, ends=ends, lanes=lanes))[0]
+    text = configuration(network, flits=flits, load=load, cycles=cycles, ends=ends, **changes)
+    return parsed(_booksim(program, text)[0])
 
 
 def booksim_speed(program: Path, network: Network, *, flits: int, load: float, cycles: int) -> float:
@@ -206,18 +207,18 @@ def booksim_speed(program: Path, network: Network, *, flits: int, load: float, c
 
     The accepted load of the second half counts for both halves, the mean path for every flit.
     """
-    result, seconds = _booksim(program, configuration(network, flits=flits, load=load, cycles=cycles))
+    printed, seconds = _booksim(program, configuration(network, flits=flits, load=load, cycles=cycles))
     _, set_up = _booksim(program, configuration(network, flits=flits, load=load, cycles=4))
-    return result.accepted * network.hosts * cycles * network.switches / (seconds - set_up)
+    return parsed(printed).accepted * network.hosts * cycles * network.switches / (seconds - set_up)
 
 
-def _study(network: Network, *, flits: int, load: float, cycles: int, iterations: int = 1, levels: int = 0) -> Study:
+def _study(network: Network, *, flits: int, load: float, cycles: int, levels: int = 0, **switch: object) -> Study:
     levels = levels or network.levels
     lanes = levels * network.lanes // network.levels
     return Study.model_validate(
         {
             "network": network.vlane,
-            "switch": {"iterations": iterations},
+            "switch": switch,
             "buffers": {"blocks": VC_FLITS * lanes, "minimum_blocks": VC_FLITS, "maximum_blocks": VC_FLITS},
             "traffic": [{"sl": sl, "share": 1 / levels, "bytes": 64 * flits} for sl in range(levels)],
             "run": {"loads": [load], "cycles": cycles, "warm_up_cycles": cycles // 2},
@@ -225,11 +226,9 @@ def _study(network: Network, *, flits: int, load: float, cycles: int, iterations
     )
 
 
-def vlane_run(
-    network: Network, *, flits: int, load: float, cycles: int, iterations: int = 1, levels: int = 0
-) -> Result:
-    """Return the result of a run of vlane; the first half warms up."""
-    study = _study(network, flits=flits, load=load, cycles=cycles, iterations=iterations, levels=levels)
+def vlane_run(network: Network, *, flits: int, load: float, cycles: int, levels: int = 0, **switch: object) -> Result:
+    """Return the result of a run of vlane, with other levels or keys of ``[switch]``; the first half warms up."""
+    study = _study(network, flits=flits, load=load, cycles=cycles, levels=levels, **switch)
     result, _ = simulate(make_world(study, Path()), load=load, seed=1)
     timed = [level for level in result.per_sl if level.latency_mean_cycles is not None]
     packets = sum(level.packets for level in timed)
