@@ -139,7 +139,6 @@ def configuration(
         "vc_buf_size": VC_FLITS,
         "vc_allocator": "separable_input_first",
         "sw_allocator": "separable_input_first",
-        "alloc_iters": 1,
         "credit_delay": 1,
         "routing_delay": 1,
         "vc_alloc_delay": 1,

@@ -45,8 +45,8 @@ CURVE_CYCLES, SATURATED = 8000, 0.95
 SATURATION: dict[str, tuple[str, dict[str, Any]]] = {
     "BookSim": ("booksim", {}),
     "BookSim, `hold_switch_for_packet = 1`": ("booksim", {"hold_switch_for_packet": 1}),
-    "BookSim, `sw_allocator = islip`, `alloc_iters = 1`": ("booksim", {"sw_allocator": "islip"}),
-    "BookSim, `sw_allocator = islip`, `alloc_iters = 4`": ("booksim", {"sw_allocator": "islip", "alloc_iters": 4}),
+    "BookSim, `sw_allocator = islip`": ("booksim", {"sw_allocator": "islip"}),
+    "BookSim, `sw_allocator = islip(4)`, four passes": ("booksim", {"sw_allocator": "islip(4)"}),
     "BookSim, `num_vcs = 1`": ("booksim", {"num_vcs": 1}),
     "vlane": ("vlane", {}),
     "vlane, `iterations = 2`": ("vlane", {"iterations": 2}),
