@@ -42,19 +42,23 @@ CURVES = {
 CURVE_CYCLES, SATURATED = 8000, 0.95
 """Cycles of a run; a network that accepts a smaller part of the load is saturated."""
 
-SATURATION: dict[str, tuple[str, dict[str, Any]]] = {
-    "BookSim": ("booksim", {}),
-    "BookSim, `hold_switch_for_packet = 1`": ("booksim", {"hold_switch_for_packet": 1}),
-    "BookSim, `sw_allocator = islip`": ("booksim", {"sw_allocator": "islip"}),
-    "BookSim, `sw_allocator = islip(4)`, four passes": ("booksim", {"sw_allocator": "islip(4)"}),
-    "BookSim, `num_vcs = 1`": ("booksim", {"num_vcs": 1}),
-    "vlane": ("vlane", {}),
-    "vlane, `iterations = 2`": ("vlane", {"iterations": 2}),
-    "vlane, `iterations = 4`": ("vlane", {"iterations": 4}),
-    'vlane, `crossbar = "flits"`': ("vlane", {"crossbar": "flits"}),
-    "vlane, one SL": ("vlane", {"levels": 1}),
-}
-"""Variants of the 4-ary 3-tree: who runs it, and what is other than usual."""
+SATURATION: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("tree43", "booksim", {}),
+    ("tree43", "booksim", {"hold_switch_for_packet": 1}),
+    ("tree43", "booksim", {"sw_allocator": "islip"}),
+    ("tree43", "booksim", {"sw_allocator": "islip(4)"}),
+    ("tree43", "booksim", {"num_vcs": 1}),
+    ("tree43", "vlane", {}),
+    ("tree43", "vlane", {"iterations": 2}),
+    ("tree43", "vlane", {"iterations": 4}),
+    ("tree43", "vlane", {"crossbar": "flits"}),
+    ("tree43", "vlane", {"levels": 1}),
+    ("torus88", "booksim", {}),
+    ("torus88", "booksim", {"num_vcs": 14}),
+    ("torus88", "vlane", {}),
+    ("torus88", "vlane", {"levels": 7}),
+)
+"""Network, program, and what is other than usual: keys of BookSim's configuration; levels, or keys of ``[switch]``."""
 
 SPEEDS = (
     *((network, flits, load) for network in ("tree43", "torus88") for flits in (1, 8) for load in (0.3, 0.7)),
@@ -114,16 +118,17 @@ def _point(result: Result, load: float) -> dict[str, float | None]:
 
 
 def saturation(program: Path) -> list[dict[str, Any]]:
-    """Return what the 4-ary 3-tree accepts at load 1, and what it would with changes of either program."""
+    """Return what networks accept at load 1, and what they would with changes of either program."""
     rows = []
-    for words, (who, changes) in SATURATION.items():
-        row: dict[str, Any] = {"variant": words}
+    for name, who, changes in SATURATION:
+        row: dict[str, Any] = {"network": name, "program": who, **changes}
         for flits in (1, 8):
             given: dict[str, Any] = {"flits": flits, "load": 1.0, "cycles": CURVE_CYCLES, **changes}
-            network = NETWORKS["tree43"]
+            network = NETWORKS[name]
             found = booksim_run(program, network, **given) if who == "booksim" else vlane_run(network, **given)
-            row[f"{flits} flits"] = round(found.accepted, 3)
+            row[f"accepted_{flits}_flits"] = round(found.accepted, 3)
         rows.append(row)
+        sys.stderr.write(f"{row}\n")
     return rows
 
 
@@ -201,8 +206,13 @@ def _shown_point(point: dict[str, float | None]) -> str:
 
 
 def _saturation_table(rows: list[dict[str, Any]]) -> str:
-    shown = ((row["variant"], *(f"{row[f'{flits} flits']:.3f}" for flits in (1, 8))) for row in rows)
-    return _table((f"{NETWORKS['tree43'].shown}, accepted at load 1", "1 flit", "8 flits"), shown)
+    body = []
+    for row in rows:
+        changes = [f"`{key} = {value}`" for key, value in list(row.items())[2:-2]]
+        accepted = [f"{row[f'accepted_{flits}_flits']:.3f}" for flits in (1, 8)]
+        who = "BookSim2" if row["program"] == "booksim" else "vlane"
+        body.append((NETWORKS[row["network"]].shown, who, " ".join(changes), *accepted))
+    return _table(("accepted at load 1", "program", "changed", "1 flit", "8 flits"), body)
 
 
 def _speed_table(rows: list[dict[str, Any]]) -> str:
