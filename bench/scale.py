@@ -60,7 +60,7 @@ def _ran(study: Study) -> dict[str, Any]:
     run(net, packets, 0)
     built = time.process_time() - start
     start = time.process_time()
-    run_to(net, packets, study.run.cycles // 2)
+    _, packets = run_to(net, packets, study.run.cycles // 2)
     half, hops_of_half = time.process_time() - start, int(net.meters.digest[1])
     start = time.process_time()
     run_to(net, packets, study.run.cycles)
