@@ -1,7 +1,9 @@
-"""Speed and memory of the golden network, as JSON; flit-hops per CPU second of one core, compilation apart.
+"""Speed and memory of the golden network, and bars with their targets, as JSON.
 
-Each case runs in a process of its own, so that memory is its own. ``first_call_seconds`` includes compilation with
-an empty cache, ``cached_call_seconds`` only what the cache leaves.
+``cases`` are flit-hops per CPU second of one core, compilation apart; each case runs in a process of its own, so that
+memory is its own. ``first_call_seconds`` includes compilation with an empty cache, ``cached_call_seconds`` only what
+the cache leaves. ``bars`` are how evenly the tables load the links, how large networks may be, and the speed against
+BookSim2. ``--only`` and ``--case`` make a part of it.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from booksim import program_at
+from comparison import speeds
+from links import link_bars
+from scale import scale_bars
 from vlane.golden.network.network import run
 from vlane.golden.network.runs import run_to
 from vlane.golden.switches.packets import new_packets
 from vlane.sim_top.study.world import make_network, make_world
 
+from vlane.errors import InputError
 from vlane.study import Study
 
 TREE: dict[str, Any] = {"topology": "tree", "k": 4, "n": 3}
@@ -117,30 +124,66 @@ def two_at_once(name: str) -> float:
     return 2 * one / (time.perf_counter() - start)
 
 
-def main() -> None:
-    """Print one JSON document."""
+def all_cases(chosen: list[str]) -> dict[str, Any]:
+    """Return the figures of cases, and what a first call takes."""
+    with tempfile.TemporaryDirectory() as empty:
+        cold = in_process(chosen[0], empty)["first_call_seconds"]
+    in_process(chosen[0])
+    cases = [in_process(name) for name in chosen]
+    return {
+        "cores": os.cpu_count(),
+        "first_call_seconds": cold,
+        "cached_call_seconds": cases[0]["first_call_seconds"],
+        "two_processes_to_one": round(two_at_once(chosen[0]), 2),
+        "cases": [{key: value for key, value in case.items() if key != "first_call_seconds"} for case in cases],
+    }
+
+
+PARTS = ("cases", "links", "scale", "speed")
+
+
+def document_of(parts: list[str], chosen: list[str], booksim: str | None) -> dict[str, Any]:
+    """Return the parts that are asked for; without a program of BookSim2 a line says how to get one.
+
+    Raises
+    ------
+    InputError
+        If there is no such program.
+    """
+    program, found = None, {}
+    if "speed" in parts:
+        try:
+            program = program_at(booksim)
+        except InputError as error:
+            if booksim is not None:
+                raise
+            found["speed"] = f"left out: {error}"
+    if "cases" in parts:
+        found |= all_cases(chosen)
+    bars = [*(link_bars() if "links" in parts else []), *(scale_bars() if "scale" in parts else [])]
+    if program:
+        bars += speeds(program)
+    return {**found, "bars": bars} if set(parts) != {"cases"} else found
+
+
+def main() -> int:
+    """Print one JSON document; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", choices=list(CASES), help="measure only this case, in this process")
-    parser.add_argument("--case", choices=list(CASES), action="append", help="only these")
+    parser.add_argument("--case", choices=list(CASES), action="append", help="only these cases, and no bars")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only these parts")
+    parser.add_argument("--booksim", metavar="PATH", help="program of BookSim2, which you built, for the speed")
     given = parser.parse_args()
-    if given.one:
-        document = measured(given.one)
-    else:
-        chosen = given.case or list(CASES)
-        with tempfile.TemporaryDirectory() as empty:
-            cold = in_process(chosen[0], empty)["first_call_seconds"]
-        in_process(chosen[0])
-        cases = [in_process(name) for name in chosen]
-        document = {
-            "cores": os.cpu_count(),
-            "first_call_seconds": cold,
-            "cached_call_seconds": cases[0]["first_call_seconds"],
-            "two_processes_to_one": round(two_at_once(chosen[0]), 2),
-            "cases": [{key: value for key, value in case.items() if key != "first_call_seconds"} for case in cases],
-        }
+    parts = given.only or (["cases"] if given.case else list(PARTS))
+    try:
+        document = measured(given.one) if given.one else document_of(parts, given.case or list(CASES), given.booksim)
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     json.dump(document, sys.stdout, indent=2)
     sys.stdout.write("\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,34 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from vlane.golden.network.routing import Routes, dimension_order, dmodk, valiant
 from vlane.golden.network.topology import Topology, fat_tree, torus, torus_port, tree
+from vlane.sim_top.study.link_loads import carried_pairs, link_classes, most_over_mean
 
 IDENTITY = tuple(range(16))
-
-
-def carried(topology: Topology, routes: Routes) -> NDArray[np.float64]:
-    """Return how many pairs of hosts use each port towards another switch, by switch and port; each LID its part."""
-    beyond = np.full((topology.switches, topology.ports), -1)
-    for (switch, port), (other, _) in topology.far_ends().items():
-        beyond[switch, port] = other
-    found, every = np.zeros(beyond.shape), np.arange(topology.switches)
-    sources = np.bincount([switch for switch, _ in topology.hosts], minlength=topology.switches).astype(float)
-    for first, count in routes.lids.tolist():
-        for lid in range(first, first + count):
-            ports = routes.lft[:, lid].astype(int)
-            here = sources / count
-            while here.any():
-                to = beyond[every, ports]
-                on = to >= 0
-                found[every[on], ports[on]] += here[on]
-                here = np.bincount(to[on], here[on], minlength=topology.switches)
-    return found
-
-
-def worst(loads: NDArray[np.float64]) -> float:
-    return float(loads.max() / loads.mean())
 
 
 @pytest.mark.parametrize(
@@ -44,14 +21,10 @@ def worst(loads: NDArray[np.float64]) -> float:
 @pytest.mark.parametrize("routing", [dmodk, valiant])
 def test_trees(routing: Callable[[Topology, tuple[int, ...]], Routes], topology: Topology) -> None:
     """Valiant uses each of the k^(n-1) roots as often as any other, though its LIDs are a power of two."""
-    k, n, halves = (topology.shape[key] for key in ("k", "n", "halves"))
-    row = halves * k ** (n - 1)
-    loads = carried(topology, routing(topology, IDENTITY))
+    ratios = most_over_mean(topology, routing(topology, IDENTITY))
 
-    for level in range(n - 1):
-        here, above = loads[level * row : (level + 1) * row], loads[(level + 1) * row : (level + 2) * row]
-        assert worst(here[:, k:]) == pytest.approx(1)
-        assert worst(above[:, : k if level < n - 2 else halves * k]) == pytest.approx(1)
+    assert len(ratios) == 2 * (topology.shape["n"] - 1)
+    assert list(ratios.values()) == pytest.approx([1] * len(ratios))
 
 
 @pytest.mark.parametrize("lmc", [1, 2])
@@ -61,12 +34,11 @@ def test_lids_of_an_lmc_climb_to_roots_of_their_own(topology: Topology, lmc: int
     k, n, halves = (topology.shape[key] for key in ("k", "n", "halves"))
     row = halves * k ** (n - 1)
     routes = dmodk(topology, IDENTITY, lmc=lmc)
-    loads, beyond = carried(topology, routes), topology.far_ends()
+    ratios, beyond = most_over_mean(topology, routes), topology.far_ends()
 
     assert (routes.lids[:, 0] % 2**lmc == 0).all()
     assert (routes.lids[:, 1] == 2**lmc).all()
-    for level in range(n - 1):
-        assert worst(loads[level * row : (level + 1) * row, k:]) == pytest.approx(1)
+    assert list(ratios.values()) == pytest.approx([1] * len(ratios))
     for to in (0, len(topology.hosts) // 2 - 1):
         roots = set()
         for lid in range(int(routes.lids[to, 0]), int(routes.lids[to, 0]) + 2**lmc):
@@ -112,12 +84,23 @@ def test_tori(
     size: tuple[int, ...], hosts: int, trunks: int, *, keeps: bool, lmc: int, bars: tuple[float, ...]
 ) -> None:
     topology = torus(size, hosts=hosts, trunks=trunks)
-    loads = carried(topology, dimension_order(topology, 1, keeps_member=keeps, lmc=lmc))
+    ratios = most_over_mean(topology, dimension_order(topology, 1, keeps_member=keeps, lmc=lmc))
 
-    for dimension, bar in enumerate(bars):
-        ups = [torus_port(dimension, member, dimensions=len(size), trunks=trunks) for member in range(trunks)]
-        for way in (0, 1):
-            assert worst(loads[:, [port + way for port in ups]]) <= bar + 1e-9
+    for name, bar in zip("xyz", bars, strict=False):
+        for sign in "+-":
+            assert ratios[sign + name] <= bar + 1e-9
+
+
+def test_every_link_between_switches_is_in_one_class() -> None:
+    """The classes leave out no link, and pairs cross as many links as their paths have."""
+    for topology, routes in ((tree(3, 3), dmodk), (fat_tree(4, 3), dmodk), (torus((4, 3, 3), trunks=2), None)):
+        tables = routes(topology, IDENTITY) if routes else dimension_order(topology, 1)
+        classes, loads = list(link_classes(topology).values()), carried_pairs(topology, tables)
+
+        assert {(int(switch), int(port)) for switch, port in np.argwhere(sum(classes))} == set(topology.far_ends())
+        assert int(sum(classes).max()) == 1
+        assert loads[~sum(classes).astype(bool)].sum() == 0
+    assert loads.sum() == pytest.approx(36 * 36 * (1 + 2 / 3 + 2 / 3))  # mean distances in rings of 4, 3 and 3
 
 
 def test_ports_of_a_member_share_an_mport() -> None:
