@@ -2,8 +2,8 @@
 
 ``cases`` are flit-hops per CPU second of one core, compilation apart; each case runs in a process of its own, so that
 memory is its own. ``first_call_seconds`` includes compilation with an empty cache, ``cached_call_seconds`` only what
-the cache leaves. ``bars`` are how evenly the tables load the links, how large networks may be, and the speed against
-BookSim2. ``--only`` and ``--case`` make a part of it.
+the cache leaves. ``bars`` are how evenly the tables load the links, how large networks may be, how much faster two
+cores make one run, and the speed against BookSim2. ``--only`` and ``--case`` make a part of it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from booksim import program_at
 from comparison import speeds
+from cores import core_bars
 from links import link_bars
 from scale import scale_bars
 from vlane.golden.network.network import run
@@ -139,7 +140,8 @@ def all_cases(chosen: list[str]) -> dict[str, Any]:
     }
 
 
-PARTS = ("cases", "links", "scale", "speed")
+PARTS = ("cases", "links", "scale", "cores", "speed")
+_BARS = {"links": link_bars, "scale": scale_bars, "cores": core_bars}
 
 
 def document_of(parts: list[str], chosen: list[str], booksim: str | None) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def document_of(parts: list[str], chosen: list[str], booksim: str | None) -> dic
             found["speed"] = f"left out: {error}"
     if "cases" in parts:
         found |= all_cases(chosen)
-    bars = [*(link_bars() if "links" in parts else []), *(scale_bars() if "scale" in parts else [])]
+    bars = [bar for part, make in _BARS.items() if part in parts for bar in make()]
     if program:
         bars += speeds(program)
     return {**found, "bars": bars} if set(parts) != {"cases"} else found
