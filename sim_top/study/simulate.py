@@ -131,13 +131,17 @@ class RunResult:
     per_sl: list[PerSL]
 
 
-def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tuple[RunResult, dict[str, pl.DataFrame]]:
+def simulate(
+    world: World, *, load: float, seed: int, trace: bool = False, others: bool = True
+) -> tuple[RunResult, dict[str, pl.DataFrame]]:
     """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
 
     Parameters
     ----------
     trace : bool
         Whether every delivery is kept.
+    others : bool
+        Whether there are tables of links and flows.
 
     Raises
     ------
@@ -162,7 +166,7 @@ def simulate(world: World, *, load: float, seed: int, trace: bool = False) -> tu
         "flows": lambda: flow_table(world, net),
         "trace": lambda: pl.concat([*frames, delivery_table(world, net.meters), under_way_table(net, packets)]),
     }
-    return result, {name: made[name]() for name in tables_of(world, trace=trace)}
+    return result, {name: made[name]() for name in tables_of(world, trace=trace, others=others)}
 
 
 def _warm_compile(net: Network, packets: Packets) -> None:
@@ -297,6 +301,6 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
 
 
-def tables_of(world: World, *, trace: bool) -> list[str]:
+def tables_of(world: World, *, trace: bool, others: bool = True) -> list[str]:
     """Return the names of a run's tables."""
-    return ["links", *["flows"] * world.study.measure.flows, *["trace"] * trace]
+    return [*["links"] * others, *["flows"] * (others and world.study.measure.flows), *["trace"] * trace]
