@@ -108,11 +108,13 @@ def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:
     chosen = list(cases)
     for column, values in asked_rows(words, "--only").items():
         option = f"--only {column}"
-        if column in {"load", "seed"}:
-            field = f"{column}s"
-            known = sorted({value for case in cases for value in getattr(case, field)})
-            _check_known(option, known, values)
-            chosen = [replace(case, **{field: [v for v in getattr(case, field) if v in values]}) for case in chosen]
+        if column == "load":
+            _check_known(option, sorted({load for case in cases for load in case.loads}), values)
+            chosen = [replace(case, loads=[load for load in case.loads if load in values]) for case in chosen]
+            continue
+        if column == "seed":
+            _check_known(option, sorted({seed for case in cases for seed in case.seeds}), values)
+            chosen = [replace(case, seeds=[seed for seed in case.seeds if seed in values]) for case in chosen]
             continue
         if column not in cases[0].labels:
             raise unknown_word("--only", ["load", "seed", *cases[0].labels], column)
