@@ -147,7 +147,9 @@ def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("jobs", "number"), [pytest.param("1", signal.SIGINT, marks=pytest.mark.long), ("2", signal.SIGTERM)]
+)
 def test_an_interrupted_study_goes_on_where_it_was(jobs: str, number: signal.Signals, tmp_path: Path) -> None:
     """One line, the status of the signal; no run that was finished is made again, and none is there twice."""
     code = (

@@ -13,7 +13,7 @@ from vlane.study_file import study_of
 
 __all__ = ["LONG", "STUDY"]
 
-LONG = 150_000
+LONG = 60_000
 """Cycles of a run of the part that takes long."""
 _PUBLISHED = 0.2
 

@@ -122,6 +122,8 @@ def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, An
     yield "flight_15", {"link.flight_cycles": 15}
     yield "static", static
     yield "cl_connections", {"traffic.3.pattern": "connections"}
+    if network.section["topology"] == "torus":
+        yield "lmc_2", {"network.lmc": 2}
     if switch == "ib":
         per_vl = {"switch.crossbar": "per_vl", **static}
         yield "fifo", {"switch.allocation": "fifo"}
