@@ -23,7 +23,7 @@ class Measured:
     Parameters
     ----------
     rows : DataFrame
-        The columns of a summary (``docs/studies/index.md``), a row per run and service level.
+        The columns of a summary (``docs/study.md``), a row per run and service level.
     clock : LinkClock
         What a cycle is in time, of all cases.
     """
