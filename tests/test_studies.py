@@ -295,6 +295,27 @@ def test_every_case_of_every_part_is_a_study_of_its_own() -> None:
         assert all(set(case.loads) <= set(LOADS) for case in listed)
 
 
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "docs" / "studies" / "data").glob("*.parquet")), ids=lambda file: file.stem
+)
+def test_a_summary_that_is_kept_is_small_and_of_cases_that_there_are(file: Path, tmp_path: Path) -> None:
+    """Runs of a case that was changed since would stay for ever, and none would be taken."""
+    study = by_name.study_by_name(file.stem)
+    known = {case.digest[:16] for part in study.parts for case in study.cases(part, False)}
+
+    rows = pl.read_parquet(file)
+
+    assert file.stat().st_size < 1_000_000
+    assert set(rows["point"]) <= known
+    case = next(case for case in study.cases("main", False) if case.digest[:16] == rows["point"][0])
+    chosen = [f"{name}={value}" for name, value in (*case.labels.items(), ("seed", 1), ("load", rows["load"][0]))]
+    copy = tmp_path / file.name
+    copy.write_bytes(file.read_bytes())
+    asked = ["--resume", "--summary", copy, "--out", tmp_path, "--json", *(f"--only={each}" for each in chosen)]
+    assert call("study", file.stem, *asked).json()["runs"] == run_count(rows)
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_quick_deficit_table_study_tells_all_its_figures(tmp_path: Path) -> None:
