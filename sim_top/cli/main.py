@@ -30,6 +30,7 @@ VERBS = {
         "mutate": "Run mutants of the block through the lockstep; list survivors.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
+        "study": "Run a paper's study and hold its figures against the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
         "compare": "Compare the runs that two results both have.",
         "soak": "Run random switches against golden.",

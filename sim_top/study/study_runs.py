@@ -40,6 +40,7 @@ def run_sweep(
     trace: bool,
     told: Callable[[MadeRun, int, int], None],
     cluster: Cluster | None = None,
+    with_tables: bool = True,
     cores: int = 1,
     remark: Callable[[str], None] = note,
 ) -> list[MadeRun]:
@@ -61,6 +62,8 @@ def run_sweep(
         Called with (run, runs finished, runs in all).
     cluster : Cluster, optional
         Makes the runs instead of processes here.
+    with_tables : bool
+        Whether each run keeps its tables of links and flows.
     cores : int
         Threads that make each run.
     remark : callable
@@ -97,12 +100,12 @@ def run_sweep(
         for said in dict.fromkeys(said for point in sweep.points for said in _remarks(point.world)):
             remark(said)
         for key, point in wanted if resume else []:
-            kept = _kept(store, key, tables_of(point.world, trace=trace), remark)
+            kept = _kept(store, key, tables_of(point.world, trace=trace, others=with_tables), remark)
             if kept:
                 finished(key, kept)
         tasks = [
-            Task(shown_run(key), partial(_one, point.world, key, trace=trace, cores=cores)) for key, point in wanted
-            if key not in done
+            Task(shown_run(key), partial(_one, point.world, key, trace=trace, others=with_tables, cores=cores))
+            for key, point in wanted if key not in done
         ]  # fmt: skip
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
         with contextlib.closing(making):
@@ -114,7 +117,7 @@ def run_sweep(
         levels, runs = level_frame(results, columns), run_frame(results, columns)
         joined: dict[str, list[JoinedPart]] = {name: [] for name in TABLES}
         for row, (key, point) in enumerate(wanted):
-            for name in set(tables_of(point.world, trace=False)) & set(TABLES):
+            for name in set(tables_of(point.world, trace=False, others=with_tables)) & set(TABLES):
                 which = runs.select(*columns, "load", "seed").slice(row, 1)
                 joined[name].append((key, which, clocks[key.point]))
         store.keep_results(levels, runs, joined)
@@ -137,9 +140,11 @@ def _without_tables(world: World) -> Iterator[str]:
         yield f"{count} LIDs are more than a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
 
 
-def _one(world: World, key: RunKey, *, trace: bool, cores: int) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
+def _one(
+    world: World, key: RunKey, *, trace: bool, others: bool, cores: int
+) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
     try:
-        result, tables = simulate(world, load=key.load, seed=key.seed, trace=trace, cores=cores)
+        result, tables = simulate(world, load=key.load, seed=key.seed, trace=trace, others=others, cores=cores)
     except StuckError as error:
         if not key.parameters:
             raise

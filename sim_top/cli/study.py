@@ -1,0 +1,172 @@
+"""``vlane study``: a paper's study, its figures beside the published ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.plot import asked_rows
+from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
+from vlane.sim_top.output.console import emit_json, note, say, screen, table
+from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.studies.by_name import study_by_name
+from vlane.sim_top.studies.figures import Figure
+from vlane.sim_top.studies.measured import Measured
+from vlane.sim_top.studies.page import Outcome, write_pages
+from vlane.sim_top.studies.paper_study import Case, PaperStudy
+from vlane.sim_top.studies.sitting import Runner, missing_runs, sit
+from vlane.sim_top.studies.summary import Summary
+from vlane.sim_top.study.simulate import StuckError
+from vlane.sim_top.study.workers import Cluster, WorkerLostError
+
+from vlane.errors import InputError, unknown_word
+from vlane.files import usable_folder
+from vlane.paths import build_dir
+from vlane.study_file import shown_value
+
+__all__ = ["app"]
+
+app = App()
+
+
+@app.command(epilog="Example: vlane study dtable --quick")
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The study: dtable.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs: minutes instead of hours.")] = False,  # noqa: FBT002
+    part: Annotated[str | None, typer.Option(metavar="PART", help="Part of the study; its first unless given.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="COLUMN=V[,V]", help="Make these runs only, as network=tree43 or seed=1,2."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at a time.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, tcp://HOST:PORT, whose workers run.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take finished runs as they are.")] = False,  # noqa: FBT002
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; build/studies/NAME.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table of finished runs; DIR/summary.parquet unless given.")
+    ] = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Run a paper's study and hold its figures against the published ones.
+
+    Exit status 1 if a figure that was measured lies outside its bound, a network gets stuck or a run's process dies
+    twice.
+    """
+    start = time.perf_counter()
+    made = study_by_name(name)
+    part = part or next(iter(made.parts))
+    if part not in made.parts:
+        raise unknown_word("--part", list(made.parts), part)
+    if scheduler and jobs > 1:
+        raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+    folder = usable_folder(out or build_dir("studies", f"{name}-quick" if quick else name), option="--out")
+    cases = made.cases(part, quick)
+    chosen = _chosen(cases, only or [])
+    file = summary or folder / "summary.parquet"
+    kept = Summary.read(file, made.columns)
+    runner = Runner(folder, jobs, resume, note, note, (lambda: Cluster(scheduler)) if scheduler else None)
+    missing = sum(len(loads) for _, _, loads in missing_runs(chosen, kept)) if resume else None
+
+    def words() -> str:
+        wanted = len({(case.digest, load, seed) for case in chosen for load in case.loads for seed in case.seeds})
+        left = sum(len(loads) for _, _, loads in missing_runs(chosen, kept))
+        return f"{wanted - left} of {wanted} runs are kept in {file}, --resume goes on from there"
+
+    if missing:
+        note(f"{missing} runs are missing")
+    try:
+        with interruptible():
+            sit(made, chosen, kept, file, runner)
+            outcome = _outcome(made, part, cases, kept, quick=quick)
+            pages = write_pages(outcome, folder)
+    except StuckError as error:
+        raise CheckFailedError(f"STUCK at {error}") from None
+    except WorkerLostError as error:
+        raise CheckFailedError(f"two processes ended while they made the run of {error}; {words()}") from None
+    except Interrupted as stop:
+        tell_why(f"interrupted; {words()}")
+        raise typer.Exit(stop.status) from None
+    seconds = time.perf_counter() - start
+    if as_json:
+        emit_json(_document(outcome, quick=quick, seconds=seconds, file=file, pages=pages))
+    else:
+        _print(outcome)
+        for each in (file, *pages):
+            screen.print(str(each), markup=False, soft_wrap=True)
+    raise typer.Exit(1 if outcome.holds is False else 0)
+
+
+def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:
+    """Return the cases with what is asked for only: of a label, loads or seeds."""
+    chosen = list(cases)
+    for column, values in asked_rows(words, "--only").items():
+        option = f"--only {column}"
+        if column == "load":
+            _check_known(option, sorted({load for case in cases for load in case.loads}), values)
+            chosen = [replace(case, loads=[load for load in case.loads if load in values]) for case in chosen]
+            continue
+        if column == "seed":
+            _check_known(option, sorted({seed for case in cases for seed in case.seeds}), values)
+            chosen = [replace(case, seeds=[seed for seed in case.seeds if seed in values]) for case in chosen]
+            continue
+        if column not in cases[0].labels:
+            raise unknown_word("--only", ["load", "seed", *cases[0].labels], column)
+        _check_known(option, sorted({case.labels[column] for case in cases}), values)
+        chosen = [case for case in chosen if case.labels[column] in values]
+    return [case for case in chosen if case.loads and case.seeds]
+
+
+def _check_known(option: str, known: Sequence[Any], values: Sequence[Any]) -> None:
+    for value in values:
+        if value not in known:
+            raise InputError(option, f"one of {', '.join(map(shown_value, known))}", value)
+
+
+def _outcome(made: PaperStudy, part: str, cases: Sequence[Case], kept: Summary, *, quick: bool) -> Outcome:
+    wanted = {(case.digest, load, seed) for case in cases for load in case.loads for seed in case.seeds}
+    rows = kept.rows(sorted(wanted))
+    measured = Measured(rows, cases[0].study.study.link.clock)
+    length = "quick" if quick else "in full"
+    return Outcome(
+        made, part, length, made.figures(part, measured), made.charts(part, measured), rows, len(wanted)
+    )  # fmt: skip
+
+
+def _document(outcome: Outcome, *, quick: bool, seconds: float, file: Path, pages: Sequence[Path]) -> dict[str, Any]:
+    return {
+        "study": outcome.study.name,
+        "part": outcome.part,
+        "quick": quick,
+        "figures": [figure.document() for figure in outcome.figures],
+        "holds": outcome.holds,
+        "runs": outcome.runs,
+        "runs_wanted": outcome.wanted,
+        "seconds": round(seconds, 3),
+        "summary": str(file),
+        "pages": [str(page) for page in pages],
+    }
+
+
+def _print(outcome: Outcome) -> None:
+    rows = [_row(figure) for figure in outcome.figures]
+    columns = ["figure", ">published", ">ours", ">least", ">greatest", ">seeds", "bound", ""]
+    screen.print(table(f"{outcome.study.title}; {outcome.part}, {outcome.length}", columns, rows))
+    told = [figure.holds for figure in outcome.figures if figure.holds is not None]
+    without = sum(not figure.values for figure in outcome.figures)
+    words = f"{sum(told)} of {len(told)} figures hold, {without} were not measured"
+    style = {None: "yellow", True: "green", False: "red"}[outcome.holds]
+    say(f"{words}; {outcome.runs:,} of {outcome.wanted:,} runs", style=style)
+
+
+def _row(figure: Figure) -> list[str]:
+    ours, least, greatest = figure.ours, min(figure.values, default=None), max(figure.values, default=None)
+    unit = f" ({figure.unit})" if figure.unit else ""
+    numbers = ["" if value is None else f"{value:,.4g}" for value in (figure.published, ours, least, greatest)]
+    return [f"{figure.name}{unit}", *numbers, str(len(figure.values)), figure.bound.words, figure.verdict]

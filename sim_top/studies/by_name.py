@@ -1,0 +1,33 @@
+"""Studies by name: each is a module, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from vlane.sim_top.studies.paper_study import PaperStudy
+
+from vlane.errors import unknown_word
+
+__all__ = ["STUDIES", "study_by_name"]
+
+STUDIES = {"dtable": "vlane.sim_top.studies.study_dtable"}
+"""Module of each study, which has its ``STUDY``."""
+
+
+def study_by_name(name: str) -> PaperStudy:
+    """Return a study.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> study_by_name("dtable").parts["main"]
+    'the paper'
+    """
+    if name not in STUDIES:
+        raise unknown_word("NAME", list(STUDIES), name)
+    study: PaperStudy = import_module(STUDIES[name]).STUDY
+    return study

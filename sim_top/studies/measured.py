@@ -1,0 +1,67 @@
+"""What a study measured: a row per run and service level, asked for by case, load and level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import polars as pl
+
+from vlane.rates import LinkClock
+
+__all__ = ["Measured"]
+
+_CLOSE = 1e-9
+"""Loads nearer than this are one."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The finished runs of a study's cases.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The columns of a summary (``docs/study.md``), a row per run and service level.
+    clock : LinkClock
+        What a cycle is in time, of all cases.
+    """
+
+    rows: pl.DataFrame
+    clock: LinkClock
+
+    def values(self, column: str, *, load: float, sl: int, labels: Mapping[str, str]) -> dict[int, float]:
+        """Return a column's values by seed, of one case, load and level; without the runs that are not there.
+
+        Examples
+        --------
+        >>> rows = pl.DataFrame({"switch": ["ib"], "load": [0.5], "seed": [1], "sl": [0], "accepted": [0.25]})
+        >>> measured = Measured(rows, LinkClock(100.0))
+        >>> measured.values("accepted", load=0.5, sl=0, labels={"switch": "ib"})
+        {1: 0.25}
+        """
+        found = self._of_case(labels).filter((pl.col("load") - load).abs() < _CLOSE, sl=sl)
+        found = found.filter(pl.col(column).is_not_null())
+        return {int(seed): float(value) for seed, value in found.select("seed", column).iter_rows()}
+
+    def curve(self, column: str, *, sl: int, labels: Mapping[str, str]) -> list[tuple[float, float, float, float]]:
+        """Return (load, mean, least, greatest) over seeds for each load that was run, in order."""
+        found = self._of_case(labels).filter(pl.col("sl") == sl, pl.col(column).is_not_null())
+        value = pl.col(column).cast(pl.Float64)
+        shown = found.group_by("load").agg(
+            value.mean().alias("mean"), value.min().alias("min"), value.max().alias("max")
+        )
+        return [tuple(row) for row in shown.sort("load").iter_rows()]
+
+    def saturated(self, *, load: float, sl: int, labels: Mapping[str, str]) -> bool:
+        """Tell whether a level was saturated with any seed."""
+        found = self._of_case(labels).filter((pl.col("load") - load).abs() < _CLOSE, pl.col("sl") == sl)
+        return bool(found["saturated"].any())
+
+    def ns(self, cycles: Mapping[int, float]) -> dict[int, float]:
+        """Return values in cycles as values in ns."""
+        return {seed: self.clock.ns(value) for seed, value in cycles.items()}
+
+    def _of_case(self, labels: Mapping[str, str]) -> pl.DataFrame:
+        return reduce(lambda rows, label: rows.filter(pl.col(label[0]) == label[1]), labels.items(), self.rows)

@@ -1,0 +1,167 @@
+"""The page and the picture of a study: figures beside the published ones, panels, cases (``docs/pages.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from vlane.sim_top.output.curves import Chart, drawn
+from vlane.sim_top.output.page import Column, Page, Section, Table, Verdict, write
+from vlane.sim_top.output.pictures import look, new_figure, styled, write_png
+from vlane.sim_top.studies.figures import Figure
+from vlane.sim_top.studies.paper_study import PaperStudy
+
+__all__ = ["Outcome", "write_pages"]
+
+_ACROSS = 4
+_WIDTH, _HEIGHT = 5.2, 3.8
+_SETTINGS = {"font.size": 9, "savefig.dpi": 80}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a study.
+
+    Parameters
+    ----------
+    study : PaperStudy
+        The study.
+    part, length : str
+        Which part; in full, or quick.
+    figures : sequence of Figure
+        Its figures.
+    charts : sequence of Chart
+        Its panels.
+    rows : DataFrame
+        Of the finished runs of its cases.
+    wanted : int
+        Runs of its cases, finished or not.
+    """
+
+    study: PaperStudy
+    part: str
+    length: str
+    figures: Sequence[Figure]
+    charts: Sequence[Chart]
+    rows: pl.DataFrame
+    wanted: int
+
+    @property
+    def runs(self) -> int:
+        """Finished runs."""
+        return self.rows.select("point", "load", "seed").n_unique()
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether every figure that was measured lies within its bound; ``None`` if none was."""
+        told = [figure.holds for figure in self.figures if figure.holds is not None]
+        return all(told) if told else None
+
+
+def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
+    """Write ``study.html``, and ``study.png`` if there are panels; return them.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written.
+    """
+    page, picture = folder / "study.html", folder / "study.png"
+    sections = [Section("Figures", [_figures(outcome.figures)])]
+    if outcome.charts:
+        notes = ["Curves are means over seeds, bands reach from the least to the greatest.",
+                 "Hollow: saturated with some seed; such a latency depends on the length of the run."]  # fmt: skip
+        caption = "Against offered load (flits per cycle and host)"
+        sections.append(Section("Curves", [drawn(outcome.charts, caption=caption, notes=notes)]))
+    sections.append(Section("Cases", [_cases(outcome)]))
+    write(Page(outcome.study.title, sections, [_verdict(outcome)], _facts(outcome)), page, option="--out")
+    return [_picture(outcome, picture), page] if outcome.charts else [page]
+
+
+def _verdict(outcome: Outcome) -> Verdict:
+    told = [figure for figure in outcome.figures if figure.holds is not None]
+    failed = [figure.name for figure in told if not figure.holds]
+    without = sum(not figure.values for figure in outcome.figures)
+    detail = f"{without} figures were not measured." if without else ""
+    if not told:
+        return Verdict("warn", "No figure with a bound was measured.", detail)
+    words = f"{len(told) - len(failed)} of {len(told)} figures lie within their bounds."
+    return Verdict("bad" if failed else "good", words, detail)
+
+
+def _facts(outcome: Outcome) -> list[tuple[str, str]]:
+    of_run = outcome.rows.unique(["point", "load", "seed"])
+    cycles = of_run["cycles"].unique().sort().to_list()
+    return [
+        *outcome.study.about,
+        ("Part", f"{outcome.part}: {outcome.study.parts[outcome.part]}; {outcome.length}"),
+        ("Runs", f"{outcome.runs:,} of {outcome.wanted:,} finished"),
+        ("Cycles of a run", " or ".join(f"{count:,}" for count in cycles)),
+        ("CPU time", f"{float(of_run['seconds'].sum() or 0) / 3600:.2f} h"),
+    ]
+
+
+def _figures(figures: Sequence[Figure]) -> Table:
+    columns = [
+        Column("figure", is_number=False), Column("unit", is_number=False), Column("published"), Column("ours"),
+        Column("least"), Column("greatest"), Column("seeds"), Column("bound", is_number=False),
+        Column("holds", is_number=False), Column("why this bound", is_number=False),
+    ]  # fmt: skip
+    rows = [
+        [each.name, each.unit, each.published, each.ours, min(each.values, default=None),
+         max(each.values, default=None), len(each.values), each.bound.words, each.verdict, each.bound.why]
+        for each in figures
+    ]  # fmt: skip
+    return Table("Ours is the mean over seeds; least and greatest of the seeds", columns, rows)
+
+
+def _cases(outcome: Outcome) -> Table:
+    labels = list(outcome.study.columns)
+    of_run = outcome.rows.unique(["point", "load", "seed"])
+    of_case = of_run.group_by(labels).agg(
+        pl.col("seed").n_unique().alias("seeds"), pl.col("load").n_unique().alias("loads"), pl.len().alias("runs"),
+        pl.col("cycles").max(), pl.col("link_utilisation_max").max(), pl.col("seconds").cast(pl.Float64).sum(),
+    ).sort(labels)  # fmt: skip
+    columns = [
+        *(Column(label, is_number=False) for label in labels), Column("seeds"), Column("loads"), Column("runs"),
+        Column("cycles"), Column("most used link (flits per cycle)", form=".3f"), Column("CPU seconds", form=",.0f"),
+    ]  # fmt: skip
+    return Table("Runs by case", columns, of_case.rows())
+
+
+def _picture(outcome: Outcome, file: Path) -> Path:
+    down = -(-len(outcome.charts) // _ACROSS)
+    across = min(_ACROSS, len(outcome.charts))
+    with styled(_SETTINGS):
+        figure = new_figure(figsize=(_WIDTH * across, _HEIGHT * down), layout="constrained")
+        for place, chart in enumerate(outcome.charts):
+            _panel(figure.add_subplot(down, across, place + 1), chart)
+        write_png(figure, file)
+    return file
+
+
+def _panel(at: Any, chart: Chart) -> None:
+    for curve in chart.curves:
+        style = look(curve.number)
+        for band in curve.bands:
+            x, low, high = zip(*band, strict=True)
+            at.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        for line in curve.lines:
+            at.plot(*zip(*line, strict=True), color=style["color"], linestyle=":" if curve.dotted else "-")
+        for fill in ("full", "none"):
+            marks = [(mark.x, mark.y) for mark in curve.marks if mark.fill == fill and mark.y is not None]
+            if marks:
+                face = style["color"] if fill == "full" else "none"
+                at.plot(*zip(*marks, strict=True), linestyle="", marker=style["marker"], markersize=4,
+                        color=style["color"], markerfacecolor=face)  # fmt: skip
+        at.plot([], [], label=curve.name, **style)
+    at.set(title=chart.title, xlabel=chart.x_name, ylabel=chart.y_name)
+    if chart.is_logarithmic:
+        at.set_yscale("log")
+    if chart.words:
+        at.set_xticks(range(len(chart.words)), chart.words, rotation=60)
+    at.grid(visible=True, alpha=0.3)
+    at.legend(fontsize=7)

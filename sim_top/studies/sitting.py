@@ -1,0 +1,196 @@
+"""A sitting at a study: the runs that are missing are made, each is kept as it finishes, and the summary goes on.
+
+The runner is that of ``vlane simulate`` and ``vlane.Study.run``; a folder keeps the runs, the summary keeps what the
+study needs of them. What is in the summary is not made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlane.golden.engine.kernel import source_digest
+from vlane.sim_top.studies.paper_study import Case, PaperStudy
+from vlane.sim_top.studies.progress import Progress
+from vlane.sim_top.studies.summary import RunId, Summary
+from vlane.sim_top.study.result_frames import MadeRun
+from vlane.sim_top.study.run_store import RunKey, StudyId
+from vlane.sim_top.study.study_runs import run_sweep, shown_run
+from vlane.sim_top.study.sweep import Sweep, SweepPoint, make_sweep
+from vlane.sim_top.study.workers import Cluster
+from vlane.sim_top.study.world import World
+
+__all__ = ["Runner", "missing_runs", "sit"]
+
+_WRITE_SECONDS = 20.0
+"""Between two writings of the summary; what is made between them is in the folder of runs."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """How runs are made.
+
+    Parameters
+    ----------
+    out : Path
+        Folder that keeps them.
+    jobs : int
+        Runs at a time.
+    resume : bool
+        Whether finished runs of the summary and of the folder are taken.
+    cluster : callable or None
+        Returns the cluster that makes runs instead of processes here.
+    told : callable
+        Called with a line for each run.
+    remark : callable
+        Called with what is worth knowing.
+    """
+
+    out: Path
+    jobs: int
+    resume: bool
+    told: Callable[[str], None]
+    remark: Callable[[str], None]
+    cluster: Callable[[], Cluster] | None = None
+
+
+@dataclass(frozen=True)
+class _Portion(SweepPoint):
+    """Some loads of a case with one seed."""
+
+    keys: tuple[RunKey, ...] = ()
+
+    def runs(self) -> list[RunKey]:
+        return list(self.keys)
+
+
+def missing_runs(cases: Sequence[Case], summary: Summary) -> list[tuple[Case, int, list[float]]]:
+    """Return the runs that a summary lacks, as (case, seed, loads), all cases of a seed before the next seed.
+
+    So a study that is interrupted has about as many seeds of every case.
+    """
+    seeds = sorted({seed for case in cases for seed in case.seeds})
+    found, seen = [], set[RunId]()
+    for seed in seeds:
+        for case in cases:
+            wanted = [(case.digest, load, seed) for load in case.loads] if seed in case.seeds else []
+            loads = [run[1] for run in wanted if run not in summary and run not in seen]
+            seen.update(wanted)
+            if loads:
+                found.append((case, seed, loads))
+    return found
+
+
+def sit(study: PaperStudy, cases: Sequence[Case], summary: Summary, file: Path, runner: Runner) -> None:
+    """Make the runs of the cases that a summary lacks, or all of them without ``resume``, and add them to it.
+
+    Of a case that lacks runs, one that another source of golden made is made again first; if its deliveries differ,
+    so are all that this source made.
+
+    Parameters
+    ----------
+    study : PaperStudy
+        Whose cases they are.
+    cases : sequence of Case
+        What is wanted.
+    summary : Summary
+        Runs that were made before.
+    file : Path
+        Where the summary is written, now and then and at the end, however it ends.
+    runner : Runner
+        How runs are made.
+
+    Raises
+    ------
+    InputError
+        If a case is refused, before anything runs; if folder or summary cannot be used.
+    StuckError
+        If nothing moves in a network.
+    WorkerLostError
+        If two processes ended while they made the same run.
+    """
+    _Sitting(study, summary, file, runner).go(cases)
+
+
+class _Sitting:
+    def __init__(self, study: PaperStudy, summary: Summary, file: Path, runner: Runner) -> None:
+        self.study, self.summary, self.file, self.runner = study, summary, file, runner
+        self.model = source_digest()
+        self.id = StudyId(name=study.name, file=study.name, digest=hashlib.sha256(study.name.encode()).hexdigest())
+        self.worlds: dict[str, World] = {}
+        self.written = time.monotonic()
+
+    def go(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            self.summary.relabel(case.digest, dict(case.labels))
+        resume = self.runner.resume
+        missing = missing_runs(cases, self.summary if resume else Summary(self.study.columns))
+        for case in {case.digest: case for case, _, _ in missing}.values():
+            (point,) = make_sweep(case.study).points
+            self.worlds[case.digest] = point.world
+        try:
+            for case in cases if resume else ():
+                if case.digest in self.worlds:
+                    self._look_again(case)
+            self._make(missing_runs(cases, self.summary) if resume else missing)
+        finally:
+            if self.summary.is_changed:
+                self.summary.write(self.file)
+
+    def _look_again(self, case: Case) -> None:
+        """Make a run again that another golden made, and forget that golden's runs of the case if it is another one."""
+        for model, runs in self.summary.models(case.digest).items():
+            if model == self.model:
+                continue
+            run = min(runs, key=self.summary.seconds)
+            before = self.summary.digest(run)
+            self._make([(case, run[2], [run[1]])])
+            others = [each for each in runs if each != run]
+            if self.summary.digest(run) == before:
+                self.summary.take_over(others, model=self.model)
+            else:
+                self.runner.remark(f"{len(runs)} runs of {_shown(case)} are made again: golden makes others now")
+                self.summary.drop(others)
+
+    def _make(self, missing: Sequence[tuple[Case, int, list[float]]]) -> None:
+        if not missing:
+            return
+        work = [(case.digest, self._work(case, load)) for case, _, loads in missing for load in loads]
+        progress = Progress(work, workers=self.runner.jobs)
+        of_case = {case.digest: case for case, _, _ in missing}
+        points = tuple(self._portion(case, seed, loads) for case, seed, loads in missing)
+        runner = self.runner
+
+        def told(run: MadeRun, count: int, whole: int) -> None:
+            weight = self._work(of_case[run.key.point], run.key.load)
+            left = progress.made(run.key.point, weight, seconds=run.result.seconds)
+            self.summary.add(run, model=self.model)
+            self._write_now_and_then()
+            words = f"; about {left} left" if left else ""
+            runner.told(f"{count} of {whole}: {shown_run(run.key)}, {run.result.seconds:.1f} s{words}")
+
+        run_sweep(
+            Sweep(self.id, points), runner.out, jobs=runner.jobs, resume=runner.resume, trace=False, told=told,
+            cluster=runner.cluster() if runner.cluster else None, with_tables=False, remark=runner.remark,
+        )  # fmt: skip
+
+    def _portion(self, case: Case, seed: int, loads: Sequence[float]) -> _Portion:
+        keys = tuple(RunKey(load, seed, case.digest, dict(case.labels)) for load in loads)
+        return _Portion(self.worlds[case.digest], case.digest, case.labels, keys)
+
+    def _work(self, case: Case, load: float) -> float:
+        world = self.worlds[case.digest]
+        return load * len(world.topology.hosts) * world.study.run.cycles
+
+    def _write_now_and_then(self) -> None:
+        if time.monotonic() - self.written > _WRITE_SECONDS:
+            self.summary.write(self.file)
+            self.written = time.monotonic()
+
+
+def _shown(case: Case) -> str:
+    labels: Mapping[str, str] = case.labels
+    return ", ".join(labels.values())

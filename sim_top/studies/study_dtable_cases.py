@@ -1,0 +1,154 @@
+"""What the Deficit Table study runs: networks, switches, and what is varied one factor at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import vlane.sim_top
+from vlane.sim_top.studies.paper_study import Case
+
+from vlane.schedulers import LINE_RATE
+from vlane.study_file import StudyFile, read_study_file
+
+__all__ = ["COLUMNS", "FIRST", "LAST", "LOADS", "MAIN", "NETWORKS", "PARTS", "SHOWN_LOAD", "SWITCHES", "cases"]
+
+COLUMNS = ("network", "switch", "variant")
+PARTS = {
+    "main": "the paper",
+    "sensitivity": "one factor at a time at three loads",
+    "schedulers": "other schedulers at three loads",
+}
+MAIN = "main"
+"""The variant of the main results."""
+SWITCHES = ("ib", "opa")
+FIRST, SHOWN_LOAD, LAST = 0.5735, 0.7, 0.9935
+"""Loads: table 4's least, that of the published latencies, table 4's greatest."""
+LOADS = tuple(sorted({*(round(FIRST + 0.03 * step, 4) for step in range(15)), SHOWN_LOAD}))
+_REDUCED = (FIRST, SHOWN_LOAD, LAST)
+_CONFIGS = Path(vlane.sim_top.__file__).resolve().parent / "configs"
+_BLOCKS, _NIC_BLOCKS, _CENTRAL_BLOCKS = 1792, 3584, 3584
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A network of the study.
+
+    Parameters
+    ----------
+    section : mapping
+        Its ``[network]``.
+    data_vls : int
+        Lanes of every port.
+    seeds, reduced_seeds : int
+        Of the main grid; of the reduced one.
+    quick : (int, int, int)
+        Cycles, those of them that are not counted, and seeds of a quick run.
+    """
+
+    section: Mapping[str, Any]
+    data_vls: int
+    seeds: int
+    reduced_seeds: int
+    quick: tuple[int, int, int]
+
+    @property
+    def vls_per_sl(self) -> int:
+        return self.data_vls // 7
+
+
+NETWORKS = {
+    "tree43": _Network({"topology": "tree", "k": 4, "n": 3, "routing": "valiant"}, 7, 30, 3, (20_000, 5_000, 3)),
+    "tree242": _Network({"topology": "tree", "k": 24, "n": 2, "routing": "valiant"}, 7, 30, 3, (12_000, 4_000, 2)),
+    "torus88": _Network(
+        {"topology": "torus", "size": [8, 8], "hosts_per_switch": 8, "trunks": 10, "routing": "dor"},
+        14, 30, 3, (12_000, 4_000, 2),
+    ),
+    "torus888": _Network(
+        {"topology": "torus", "size": [8, 8, 8], "hosts_per_switch": 4, "trunks": 4, "routing": "dor"},
+        14, 5, 1, (6_000, 2_000, 1),
+    ),
+}  # fmt: skip
+"""The networks of the paper, by the study's names."""
+
+
+def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+    """Return the cases of a part."""
+    return [
+        _case(name, switch, variant, changes, loads=_loads(part, quick=quick), part=part, quick=quick)
+        for name, network in NETWORKS.items()
+        for switch in SWITCHES
+        for variant, changes in _variants(part, network, switch)
+    ]
+
+
+def _loads(part: str, *, quick: bool) -> Sequence[float]:
+    return _REDUCED if quick or part != "main" else LOADS
+
+
+def _case(
+    name: str, switch: str, variant: str, changes: Mapping[str, Any], *, loads: Sequence[float], part: str, quick: bool
+) -> Case:
+    network = NETWORKS[name]
+    centre = {"switch.central_blocks": _CENTRAL_BLOCKS} if switch == "opa" else {}
+    made = {"network": dict(network.section), "switch.kind": switch, **centre, **changes}
+    seeds = network.seeds if part == "main" else network.reduced_seeds
+    if quick:
+        made["run.cycles"], made["run.warm_up_cycles"], seeds = network.quick
+    labels = dict(zip(COLUMNS, (name, switch, variant), strict=True))
+    return Case(labels, _base().with_(made), loads, tuple(range(1, seeds + 1)))
+
+
+@cache
+def _base() -> StudyFile:
+    return read_study_file(_CONFIGS / "study_dtable.toml")
+
+
+def _variants(part: str, network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield MAIN, {}
+    if part == "sensitivity":
+        yield from _factors(network, switch)
+    elif part == "schedulers":
+        yield from _schedulers(network)
+
+
+def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what is changed of the main set, one factor at a time, and the pair that fitted in a first attempt."""
+    static = _static(network, switch)
+    yield "flight_8", {"link.flight_cycles": 8}
+    yield "flight_15", {"link.flight_cycles": 15}
+    yield "static", static
+    yield "cl_connections", {"traffic.3.pattern": "connections"}
+    if network.section["topology"] == "torus":
+        yield "lmc_2", {"network.lmc": 2}
+    if switch == "ib":
+        per_vl = {"switch.crossbar": "per_vl", **static}
+        yield "fifo", {"switch.allocation": "fifo"}
+        yield "per_vl", per_vl
+        yield "flits", {"switch.crossbar": "flits"}
+        yield "speed_2", {"switch.speed": 2}
+        yield "per_vl_flight_15", {**per_vl, "link.flight_cycles": 15}
+
+
+def _static(network: _Network, switch: str) -> dict[str, Any]:
+    """Return the changes that give every lane an equal part of each buffer."""
+    places = {"buffers.": _BLOCKS, "buffers.nic_": _NIC_BLOCKS}
+    if switch == "opa":
+        places["switch.central_"] = _CENTRAL_BLOCKS
+    return {
+        f"{prefix}{bound}_blocks": blocks // network.data_vls
+        for prefix, blocks in places.items()
+        for bound in ("minimum", "maximum")
+    }
+
+
+def _schedulers(network: _Network) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield other schedulers with the weights of table 4; those whose tables name lanes only where a level has one."""
+    for name in ("drr", "scfq"):
+        yield name, {"scheduler": {"name": name, "table": f"study_dtable_{name}.toml"}}
+    if network.vls_per_sl == 1:
+        yield "vlarb", {"scheduler": {"name": "vlarb", "table": "study_dtable_vlarb.toml"}}
+        yield "line_rate", {"scheduler.parameters": {"form": LINE_RATE}}

@@ -1,0 +1,165 @@
+"""The summary of a study: one small table of all finished runs, from which a study goes on, here or elsewhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+from vlane.sim_top.study.result_frames import MadeRun
+
+from vlane.errors import InputError
+from vlane.files import write_whole
+
+__all__ = ["OPTION", "RunId", "Summary"]
+
+OPTION = "--summary"
+RunId = tuple[str, float, int]
+"""Digest of the case, load, seed."""
+_POINT_DIGITS = 16
+_TYPES = {
+    "point": pl.String, "load": pl.Float64, "seed": pl.UInt32, "model": pl.String, "digest": pl.String,
+    "cycles": pl.UInt32, "seconds": pl.Float32, "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
+    "link_utilisation_max": pl.Float32, "sl": pl.UInt8, "packets": pl.UInt32, "offered": pl.Float32,
+    "accepted": pl.Float32, "latency_mean_cycles": pl.Float32, "latency_p50": pl.UInt32, "latency_p99": pl.UInt32,
+    "latency_max": pl.UInt32, "mean_switches": pl.Float32, "saturated": pl.Boolean, "decided": pl.Boolean,
+}  # fmt: skip
+"""Columns after the labels. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
+
+
+class Summary:
+    """A table of finished runs.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Labels of the study's cases.
+
+    Attributes
+    ----------
+    is_changed : bool
+        Whether it differs from what was read or written last.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self._schema = {**dict.fromkeys(self.columns, pl.String), **_TYPES}
+        self._frames: dict[RunId, pl.DataFrame] = {}
+        self.is_changed = False
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __contains__(self, run: RunId) -> bool:
+        return self._shortened(run) in self._frames
+
+    @staticmethod
+    def _shortened(run: RunId) -> RunId:
+        return run[0][:_POINT_DIGITS], run[1], run[2]
+
+    def add(self, run: MadeRun, *, model: str) -> None:
+        """Add a run; one that is there already is replaced.
+
+        Parameters
+        ----------
+        model : str
+            Digest of golden, which made the run.
+        """
+        result, key = run.result, run.key
+        own = {
+            **{name: str(key.parameters[name]) for name in self.columns},
+            "point": key.point[:_POINT_DIGITS], "load": result.load, "seed": result.seed, "model": model,
+            "digest": result.digest, "cycles": result.cycles, "seconds": result.seconds,
+            "flit_hops": result.flit_hops, "link_utilisation_mean": result.link_utilisation_mean,
+            "link_utilisation_max": result.link_utilisation_max,
+        }  # fmt: skip
+        rows = [
+            {**own, **{name: getattr(level, name) for name in self._schema if name not in own}}
+            for level in result.per_sl
+        ]
+        self._frames[self._shortened((key.point, result.load, result.seed))] = pl.DataFrame(rows, schema=self._schema)
+        self.is_changed = True
+
+    def rows(self, runs: Iterable[RunId]) -> pl.DataFrame:
+        """Return the rows of some runs, those that are there, by case, load and seed as they are given."""
+        frames = [self._frames[run] for run in dict.fromkeys(map(self._shortened, runs)) if run in self._frames]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
+
+    def models(self, point: str) -> dict[str, list[RunId]]:
+        """Return the runs of a case by the digest of the golden that made them."""
+        found: dict[str, list[RunId]] = {}
+        for run, frame in self._frames.items():
+            if run[0] == point[:_POINT_DIGITS]:
+                found.setdefault(str(frame["model"][0]), []).append(run)
+        return found
+
+    def seconds(self, run: RunId) -> float:
+        """Return the CPU time of a run that is there."""
+        return float(self._frames[self._shortened(run)]["seconds"][0])
+
+    def digest(self, run: RunId) -> str:
+        """Return the digest of the deliveries of a run that is there."""
+        return str(self._frames[self._shortened(run)]["digest"][0])
+
+    def take_over(self, runs: Iterable[RunId], *, model: str) -> None:
+        """Let runs count as made by another golden, which was seen to make the same."""
+        for run in map(self._shortened, runs):
+            self._frames[run] = self._frames[run].with_columns(pl.lit(model).alias("model"))
+            self.is_changed = True
+
+    def drop(self, runs: Iterable[RunId]) -> None:
+        """Forget runs."""
+        for run in map(self._shortened, runs):
+            self.is_changed |= self._frames.pop(run, None) is not None
+
+    def relabel(self, point: str, labels: dict[str, str]) -> None:
+        """Give the runs of a case the labels that it has now."""
+        for run, frame in self._frames.items():
+            if run[0] == point[:_POINT_DIGITS] and any(frame[name][0] != text for name, text in labels.items()):
+                self._frames[run] = frame.with_columns(pl.lit(text).alias(name) for name, text in labels.items())
+                self.is_changed = True
+
+    def write(self, file: Path) -> None:
+        """Write the table, whole or not at all.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        frames = [self._frames[run] for run in sorted(self._frames)]
+        whole = pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
+        content = io.BytesIO()
+        whole.sort(*self.columns, "load", "seed", "sl").write_parquet(content, compression="zstd", compression_level=19)
+        write_whole(file, content.getvalue(), option=OPTION)
+        self.is_changed = False
+
+    @classmethod
+    def read(cls, file: Path, columns: Sequence[str]) -> Summary:
+        """Return the table of a file; an empty one if there is no such file.
+
+        Raises
+        ------
+        InputError
+            If it is no summary of this study, or holds a run twice.
+        """
+        made = cls(columns)
+        must = "a summary of this study: name another, or remove this one"
+        try:
+            with file.open("rb") as content:
+                whole = pl.read_parquet(content)
+        except FileNotFoundError:
+            return made
+        except OSError as error:
+            raise InputError(OPTION, must, error.strerror or "unreadable", source=str(file)) from None
+        except pl.exceptions.PolarsError as error:
+            raise InputError(OPTION, must, str(error).splitlines()[0], source=str(file)) from None
+        if dict(whole.schema) != made._schema:
+            wrong = sorted(set(whole.schema.items()) ^ set(made._schema.items()), key=str)[0][0]
+            raise InputError(OPTION, must, f"one whose column {wrong} differs", source=str(file))
+        if whole.select("point", "load", "seed", "sl").is_duplicated().any():
+            raise InputError(OPTION, must, "one that holds a run twice", source=str(file))
+        for (point, load, seed), frame in whole.partition_by("point", "load", "seed", as_dict=True).items():
+            made._frames[str(point), float(load), int(seed)] = frame
+        return made
