@@ -85,7 +85,7 @@ LIST_MARGIN = 3
 
 
 @inner
-def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int32] | NDArray[np.int64]) -> int:
+def list_members(sets: NDArray[np.int64], bits: int, numbers: NDArray[np.int64]) -> int:
     """Write the members of all sets to ``numbers``, member ``m`` of set ``s`` as ``(s << bits) + m``.
 
     Returns the count of members. Each pass of the inner loop writes four entries, so that its branch is predictable;

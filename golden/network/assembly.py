@@ -227,7 +227,7 @@ def assemble(
         meters=meters,
         staged=np.full(sources.due.shape, NOBODY, np.int64),
         awake=np.zeros(ends >> switches.inputs.word_bits, np.int64),
-        busy=np.zeros(ends + LIST_MARGIN, np.int32),
+        busy=np.zeros(ends + LIST_MARGIN, np.int64),
         grants=new_records(Grant, most_grants),
         outside=np.zeros(0, np.int64),
         clock=np.zeros(2, np.int64),

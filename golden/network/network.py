@@ -91,7 +91,7 @@ class Network(NamedTuple):
         Head of each application queue, once it is drawn.
     awake : array of int64, (words,)
         Sending ends that may have something to do, as bits.
-    busy : array of int32, (ends and a margin,)
+    busy : array of int64, (ends and a margin,)
         Within a cycle: the sending ends that are awake.
     grants : Records of Grant, (as many as switches may grant in a cycle,)
         Within a cycle: what the switches granted.
@@ -111,7 +111,7 @@ class Network(NamedTuple):
     meters: Meters
     staged: NDArray[np.int64]
     awake: NDArray[np.int64]
-    busy: NDArray[np.int32]
+    busy: NDArray[np.int64]
     grants: Records[Grant]
     outside: NDArray[np.int64]
     clock: NDArray[np.int64]

@@ -62,20 +62,20 @@ class IBSwitches(NamedTuple):
         Outgoing VLs.
     output : Records of OutputPort, (all ports,)
         Allocation state.
-    able : array of int32, (all ports and a margin,)
+    able : array of int64, (all ports and a margin,)
         Within a cycle: inputs with a packet.
-    choice : array of int32, (all ports,)
+    choice : array of int64, (all ports,)
         Within a cycle: the VL that each input chose.
-    asked : array of int32, (all ports,)
+    asked : array of int64, (all ports,)
         Within a cycle: outputs that are wanted.
     """
 
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
-    able: NDArray[np.int32]
-    choice: NDArray[np.int32]
-    asked: NDArray[np.int32]
+    able: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    asked: NDArray[np.int64]
 
 
 class FasterIBSwitches(NamedTuple):
@@ -94,9 +94,9 @@ class FasterIBSwitches(NamedTuple):
     inputs: Inputs
     tables: VLTables
     output: Records[OutputPort]
-    able: NDArray[np.int32]
-    choice: NDArray[np.int32]
-    asked: NDArray[np.int32]
+    able: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    asked: NDArray[np.int64]
     iterations: int
     speed: int
 
@@ -108,7 +108,7 @@ def new_ib_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> 
     total = len(inputs.port)
     output = new_records(OutputPort, total)
     output["last_input"] = ports - 1
-    able, choice, asked = (np.zeros(count, np.int32) for count in (total + LIST_MARGIN, total, total))
+    able, choice, asked = np.zeros(total + LIST_MARGIN, np.int64), np.zeros(total, np.int64), np.zeros(total, np.int64)
     return IBSwitches(inputs, tables, output, able, choice, asked)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.engine.records import Int32, Records, new_records
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,
@@ -92,9 +92,9 @@ class Grant:
         VL on which the packet arrived at the input port.
     """
 
-    port: Int32
-    packet: Int32
-    lane: Int32
+    port: Int64
+    packet: Int64
+    lane: Int64
 
 
 class Inputs(NamedTuple):
