@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from vlane.golden.engine.barrier import meet, new_barrier
 from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.records import Records
 from vlane.golden.network.cores import ManyCores, OneCore
 from vlane.golden.network.division import divide, owners_of
 from vlane.golden.network.network import DONE
@@ -30,6 +32,21 @@ SMALL: dict[str, Any] = {
     "traffic": [{"sl": 0, "share": 0.5, "bytes": [64, 300]}, {"sl": 1, "share": 0.5}],
     "run": {"loads": [0.5], "cycles": 3001, "warm_up_cycles": 501},
 }
+KINDS: dict[str, dict[str, Any]] = {
+    "ib": {},
+    "opa": {"switch": {"kind": "opa"}},
+    "opa torus": {
+        "switch": {"kind": "opa"}, "network": {"topology": "torus", "size": [4, 3], "hosts_per_switch": 2},
+    },
+    "fifo": {"switch": {"allocation": "fifo"}},
+    "per_vl": {
+        "switch": {"crossbar": "per_vl"}, "buffers": {"blocks": 40, "minimum_blocks": 20, "maximum_blocks": 20},
+    },
+    "flits": {"switch": {"crossbar": "flits"}},
+    "faster": {"switch": {"speed": 2, "iterations": 2}},
+    "small flits": {"link": {"flit_bytes": 16}},
+    "irregular": {"network": {"topology": "irregular", "switches": 9, "ports": 8, "hosts_per_switch": 2, "seed": 4}},
+}  # fmt: skip
 TORUS = {"network": {"topology": "torus", "size": [4, 3], "hosts_per_switch": 2}}
 
 
@@ -117,23 +134,26 @@ def test_a_network_that_is_stuck_is_so_with_several_cores() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"switch": {"kind": "opa"}},
-        {"switch": {"kind": "opa"}, **TORUS},
-        {"switch": {"allocation": "fifo"}},
-        {"switch": {"crossbar": "per_vl"}, "buffers": {"blocks": 40, "minimum_blocks": 20, "maximum_blocks": 20}},
-        {"switch": {"crossbar": "flits"}},
-        {"switch": {"speed": 2, "iterations": 2}},
-        {"link": {"flit_bytes": 16}},
-        {"network": {"topology": "irregular", "switches": 9, "ports": 8, "hosts_per_switch": 2, "seed": 4}},
-    ],
-    ids=["opa", "opa torus", "fifo", "per_vl", "flits", "faster", "small flits", "irregular"],
-)
-def test_every_kind_of_switch(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_switch(kind: str) -> None:
     """Whatever its allocation keeps within a cycle is a part's own."""
-    assert_alike(world_of(**changes), 2, 3)
+    assert_alike(world_of(**KINDS[kind]), 2, 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("scheduler", "table"),
+    [
+        ("vlarb", "high = [[0, 2]]\nlow = [[1, 9]]\nlimit_of_high_priority = 3"),
+        ("dtable", "entries = [[0, 8], [1, 12]]"),
+        ("drr", "quantum = [8, 24]"),
+    ],
+)
+def test_schedulers_that_look_at_sizes(scheduler: str, table: str, tmp_path: Path) -> None:
+    """What a port shows its scheduler is not another part's."""
+    (tmp_path / "table.toml").write_text(f"[{scheduler}]\n{table}\n")
+    study = Study.model_validate({**SMALL, "scheduler": {"name": scheduler, "table": "table.toml"}})
+    assert_alike(make_world(study, tmp_path), 2, 3)
 
 
 def test_every_part_has_its_share_of_each_level() -> None:
@@ -146,6 +166,55 @@ def test_every_part_has_its_share_of_each_level() -> None:
 
     net = make_network(world_of(**TORUS), load=0.5, seed=1)
     assert np.bincount(owners_of(net, 5)[: 12 << net.switches.inputs.port_bits]).min() >= 2 << 3
+
+
+COMMON = {
+    "border": "barrier letters owner packets rooms said",  # written to in turns
+    "meters": "flow_level",
+    "sources": "bits due fraction guide held hot last_class left lids pace pairs patience period place sends setting "
+    "target",
+    "switches": "output sc2sc sc2vl",
+    "switches.inputs": "drops lft port",
+    "switches.inputs.queues": "filled queue",
+    "switches.tables": "row vl",
+    "switches.centre": "last_input link_busy read written",
+    "switches.centre.queues": "filled queue",
+    "switches.centre.rooms": "beyond bounds taken",
+    "out_ports": "counters head largest sending",
+    "out_ports.bank": "regs",
+    "out_ports.bank.lanes": "lane last owner",
+    "out_ports.buffer": "beyond bounds taken",
+    "out_ports.remote": "beyond bounds taken",
+    "out_ports.queues": "filled queue",
+    "out_ports.returns": "packet row",
+    "wiring": "cable nic_channel nic_vl",
+    "": "staged",
+}
+"""Arrays that parts have in common: tables, which are only read, and those with a row for each end, switch or NIC."""
+
+
+def arrays_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the arrays of a network's state, each with its name."""
+    if isinstance(value, Records):
+        yield path, value.array
+    elif isinstance(value, np.ndarray):
+        yield path, value
+    elif hasattr(value, "_fields"):
+        for name in value._fields:
+            yield from arrays_of(getattr(value, name), f"{path}.{name}".lstrip("."))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_have_in_common_only_what_one_of_them_writes(kind: str) -> None:
+    """What is kept within a cycle, or of all ends together, is a part's own: or results depend on who is faster."""
+    net = make_network(world_of(**KINDS[kind]), load=0.5, seed=1)
+    (one, _), (other, _) = divide(net, packets_for(net, 256), 2)
+    pairs = zip(arrays_of(one), arrays_of(other), strict=True)
+    shared = {name for (name, mine), (_, others) in pairs if np.shares_memory(mine, others)}
+
+    known = {f"{path}.{name}".lstrip(".") for path, names in COMMON.items() for name in names.split()}
+    assert shared <= known
+    assert "out_ports.counters" in shared
 
 
 def test_a_barrier_lets_nobody_pass_before_all_have_arrived() -> None:

@@ -134,7 +134,7 @@ def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:
     own_returns = returns._replace(at_once=_copied(returns.at_once), coming=returns.coming.copy())
     return net._replace(
         switches=_own_scratch(net.switches),
-        out_ports=out_ports._replace(returns=own_returns),
+        out_ports=out_ports._replace(returns=own_returns, sizes=out_ports.sizes.copy()),
         sources=net.sources._replace(earliest=np.where(nics, net.sources.earliest, NEVER)),
         meters=_own_meters(net.meters),
         awake=net.awake.copy(),
