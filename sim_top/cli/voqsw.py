@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
@@ -25,7 +26,8 @@ from vlane.fabric.written import write_dumps
 from vlane.files import write_whole
 from vlane.planning.voqsw import SEARCHES, VOQswPlan, VOQswTables, lanes_left, levels_left, make_tables, plan_voqsw
 from vlane.planning.voqsw_checks import Clash, Misplaced, find_clashes, find_misplaced, waiting_circle
-from vlane.planning.voqsw_paths import find_tuples, follow_paths
+from vlane.planning.voqsw_layers import find_layers
+from vlane.planning.voqsw_paths import Ints, Paths, find_tuples, follow_paths
 from vlane.sl2vl import SL_COUNT
 
 __all__ = ["app"]
@@ -44,9 +46,15 @@ class _Network:
 
     topology: Topology
     routes: Routes
-    path_sl: Any
+    path_sl: NDArray[np.uint8] | None
     fabric: Fabric
     folder: Path | None
+
+    def sl_of(self, paths: Paths) -> Ints:
+        """Return the SL that each path has before VOQsw, 0 where nothing says it."""
+        if self.path_sl is None:
+            return np.zeros(len(paths.source), np.int64)
+        return self.path_sl[paths.source, paths.target].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,9 +73,7 @@ class _Checked:
 
 @app.command(epilog="Example: vlane voqsw --topology irregular:16 --sls 8 --vls 8 --seed 5 --out build/voqsw")
 def voqsw(
-    topology: Annotated[
-        str | None, typer.Option(metavar="T", help=f"A network: {', '.join(FORMS.values())}.")
-    ] = None,
+    topology: Annotated[str | None, typer.Option(metavar="T", help=f"A network: {', '.join(FORMS.values())}.")] = None,
     fabric: Annotated[Path | None, typer.Option(metavar="DIR", help="Or a captured fabric.")] = None,
     study: Annotated[Path | None, typer.Option(metavar="FILE", help="Or the network of a study file.")] = None,
     sls: Annotated[int, typer.Option(help="Service levels that may be used; more than 16 are counted only.")] = 8,
@@ -94,7 +100,8 @@ def voqsw(
     levels = tuple(range(sls)) if counted else levels_left(sls, sl_aside)
     network = _network(topology, fabric, study, lanes, seed)
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
-    plan = plan_voqsw(find_tuples(paths), sls, search)
+    layers = find_layers(paths, network.routes.vl, network.sl_of(paths))
+    plan = plan_voqsw(find_tuples(paths), sls, search, layers)
     tables = None
     if not counted:
         tables = make_tables(plan, levels, lanes, network.routes.vl, network.routes.nic_vl)
@@ -117,6 +124,7 @@ def voqsw(
         "tuples_considered": plan.considered,
         "voq_share": plan.share,
         "full": plan.full,
+        "layers": len(plan.layers.sls),
         "search": search,
         "ok": checked.ok,
         "tables_checked": tables is not None,
@@ -142,9 +150,7 @@ def _numbers(option: str, text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words}))
 
 
-def _network(
-    word: str | None, folder: Path | None, study: Path | None, lanes: tuple[int, ...], seed: int
-) -> _Network:
+def _network(word: str | None, folder: Path | None, study: Path | None, lanes: tuple[int, ...], seed: int) -> _Network:
     given = [name for name, each in (("--topology", word), ("--fabric", folder), ("--study", study)) if each]
     if len(given) != 1:
         must = "given: one of --topology, --fabric and --study"
@@ -167,8 +173,7 @@ def _network(
         if world.study.network.topology != "fabric":
             return _made(world.topology, world.routes, lanes_for(lanes))
         folder = study.parent / world.study.network.folder
-    assert folder is not None
-    return _captured(folder, lanes)
+    return _captured(folder or Path(), lanes)
 
 
 def _made(topology: Topology, routes: Routes, data_vls: int) -> _Network:
@@ -192,13 +197,12 @@ def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes
     if tables is None:
         return _Checked(find_clashes(plan.tuples, plan.considered, plan.path_level), [], [], [])
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
-    before = np.zeros(len(paths.source), np.int64)
-    if network.path_sl is not None:
-        before = network.path_sl[paths.source, paths.target].astype(np.int64)
+    layers, place = plan.layers, plan.tuples.place[: plan.considered]
+    wanted, group = layers.lanes_of_each(lanes), layers.group_of_hops(paths)
     return _Checked(
         find_clashes(plan.tuples, plan.considered, tables.path_sl),
-        find_misplaced(paths, plan.tuples.place[: plan.considered], lanes, tables.vl, tables.path_sl),
-        waiting_circle(paths, network.routes.vl, before),
+        find_misplaced(paths, place, wanted, group, tables.vl, tables.path_sl),
+        waiting_circle(paths, network.routes.vl, network.sl_of(paths)),
         waiting_circle(paths, tables.vl, tables.path_sl),
     )
 
@@ -227,6 +231,7 @@ def _print(document: dict[str, Any], files: list[Path]) -> None:
         ["switches, hosts, paths", f"{document['switches']}, {document['hosts']}, {document['paths']}"],
         ["SLs, VLs that may be used", f"{document['sls']}, {document['vls']}"],
         ["SLs used", f"{document['sls_used']}{of_full}"],
+        *([["layers", str(document["layers"])]] if document["layers"] > 1 else []),
         ["4-tuples considered", f"{document['tuples_considered']} of {document['tuples']}"],
         ["share of VOQ, by paths", f"{100 * document['voq_share']:.1f} %"],
     ]
@@ -236,7 +241,7 @@ def _print(document: dict[str, Any], files: list[Path]) -> None:
     if not document["tables_checked"]:
         say("counted only: a packet has 4 bits of SL")
     elif document["ok"]:
-        loop = "the credit loop was there before" if document["credit_loop_before"] else "no credit loop"
+        loop = "a credit loop, which was there before" if document["credit_loop"] else "no credit loop"
         say(f"checked along every path: one VL for each switch, input, output and SL; every VL as planned; {loop}")
     if not document["ok"] and document["credit_loop"]:
         steps = " -> ".join(f"{each['switch']} port {each['port']} VL {each['vl']}" for each in document["credit_loop"])

@@ -65,5 +65,6 @@ def _of_numbers(name: str, rest: str, seed: int) -> Topology:
         return topologies.irregular(first, ports=ports, hosts=hosts, seed=seed)
     if name == "torus":
         return topologies.torus(tuple(map(int, texts)), hosts=others[0] if others else 1)
-    made = {"tree": topologies.tree, "fat_tree": topologies.fat_tree, "dumbbell": topologies.dumbbell}[name]
-    return made(first, others[0])
+    if name == "tree":
+        return topologies.tree(first, others[0])
+    return topologies.fat_tree(first, others[0]) if name == "fat_tree" else topologies.dumbbell(first, others[0])

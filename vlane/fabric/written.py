@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vlane.errors import InputError
-from vlane.fabric.model import Fabric, Kind, Node, Port
+from vlane.fabric.model import Fabric, Kind, Node
 from vlane.files import write_whole
 from vlane.lft import UNASSIGNED
 
@@ -100,7 +100,8 @@ def _sl2vl(fabric: Fabric) -> Iterator[str]:
             vls = " ".join(f"{vl:<2d}" for vl in fabric.sl2vl[node.guid, source, to])
             rows.setdefault(0 if is_switch else to, []).append(f"{source:<3d} {to if is_switch else 0:<3d} : {vls}\n")
         for number, lines in sorted(rows.items()):
-            yield f'{_WORDS[node.kind]} 0x{node.guid:016x}, base LID {_lid(node, number)}, "{node.name}"\n{_HEAD}{_RULE}'
+            yield f'{_WORDS[node.kind]} 0x{node.guid:016x}, base LID {_lid(node, number)}, "{node.name}"\n'
+            yield _HEAD + _RULE
             yield from lines
             yield f"{_RULE}\n"
 

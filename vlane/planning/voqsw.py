@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
+from vlane.planning.voqsw_layers import Layers, one_layer
 from vlane.planning.voqsw_paths import Cabled, Ints, Tuples
 from vlane.planning.voqsw_search import assign_sls, grow, largest
 from vlane.sl2vl import SL_COUNT, VL_DROP
@@ -29,6 +30,8 @@ class VOQswPlan:
     ----------
     tuples : Tuples
         The 4-tuples of the network, by rank.
+    layers : Layers
+        What stays apart.
     considered : int
         How many of them are considered, from the first.
     path_level : array of int64, (paths)
@@ -40,6 +43,7 @@ class VOQswPlan:
     """
 
     tuples: Tuples
+    layers: Layers
     considered: int
     path_level: Ints
     levels_used: int
@@ -75,18 +79,32 @@ class VOQswTables:
     path_sl: Ints
 
 
-def plan_voqsw(tuples: Tuples, levels: int, search: str = "growth") -> VOQswPlan:
-    """Return the plan for so many service levels: full VOQ if they suffice, else as many tuples as the search finds."""
-    path_level = assign_sls(tuples, len(tuples.weight))
-    considered, needed = len(tuples.weight), _count(path_level)
-    if needed > levels:
-        considered = (grow if search == "growth" else largest)(tuples, levels)
-        path_level = assign_sls(tuples, considered)
-    return VOQswPlan(tuples, considered, path_level, _count(path_level), needed)
+def plan_voqsw(tuples: Tuples, levels: int, search: str = "growth", layers: Layers | None = None) -> VOQswPlan:
+    """Return the plan for so many service levels: full VOQ if they suffice, else as many tuples as the search finds.
 
+    Each layer has as many of the levels as the others: layer n those from n x share on.
 
-def _count(path_level: Ints) -> int:
-    return int(path_level.max(initial=-1)) + 1
+    Raises
+    ------
+    InputError
+        If there are fewer levels than layers, or the search is not for layers.
+    """
+    layers = layers or one_layer(tuples.paths)
+    each = layers.levels_of_each(levels)
+    members = [layers.path == layer for layer in range(len(layers.sls))]
+    parts = [tuples.of(some) for some in members] if len(members) > 1 else [tuples]
+    considered = len(tuples.weight)
+    chosen = [assign_sls(part, considered) for part in parts]
+    needed = max(int(level.max(initial=-1)) + 1 for level in chosen)
+    if needed > each:
+        if search != "growth" and len(parts) > 1:
+            raise InputError("--search", f"growth with {len(parts)} layers", search)
+        considered = min((grow if search == "growth" else largest)(part, each) for part in parts)
+        chosen = [assign_sls(part, considered) for part in parts]
+    path_level = np.zeros(len(layers.path), np.int64)
+    for layer, (some, level) in enumerate(zip(members, chosen, strict=True)):
+        path_level[some] = layer * each + level
+    return VOQswPlan(tuples, layers, considered, path_level, len(np.unique(path_level)), needed * len(parts))
 
 
 def levels_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:
@@ -136,24 +154,37 @@ def make_tables(
         SLs that stand for levels 0, 1, ..., and VLs of output 0, 1, ...; outputs share VLs if there are fewer.
     vl, nic_vl : array of uint8
         Tables as they are, in the form of ``VOQswTables``: entries of other SLs stay.
+
+    Raises
+    ------
+    InputError
+        If there are fewer VLs than layers need.
     """
-    vl, nic_vl, lanes = vl.copy(), nic_vl.copy(), np.array(vls, np.uint8)
-    cabled = plan.tuples.paths.cabled
-    used = _in_use(cabled)
-    between = used[:, :, None] & used[:, None, :]
-    for level, sl in enumerate(sls):
-        vl[between, sl] = lanes[level % len(lanes)]
-        nic_vl[:, sl] = lanes[level % len(lanes)]
+    new_vl, new_nic_vl = vl.copy(), nic_vl.copy()
+    paths, layers, place = plan.tuples.paths, plan.layers, plan.tuples.place
+    lanes = layers.lanes_of_each(vls)
+    each = layers.levels_of_each(len(sls))
+    at_host, in_use = _ends(paths.cabled)
+    between = in_use[:, :, None] & in_use[:, None, :]
+    to_host = between & at_host[:, None, :]
+    for level, sl in enumerate(sls[: each * len(layers.sls)]):
+        layer, member = divmod(level, each)
+        new_vl[between, sl] = lanes[layers.group[between, layer], member % lanes.shape[1]]
+        spread = vls[level % len(vls)]
+        new_vl[to_host, sl] = np.where(np.isin(vl[to_host, sl], vls), vl[to_host, sl], spread)
+        new_nic_vl[:, sl] = np.where(np.isin(nic_vl[:, sl], vls), nic_vl[:, sl], spread)
     kept = plan.tuples.passed < plan.considered
     path = np.repeat(np.arange(len(plan.path_level)), np.diff(plan.tuples.first))[kept]
     path_sl = np.array(sls, np.int64)[plan.path_level]
-    switch, entered, out, to = plan.tuples.place[plan.tuples.passed[kept]].T
-    vl[switch, entered, out, path_sl[path]] = lanes[to % len(lanes)]
-    return VOQswTables(vl, nic_vl, path_sl)
+    switch, entered, out, to = place[plan.tuples.passed[kept]].T
+    group = layers.group[switch, entered, out, layers.path[path]]
+    new_vl[switch, entered, out, path_sl[path]] = lanes[group, to % lanes.shape[1]]
+    return VOQswTables(new_vl, new_nic_vl, path_sl)
 
 
-def _in_use(cabled: Cabled) -> NDArray[np.bool_]:
-    """Return whether each port of each switch has a cable."""
-    used = cabled.far >= 0
-    used[cabled.hosts] = True
-    return used.reshape(cabled.switches, cabled.ports)
+def _ends(cabled: Cabled) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return whether each port of each switch has a host, and whether it has a cable at all."""
+    at_host = np.zeros(len(cabled.far), bool)
+    at_host[cabled.hosts] = True
+    shape = cabled.switches, cabled.ports
+    return at_host.reshape(shape), (at_host | (cabled.far >= 0)).reshape(shape)

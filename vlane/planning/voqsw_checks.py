@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlane.fabric.loops import only_loops
 from vlane.planning.voqsw_paths import Ints, Paths, Tuples
 
-__all__ = ["Clash", "Misplaced", "find_clashes", "find_misplaced", "waiting_circle"]
+__all__ = ["Clash", "Misplaced", "find_clashes", "find_misplaced", "lanes_of_hops", "waiting_circle"]
 
 _LANES = 16
 
@@ -70,12 +70,12 @@ def find_clashes(tuples: Tuples, considered: int, path_sl: Ints) -> list[Clash]:
         row, level = divmod(number, most)
         end, out = divmod(row, ports)
         outputs = tuple(int(each) % ports for each in found[found // ports == number])
-        clashes.append(Clash(*divmod(end, ports), out, level, outputs))
+        clashes.append(Clash(end // ports, end % ports, out, level, outputs))
     return clashes
 
 
 def find_misplaced(
-    paths: Paths, considered: Ints, vls: tuple[int, ...], vl: NDArray[np.uint8], path_sl: Ints
+    paths: Paths, considered: Ints, lanes: Ints, group: Ints, vl: NDArray[np.uint8], path_sl: Ints
 ) -> list[Misplaced]:
     """Return the considered tuples of which some packet sits in another VL than its output's.
 
@@ -85,29 +85,32 @@ def find_misplaced(
         Followed along the forwarding tables in use.
     considered : array of int64, (tuples, 4)
         Switch, input, output and next output of every considered tuple.
-    vls : tuple of int
+    lanes : array of int64, (groups, VLs)
         VLs of output 0, 1, ...
+    group : array of int64, (hops)
+        Group that each hop's VL is to be of.
     vl : array of uint8, (switches, inputs, outputs, 16)
         The tables.
     path_sl : array of int64, (paths)
         SL of each path.
     """
-    ports, lanes = paths.cabled.ports, np.array(vls)
+    ports = paths.cabled.ports
     inner = np.flatnonzero(~paths.last)
     to = paths.row[inner + 1] % ports
     number = paths.row[inner] * ports + to
     asked = ((considered[:, 0] * ports + considered[:, 1]) * ports + considered[:, 2]) * ports + considered[:, 3]
     is_asked = np.isin(number, asked)
-    number, to = number[is_asked], to[is_asked]
-    got = lanes_of_hops(paths, vl, path_sl)[inner[is_asked]]
-    wrong = got != lanes[to % len(lanes)]
-    found, counts = np.unique(number[wrong] * _LANES + got[wrong], return_counts=True)
+    number, to, inner = number[is_asked], to[is_asked], inner[is_asked]
+    got, wanted = lanes_of_hops(paths, vl, path_sl)[inner], lanes[group[inner], to % lanes.shape[1]]
+    wrong = got != wanted
+    found, counts = np.unique((number[wrong] * _LANES + got[wrong]) * _LANES + wanted[wrong], return_counts=True)
     misplaced = []
     for each, count in zip(found.tolist(), counts.tolist(), strict=True):
         rest, lane = divmod(each, _LANES)
+        rest, is_on = divmod(rest, _LANES)
         rest, output = divmod(rest, ports)
         end, out = divmod(rest, ports)
-        misplaced.append(Misplaced(*divmod(end, ports), out, output, lane, vls[output % len(vls)], count))
+        misplaced.append(Misplaced(end // ports, end % ports, out, output, is_on, lane, count))
     return misplaced
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -95,7 +95,7 @@ class Tuples:
     row : array of int64, (tuples)
         SL2VL row that chooses the VL of the tuple's packets; tuples of a row are neighbours.
     first : array of int64, (paths + 1)
-        First passage of each path; one more ends the last.
+        First passage of each path; one more ends the last. Of a part of the paths, these alone.
     passed : array of int64, (passages)
         The tuple of each passage, as its rank.
     """
@@ -111,6 +111,12 @@ class Tuples:
         """Return the share of VOQ of the first tuples: their weight in that of all; 1 if there are none."""
         whole = int(self.weight.sum())
         return int(self.weight[:considered].sum()) / whole if whole else 1.0
+
+    def of(self, some: NDArray[np.bool_]) -> Tuples:
+        """Return the same tuples, passed by some of the paths alone."""
+        lengths = np.diff(self.first)
+        first = np.concatenate([[0], np.cumsum(lengths[some])])
+        return replace(self, first=first, passed=self.passed[np.repeat(some, lengths)])
 
     def through(self, considered: int) -> tuple[Ints, Ints, Ints]:
         """Return the paths that pass one of the first tuples, and ``first`` and ``passed`` of these alone."""
@@ -140,7 +146,8 @@ def follow_paths(cabled: Cabled, lft: NDArray[np.uint8]) -> Paths:
     table = lft if int(lids.max()) < lft.shape[1] else np.pad(
         lft, ((0, 0), (0, int(lids.max()) + 1 - lft.shape[1])), constant_values=255
     )  # fmt: skip
-    going, entered, steps = np.arange(len(source)), cabled.hosts[source], []
+    going, entered = np.arange(len(source)), cabled.hosts[source]
+    steps: list[tuple[Ints, Ints]] = []
     arrived = np.zeros(len(source), bool)
     while len(going) and len(steps) <= cabled.switches:
         out = table[entered // ports, dlid[going]].astype(np.int64)

@@ -23,9 +23,9 @@ _FEW = 64
 
 
 def assign_sls(tuples: Tuples, considered: int) -> Ints:
-    """Return the SL of every path: in their order, the lowest that no considered neighbour's path has.
+    """Return the level of every path of the tuples: in their order, the lowest that no considered neighbour's path has.
 
-    SLs are counted from 0, and there is no bound. A path that passes no considered tuple gets SL 0.
+    Levels are counted from 0, and there is no bound. A path that passes no considered tuple gets 0.
     """
     some, first, passed = tuples.through(considered)
     row_of, rows = _rows(tuples, considered)
@@ -40,7 +40,7 @@ def assign_sls(tuples: Tuples, considered: int) -> Ints:
             used[each] |= free
             in_row[row_of[each]] |= free
         chosen.append(free.bit_length() - 1)
-    sls = np.zeros(len(tuples.paths.source), np.int64)
+    sls = np.zeros(len(tuples.first) - 1, np.int64)
     sls[some] = chosen
     return sls
 
