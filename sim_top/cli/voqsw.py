@@ -26,8 +26,8 @@ from vlane.fabric.written import write_dumps
 from vlane.files import write_whole
 from vlane.planning.voqsw import SEARCHES, VOQswPlan, VOQswTables, lanes_left, levels_left, make_tables, plan_voqsw
 from vlane.planning.voqsw_checks import Clash, Misplaced, find_clashes, find_misplaced, waiting_circle
-from vlane.planning.voqsw_layers import find_layers
-from vlane.planning.voqsw_paths import Ints, Paths, find_tuples, follow_paths
+from vlane.planning.voqsw_layers import kept_layers
+from vlane.planning.voqsw_paths import Ints, Paths, Tuples, find_tuples, follow_paths
 from vlane.sl2vl import SL_COUNT
 
 __all__ = ["app"]
@@ -97,15 +97,10 @@ def voqsw(
     if counted and (out is not None or sls > _MOST_LEVELS):
         most = SL_COUNT - len(sl_aside) if out is not None else _MOST_LEVELS
         raise InputError("--sls", f"1 to {most}{' with --out: a packet has 4 bits of SL' if out else ''}", sls)
-    levels = tuple(range(sls)) if counted else levels_left(sls, sl_aside)
+    levels = None if counted else levels_left(sls, sl_aside)
     network = _network(topology, fabric, study, lanes, seed)
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
-    layers = find_layers(paths, network.routes.vl, network.sl_of(paths))
-    plan = plan_voqsw(find_tuples(paths), sls, search, layers)
-    tables = None
-    if not counted:
-        tables = make_tables(plan, levels, lanes, network.routes.vl, network.routes.nic_vl)
-    checked = _check(network, plan, tables, lanes)
+    plan, tables, checked = _planned(network, find_tuples(paths), sls, levels, lanes, search)
     files: list[Path] = []
     if out is not None and tables is not None and checked.ok:
         made = programmed(network.fabric, network.topology, paths, tables)
@@ -190,6 +185,22 @@ def _captured(folder: Path, lanes: tuple[int, ...]) -> _Network:
     if max(lanes) >= least:
         raise InputError("--vls", f"of VL 0 to {least - 1}, which every port runs", f"up to VL {max(lanes)}")
     return _Network(captured.topology, captured.routes, captured.path_sl, fabric, folder)
+
+
+def _planned(
+    network: _Network, tuples: Tuples, sls: int, levels: tuple[int, ...] | None, lanes: tuple[int, ...], search: str
+) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:
+    """Return plan, tables and what the checks say: with layers if there would be a credit loop without."""
+    plan, routes = plan_voqsw(tuples, sls, search), network.routes
+    if levels is None:
+        return plan, None, _check(network, plan, None, lanes)
+    tables = make_tables(plan, levels, lanes, routes.vl, routes.nic_vl)
+    checked = _check(network, plan, tables, lanes)
+    if checked.after and not checked.before:
+        plan = plan_voqsw(tuples, sls, search, kept_layers(tuples.paths, routes.vl, network.sl_of(tuples.paths)))
+        tables = make_tables(plan, levels, lanes, routes.vl, routes.nic_vl)
+        checked = _check(network, plan, tables, lanes)
+    return plan, tables, checked
 
 
 def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes: tuple[int, ...]) -> _Checked:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
-from vlane.planning.voqsw_checks import lanes_of_hops, waiting_circle
+from vlane.planning.voqsw_checks import lanes_of_hops
 from vlane.planning.voqsw_paths import Ints, Paths
 
-__all__ = ["Layers", "find_layers", "one_layer"]
+__all__ = ["Layers", "kept_layers", "one_layer"]
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,11 @@ def one_layer(paths: Paths) -> Layers:
     return Layers(np.zeros(len(paths.source), np.int64), (0,), 1, group)
 
 
-def find_layers(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Layers:
-    """Return the layers that a network needs: one, if no links would wait for each other with all packets on one VL.
+def kept_layers(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Layers:
+    """Return a layer for every SL that paths have, and a group for every VL that they take between switches.
 
-    Otherwise every SL of a path is a layer, if the VLs prevent a credit loop; one, if there is a loop all the same.
+    Whoever takes the VLs of a group where the VL was taken before waits for the groups that were waited for: tables of
+    these layers have a credit loop only if those before them had one.
 
     Parameters
     ----------
@@ -87,9 +88,6 @@ def find_layers(paths: Paths, vl: NDArray[np.uint8], path_sl: Ints) -> Layers:
     path_sl : array of int64, (paths)
         SLs as they are.
     """
-    together = one_layer(paths)
-    if not waiting_circle(paths, np.zeros_like(vl[..., :1]), together.path) or waiting_circle(paths, vl, path_sl):
-        return together
     sls, path = np.unique(path_sl, return_inverse=True)
     lanes = np.unique(lanes_of_hops(paths, vl, path_sl)[~paths.last])
     group_of = np.zeros(256, np.int64)
