@@ -22,7 +22,7 @@ from vlane.planning.voqsw_paths import find_tuples, follow_paths
 from vlane.planning.voqsw_search import assign_sls
 
 
-def measured(switches: int, seed: int, levels: list[int]) -> dict[str, float]:
+def measured(switches: int, seed: int, levels: list[int], *, colouring: bool) -> dict[str, float]:
     """Return the figures of one network."""
     topology = irregular(switches, ports=8, hosts=4, seed=seed)
     routes = up_down(topology, (0,) * 16)
@@ -31,7 +31,7 @@ def measured(switches: int, seed: int, levels: list[int]) -> dict[str, float]:
     tuples = find_tuples(follow_paths(cabled, routes.lft))
     found = time.process_time()
     assign_sls(tuples, len(tuples.weight))
-    figures = {"seconds_tuples": found - start, "seconds_full": time.process_time() - found}
+    figures: dict[str, float] = {"seconds_tuples": found - start, "seconds_full": time.process_time() - found}
     for count in levels:
         start = time.process_time()
         plan = plan_voqsw(tuples, count)
@@ -39,6 +39,11 @@ def measured(switches: int, seed: int, levels: list[int]) -> dict[str, float]:
         figures[f"share_{count}_sls"] = plan.share
         figures[f"considered_{count}_sls"] = plan.considered
         figures["sls_for_full"] = plan.levels_for_full
+        figures["sls_for_full_at_least"] = plan.least_for_full
+        if colouring:
+            coloured = plan_voqsw(tuples, count, "colouring")
+            figures[f"share_{count}_sls_coloured"] = coloured.share
+            figures["sls_for_full_coloured"] = coloured.levels_for_full
     return {**figures, "paths": len(tuples.paths.source), "tuples": len(tuples.weight)}
 
 
@@ -62,10 +67,11 @@ def main() -> None:
     parser.add_argument("switches", nargs="*", type=int, default=[8, 16, 32, 64], help="Sizes of networks.")
     parser.add_argument("--networks", type=int, default=10, help="Networks of each size.")
     parser.add_argument("--sls", type=int, nargs="*", default=[8, 4], help="Service levels that may be used.")
+    parser.add_argument("--colouring", action="store_true", help="Colour the paths as well.")
     asked = parser.parse_args()
     sizes: list[dict[str, Any]] = []
     for switches in asked.switches:
-        runs = [measured(switches, seed, asked.sls) for seed in range(1, asked.networks + 1)]
+        runs = [measured(switches, seed, asked.sls, colouring=asked.colouring) for seed in range(1, asked.networks + 1)]
         sizes.append({"switches": switches, "networks": asked.networks, **summary(runs)})
     print(json.dumps(sizes, indent=2))
 

@@ -22,6 +22,7 @@ from vlane.fabric.model import Fabric
 from vlane.fabric.written import write_dumps
 from vlane.planning.voqsw import VOQswPlan, lanes_left, levels_left, make_tables, plan_voqsw
 from vlane.planning.voqsw_checks import find_clashes, find_misplaced, waiting_circle
+from vlane.planning.voqsw_colouring import colour_paths, least_levels
 from vlane.planning.voqsw_layers import kept_layers
 from vlane.planning.voqsw_paths import Tuples, find_tuples, follow_paths
 from vlane.planning.voqsw_search import assign_sls, grow, largest
@@ -110,6 +111,32 @@ def test_growth_is_that_of_the_papers_restarts(switches: int, hosts: int, sls: i
     assert grow(tuples, sls) == considered
     assert assign_sls(tuples, considered).tolist() == chosen
     assert largest(tuples, sls) >= considered
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_no_colouring_needs_fewer_levels_than_destinations_share_a_row(seed: int) -> None:
+    """The bound holds of every assignment, and the paper's rule meets it in these networks: it cannot be beaten."""
+    _, tuples = network(irregular(8, ports=8, hosts=4, seed=seed))
+    whole = len(tuples.weight)
+    coloured = colour_paths(tuples, whole, 64)
+
+    assert coloured is not None
+    assert find_clashes(tuples, whole, coloured) == []
+    least = least_levels(tuples)
+    assert int(coloured.max()) + 1 >= least
+    assert int(assign_sls(tuples, whole).max()) + 1 == least
+    assert colour_paths(tuples, whole, least - 1) is None
+
+
+def test_colouring_considers_more() -> None:
+    """In a network where the paper's order of paths is in the way; every conflict is still respected."""
+    _, tuples = network(irregular(16, ports=8, hosts=4, seed=3))
+
+    growth, coloured = plan_voqsw(tuples, 8), plan_voqsw(tuples, 8, "colouring")
+
+    assert (growth.considered, coloured.considered) == (98, 100)
+    assert find_clashes(tuples, coloured.considered, coloured.path_level) == []
+    assert coloured.levels_used <= 8
 
 
 def test_growth_goes_on_over_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,7 +415,10 @@ def test_a_study_runs_on_what_is_written(tmp_path: Path) -> None:
         (["--topology", "irregular:8", "--vls", "16"], ["--vls must be 1 to 15, not 16"]),
         (["--topology", "irregular:8", "--vls", "14", "--aside-vls", "0,3"], ["--vls must be 1 to 13, as 0, 3 of 15"]),
         (["--topology", "irregular:8", "--aside-sls", "16"], ["--aside-sls must be numbers of 0 to 15", "not 16"]),
-        (["--topology", "irregular:8", "--search", "all"], ["--search must be one of growth, largest, not all"]),
+        (
+            ["--topology", "irregular:8", "--search", "all"],
+            ["--search must be one of growth, largest, colo"],
+        ),
         (["--fabric", "tests"], ["fabric must be a folder with ibnetdiscover.txt"]),
         (["--fabric", str(DATA / "irregular_s1"), "--vls", "9"], ["--vls must be of VL 0 to 7, which every port runs"]),
         (["--fabric", str(DATA / "two_switch"), "--out", str(DATA / "two_switch")], ["--out must be another folder"]),

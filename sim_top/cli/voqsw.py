@@ -81,7 +81,8 @@ def voqsw(
     aside_sls: Annotated[str, typer.Option(metavar="SL,SL", help="SLs that are not to be used.")] = "",
     aside_vls: Annotated[str, typer.Option(metavar="VL,VL", help="VLs that are not to be used.")] = "",
     search: Annotated[
-        str, typer.Option(metavar="WAY", help="growth, as in the paper, or the largest number of 4-tuples.")
+        str,
+        typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs."),
     ] = "growth",
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables, as a captured fabric.")] = None,
@@ -115,6 +116,7 @@ def voqsw(
         "vls": vls,
         "sls_used": plan.levels_used,
         "sls_for_full": plan.levels_for_full,
+        "sls_for_full_at_least": plan.least_for_full,
         "tuples": len(plan.tuples.weight),
         "tuples_considered": plan.considered,
         "voq_share": plan.share,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
+from vlane.planning.voqsw_colouring import colour_paths, least_levels
 from vlane.planning.voqsw_layers import Layers, one_layer
 from vlane.planning.voqsw_paths import Cabled, Ints, Tuples
 from vlane.planning.voqsw_search import assign_sls, grow, largest
@@ -18,8 +19,9 @@ from vlane.sl2vl import SL_COUNT, VL_DROP
 
 __all__ = ["SEARCHES", "VOQswPlan", "VOQswTables", "lanes_left", "levels_left", "make_tables", "plan_voqsw"]
 
-SEARCHES = ("growth", "largest")
-"""How many tuples are considered if not all can be: the paper's growth by one, or the largest number that works."""
+SEARCHES = ("growth", "largest", "colouring")
+"""How many tuples are considered if not all can be: by the paper's growth by one; the largest number that works; as
+many as growth and then DSATUR find, which also may give full VOQ fewer levels."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class VOQswPlan:
     levels_used : int
         Number of levels that some path has.
     levels_for_full : int
-        Number that all tuples need.
+        Number with which the search considers all tuples.
+    least_for_full : int
+        Number below which nobody can.
     """
 
     tuples: Tuples
@@ -48,6 +52,7 @@ class VOQswPlan:
     path_level: Ints
     levels_used: int
     levels_for_full: int
+    least_for_full: int
 
     @property
     def full(self) -> bool:
@@ -93,18 +98,36 @@ def plan_voqsw(tuples: Tuples, levels: int, search: str = "growth", layers: Laye
     each = layers.levels_of_each(levels)
     members = [layers.path == layer for layer in range(len(layers.sls))]
     parts = [tuples.of(some) for some in members] if len(members) > 1 else [tuples]
-    considered = len(tuples.weight)
+    if search != "growth" and len(parts) > 1:
+        raise InputError("--search", f"growth with {len(parts)} layers", search)
+    considered, least = len(tuples.weight), max(map(least_levels, parts))
     chosen = [assign_sls(part, considered) for part in parts]
-    needed = max(int(level.max(initial=-1)) + 1 for level in chosen)
+    if search == "colouring":
+        chosen = [_coloured(tuples, least, chosen[0])]
+    needed = max(map(_count, chosen))
     if needed > each:
-        if search != "growth" and len(parts) > 1:
-            raise InputError("--search", f"growth with {len(parts)} layers", search)
-        considered = min((grow if search == "growth" else largest)(part, each) for part in parts)
+        considered = min((largest if search == "largest" else grow)(part, each) for part in parts)
         chosen = [assign_sls(part, considered) for part in parts]
+    if search == "colouring":
+        while considered < len(tuples.weight) and (more := colour_paths(tuples, considered + 1, each)) is not None:
+            considered, chosen = considered + 1, [more]
     path_level = np.zeros(len(layers.path), np.int64)
     for layer, (some, level) in enumerate(zip(members, chosen, strict=True)):
         path_level[some] = layer * each + level
-    return VOQswPlan(tuples, layers, considered, path_level, len(np.unique(path_level)), needed * len(parts))
+    used, of_all = len(np.unique(path_level)), len(parts)
+    return VOQswPlan(tuples, layers, considered, path_level, used, needed * of_all, least * of_all)
+
+
+def _coloured(tuples: Tuples, least: int, path_level: Ints) -> Ints:
+    """Return levels of full VOQ by colouring, if they are fewer than these."""
+    if _count(path_level) <= least:
+        return path_level
+    fewer = colour_paths(tuples, len(tuples.weight), _count(path_level) - 1)
+    return path_level if fewer is None else fewer
+
+
+def _count(path_level: Ints) -> int:
+    return int(path_level.max(initial=-1)) + 1
 
 
 def levels_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:

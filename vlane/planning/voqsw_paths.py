@@ -94,6 +94,8 @@ class Tuples:
         Number of paths that pass each; none is 0, and they do not increase.
     row : array of int64, (tuples)
         SL2VL row that chooses the VL of the tuple's packets; tuples of a row are neighbours.
+    target : array of int64, (paths)
+        Destination of each path.
     first : array of int64, (paths + 1)
         First passage of each path; one more ends the last. Of a part of the paths, these alone.
     passed : array of int64, (passages)
@@ -104,6 +106,7 @@ class Tuples:
     place: Ints
     weight: Ints
     row: Ints
+    target: Ints
     first: Ints
     passed: Ints
 
@@ -116,7 +119,7 @@ class Tuples:
         """Return the same tuples, passed by some of the paths alone."""
         lengths = np.diff(self.first)
         first = np.concatenate([[0], np.cumsum(lengths[some])])
-        return replace(self, first=first, passed=self.passed[np.repeat(some, lengths)])
+        return replace(self, target=self.target[some], first=first, passed=self.passed[np.repeat(some, lengths)])
 
     def through(self, considered: int) -> tuple[Ints, Ints, Ints]:
         """Return the paths that pass one of the first tuples, and ``first`` and ``passed`` of these alone."""
@@ -185,4 +188,4 @@ def find_tuples(paths: Paths) -> Tuples:
     end = row // ports
     place = np.stack([end // ports, end % ports, row % ports, numbers[order] % ports], axis=1)
     first = paths.first - np.arange(len(paths.first))  # a path has one tuple less than hops
-    return Tuples(paths, place, weight[order], row, first, rank[passed])
+    return Tuples(paths, place, weight[order], row, paths.target, first, rank[passed])
