@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
-from vlane.sim_top.cli.options import AsJson, Seed
+from vlane.sim_top.cli.options import MOST_SEED, AsJson
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.voqsw_fabric import as_cabled, as_fabric, lanes_for, programmed
 from vlane.sim_top.output.console import emit_json, say, screen, table
@@ -84,7 +84,7 @@ def voqsw(
         str,
         typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs."),
     ] = "growth",
-    seed: Seed = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Chooses the cables of a random network.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables, as a captured fabric.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
