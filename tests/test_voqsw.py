@@ -182,6 +182,23 @@ def test_levels_and_lanes_that_are_set_aside_are_not_touched() -> None:
     assert set(np.unique(made.vl.reshape(-1, 16)[used.row][:, sls]).tolist()) == set(vls)
 
 
+def test_paths_without_considered_tuples_may_take_turns() -> None:
+    """Most paths of a partial plan pass none: all on SL 0 they would be on one VL. The others keep their SLs."""
+    routes, tuples = network(irregular(16, ports=8, hosts=4, seed=1))
+    lowest, turns = plan_voqsw(tuples, 8), plan_voqsw(tuples, 8, rest="turns")
+    bound = tuples.through(turns.considered)[0]
+    free = np.setdiff1d(np.arange(len(turns.path_level)), bound)
+    made = tables_of(turns, routes, 8, 8)
+    lanes, group = turns.layers.lanes_of_each(lanes_left(8, ())), turns.layers.group_of_hops(tuples.paths)
+
+    assert lowest.considered == turns.considered
+    assert (lowest.path_level[bound] == turns.path_level[bound]).all()
+    assert not lowest.path_level[free].any()
+    assert int(np.ptp(np.bincount(turns.path_level[free]))) <= 1
+    place = tuples.place[: turns.considered]
+    assert find_misplaced(tuples.paths, place, lanes, group, made.vl, made.path_sl) == []
+
+
 class TestPlanted:
     """Each check notices what it is for."""
 
@@ -419,6 +436,10 @@ def test_a_study_runs_on_what_is_written(tmp_path: Path) -> None:
             ["--topology", "irregular:8", "--search", "all"],
             ["--search must be one of growth, largest, colo"],
         ),
+        (
+            ["--topology", "irregular:8", "--rest", "turn"],
+            ["--rest must be one of", "did you mean turns?"],
+        ),
         (["--fabric", "tests"], ["fabric must be a folder with ibnetdiscover.txt"]),
         (["--fabric", str(DATA / "irregular_s1"), "--vls", "9"], ["--vls must be of VL 0 to 7, which every port runs"]),
         (["--fabric", str(DATA / "two_switch"), "--out", str(DATA / "two_switch")], ["--out must be another folder"]),
@@ -438,7 +459,7 @@ def test_datelines_by_lane_are_refused(tmp_path: Path) -> None:
         "[[traffic]]\nsl = 0\nshare = 1.0\n"
     )
 
-    assert_refused(call("voqsw", "--study", study), "routing must be one that needs no VLs itself")
+    assert_refused(call("voqsw", "--study", study), "study.toml: routing must be one that needs no VLs itself")
 
 
 def test_pools_say_what_is_left() -> None:

@@ -24,7 +24,16 @@ from vlane.fabric.capture import load_fabric
 from vlane.fabric.model import Fabric, Port
 from vlane.fabric.written import write_dumps
 from vlane.files import write_whole
-from vlane.planning.voqsw import SEARCHES, VOQswPlan, VOQswTables, lanes_left, levels_left, make_tables, plan_voqsw
+from vlane.planning.voqsw import (
+    RESTS,
+    SEARCHES,
+    VOQswPlan,
+    VOQswTables,
+    lanes_left,
+    levels_left,
+    make_tables,
+    plan_voqsw,
+)
 from vlane.planning.voqsw_checks import Clash, Misplaced, find_clashes, find_misplaced, waiting_circle
 from vlane.planning.voqsw_layers import kept_layers
 from vlane.planning.voqsw_paths import Ints, Paths, Tuples, find_tuples, follow_paths
@@ -84,6 +93,9 @@ def voqsw(
         str,
         typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs."),
     ] = "growth",
+    rest: Annotated[
+        str, typer.Option(metavar="WAY", help="SLs of paths without considered 4-tuples: lowest, or in turns.")
+    ] = "lowest",
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Chooses the cables of a random network.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables, as a captured fabric.")] = None,
     as_json: AsJson = False,  # noqa: FBT002
@@ -92,6 +104,8 @@ def voqsw(
     start = time.perf_counter()
     if search not in SEARCHES:
         raise unknown_word("--search", SEARCHES, search)
+    if rest not in RESTS:
+        raise unknown_word("--rest", RESTS, rest)
     lanes = lanes_left(vls, _numbers("--aside-vls", aside_vls, 14))
     sl_aside = _numbers("--aside-sls", aside_sls, SL_COUNT - 1)
     counted = sls > SL_COUNT - len(sl_aside)
@@ -101,7 +115,7 @@ def voqsw(
     levels = None if counted else levels_left(sls, sl_aside)
     network = _network(topology, fabric, study, lanes, seed)
     paths = follow_paths(as_cabled(network.topology, network.routes), network.routes.lft)
-    plan, tables, checked = _planned(network, find_tuples(paths), sls, levels, lanes, search)
+    plan, tables, checked = _planned(network, find_tuples(paths), sls, levels, lanes, search, rest)
     files: list[Path] = []
     if out is not None and tables is not None and checked.ok:
         made = programmed(network.fabric, network.topology, paths, tables)
@@ -123,6 +137,7 @@ def voqsw(
         "full": plan.full,
         "layers": len(plan.layers.sls),
         "search": search,
+        "rest": rest,
         "ok": checked.ok,
         "tables_checked": tables is not None,
         "clashes": [clash._asdict() for clash in checked.clashes],
@@ -168,7 +183,10 @@ def _network(word: str | None, folder: Path | None, study: Path | None, lanes: t
         if not isinstance(world.routes, Routes):
             raise InputError("switch.kind", "ib: Omni-Path's tables are by channel", "opa", source=str(study))
         if world.study.network.topology != "fabric":
-            return _made(world.topology, world.routes, lanes_for(lanes))
+            try:
+                return _made(world.topology, world.routes, lanes_for(lanes))
+            except InputError as error:
+                raise error.at(str(study)) from None
         folder = study.parent / world.study.network.folder
     return _captured(folder or Path(), lanes)
 
@@ -190,10 +208,11 @@ def _captured(folder: Path, lanes: tuple[int, ...]) -> _Network:
 
 
 def _planned(
-    network: _Network, tuples: Tuples, sls: int, levels: tuple[int, ...] | None, lanes: tuple[int, ...], search: str
-) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:
+    network: _Network, tuples: Tuples, sls: int, levels: tuple[int, ...] | None, lanes: tuple[int, ...], search: str,
+    rest: str,
+) -> tuple[VOQswPlan, VOQswTables | None, _Checked]:  # fmt: skip
     """Return plan, tables and what the checks say: with layers if there would be a credit loop without."""
-    plan, routes = plan_voqsw(tuples, sls, search), network.routes
+    plan, routes = plan_voqsw(tuples, sls, search, rest=rest), network.routes
     if levels is None:
         return plan, None, _check(network, plan, None, lanes)
     tables = make_tables(plan, levels, lanes, routes.vl, routes.nic_vl)

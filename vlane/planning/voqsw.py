@@ -17,11 +17,14 @@ from vlane.planning.voqsw_paths import Cabled, Ints, Tuples
 from vlane.planning.voqsw_search import assign_sls, grow, largest
 from vlane.sl2vl import SL_COUNT, VL_DROP
 
-__all__ = ["SEARCHES", "VOQswPlan", "VOQswTables", "lanes_left", "levels_left", "make_tables", "plan_voqsw"]
+__all__ = ["RESTS", "SEARCHES", "VOQswPlan", "VOQswTables", "lanes_left", "levels_left", "make_tables", "plan_voqsw"]
 
 SEARCHES = ("growth", "largest", "colouring")
 """How many tuples are considered if not all can be: by the paper's growth by one; the largest number that works; as
 many as growth and then DSATUR find, which also may give full VOQ fewer levels."""
+
+RESTS = ("lowest", "turns")
+"""Which level a path gets that passes no considered tuple."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,13 @@ class VOQswTables:
     path_sl: Ints
 
 
-def plan_voqsw(tuples: Tuples, levels: int, search: str = "growth", layers: Layers | None = None) -> VOQswPlan:
+def plan_voqsw(
+    tuples: Tuples, levels: int, search: str = "growth", layers: Layers | None = None, *, rest: str = "lowest"
+) -> VOQswPlan:
     """Return the plan for so many service levels: full VOQ if they suffice, else as many tuples as the search finds.
 
-    Each layer has as many of the levels as the others: layer n those from n x share on.
+    Each layer has as many of the levels as the others: layer n those from n x share on. With ``rest`` "turns" the paths
+    that pass no considered tuple take the levels in turn, instead of the lowest.
 
     Raises
     ------
@@ -111,6 +117,10 @@ def plan_voqsw(tuples: Tuples, levels: int, search: str = "growth", layers: Laye
     if search == "colouring":
         while considered < len(tuples.weight) and (more := colour_paths(tuples, considered + 1, each)) is not None:
             considered, chosen = considered + 1, [more]
+    if rest == "turns":
+        for part, level in zip(parts, chosen, strict=True):
+            free = np.setdiff1d(np.arange(len(level)), part.through(considered)[0])
+            level[free] = np.arange(len(free)) % each
     path_level = np.zeros(len(layers.path), np.int64)
     for layer, (some, level) in enumerate(zip(members, chosen, strict=True)):
         path_level[some] = layer * each + level
