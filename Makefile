@@ -68,6 +68,7 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/mixed.py
 	@$(PYTHON) bench/fabric.py
 	@$(PYTHON) bench/startup.py
+	@$(PYTHON) bench/voqsw.py
 
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area

@@ -11,9 +11,19 @@ from vlane.errors import InputError
 from vlane.plugins import load_file
 from vlane.rates import LinkClock, rate_of
 
-__all__ = ["AsJson", "Params", "PluginFiles", "RateOption", "Seed", "check_cycles", "clock_at", "load_plugins"]
+__all__ = [
+    "MOST_SEED",
+    "AsJson",
+    "Params",
+    "PluginFiles",
+    "RateOption",
+    "Seed",
+    "check_cycles",
+    "clock_at",
+    "load_plugins",
+]
 
-_MOST_SEED = (1 << 63) - 1
+MOST_SEED = (1 << 63) - 1
 _MOST_CYCLES = 10**11
 """Of a run, which takes a day or more."""
 
@@ -24,7 +34,7 @@ RateOption = Annotated[
     typer.Option("--rate", metavar="GBPS", help="Data rate of a link, in Gb/s or by name (EDR 4X), for ns and Gb/s."),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=_MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
+    int, typer.Option(min=0, max=MOST_SEED, help="Chooses random tables and traffic; equal seeds give equal runs.")
 ]
 
 PluginFiles = Annotated[

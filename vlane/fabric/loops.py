@@ -13,7 +13,7 @@ from vlane.fabric.wiring import Ints
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["credit_loops"]
+__all__ = ["credit_loops", "only_loops"]
 
 
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
@@ -21,8 +21,7 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
 
     The loop is listed from the link that waits for that one.
     """
-    held, wanted = _ahead_of_a_loop(*trace.waits.pairs())
-    wanted, held = _ahead_of_a_loop(wanted, held)
+    held, wanted = only_loops(*trace.waits.pairs())
     if not len(held):
         return ()
     import networkx as nx  # noqa: PLC0415 - it takes half of the start-up, and few fabrics have a loop
@@ -35,6 +34,13 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
         if len(knot) > 1 or any(graph.has_edge(hop, hop) for hop in knot)
     ]
     return tuple(sorted(loops))
+
+
+def only_loops(held: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Return of (held, wanted) channels those that are on a loop, or between two; none if there is no loop."""
+    held, wanted = _ahead_of_a_loop(held, wanted)
+    wanted, held = _ahead_of_a_loop(wanted, held)
+    return held, wanted
 
 
 def _shortest_loop(graph: nx.DiGraph[int], knot: set[int], trace: Trace) -> list[int]:
