@@ -220,7 +220,7 @@ def _events(net: Network, packets: Packets, cycle: int) -> None:
     """Let happen what was to happen in this cycle."""
     for event in range(EVENTS):
         packet = take_due(packets, cycle, event)
-        near = ahead = packet if are_many(packets) else NOBODY
+        near = ahead = packet if are_many(net.out_ports.queues) else NOBODY
         for step in range(2 * AHEAD):
             ahead = next_ahead(packets, ahead)
             if step >= AHEAD:
@@ -308,7 +308,7 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
     count = list_members(net.awake, inputs.word_bits, net.busy)
-    last = count - AHEAD if are_many(packets) else 0
+    last = count - AHEAD if are_many(out_ports.queues) else 0
     for index in range(count):
         if index < last:
             load_first(packets, out_ports.queues, net.busy[index + AHEAD])

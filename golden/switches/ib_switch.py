@@ -212,7 +212,7 @@ def _inputs_ask(
         Whether the pointers move with a drop (IBS-I2).
     """
     inputs, outputs = switches.inputs, switches.output
-    asked, asking, last = 0, 0, able - AHEAD if are_many(packets) else 0
+    asked, asking, last = 0, 0, able - AHEAD if are_many(inputs.queues) else 0
     for index in range(able):
         if index < last:
             load_first(packets, inputs.queues, switches.able[index + AHEAD])

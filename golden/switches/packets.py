@@ -44,8 +44,8 @@ gone if the place is ``NOBODY``; it may take part in a central buffer's allocati
 
 _EVENT_BITS = 2
 
-_MANY = 2048
-"""Packets whose records, with those of the ports they are at, fill a core's own caches."""
+_MANY = 8192
+"""Queues whose records, with those of their ports and packets, fill a core's own caches."""
 
 AHEAD = 4
 """Packets of a list, or ports of one, ahead of the one in hand, that are loaded: they come out of no cache in time."""
@@ -259,9 +259,9 @@ def take_due(packets: Packets, cycle: int, event: int) -> int:
 
 
 @inner
-def are_many(packets: Packets) -> bool:
-    """Tell whether so many packets are under way that they, and what they go through, come from far memory."""
-    return packets.regs[IN_USE] > _MANY
+def are_many(queues: Queues) -> bool:
+    """Tell whether there are so many queues that they, and what goes through them, come from far memory."""
+    return queues.queue.shape[0] * queues.queue.shape[1] > _MANY
 
 
 @inner
