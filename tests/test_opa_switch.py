@@ -53,7 +53,7 @@ def test_cocotb_benches_agree() -> None:
     assert_bench_agrees("opa_switch", PARAMETERS, tests=3, apart=tests)
 
 
-LONG_PROOFS = ("input", "output", "connections", "centre")
+LONG_PROOFS = ("input", "output", "connections", "centre", "delivery")
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_every_phase_agrees_under_cocotb() -> None:
     ],
 )
 def test_instances_are_proven(name: str) -> None:
-    """Each part beside its account, and what connects them."""
+    """Each part beside its account, what connects them, and the way of a packet."""
     block = BLOCKS["opa_switch"]
 
     proof = prove(block.instance(name).make(block.make), f"test-opa-switch-{name}")

@@ -61,6 +61,22 @@ PLANTS = (
         instance="followed-shared",
     ),
     Plant(
+        "two-freed-count-as-one",
+        "Of two places that are freed in a cycle one gets lost, so that another is used twice.",
+        _BUFFER,
+        "m.d.sync += newest.eq(_modulo(newest + given, self.flits))",
+        "m.d.sync += newest.eq(_modulo(newest + given.any(), self.flits))",
+        instance="followed-two-ports",
+    ),
+    Plant(
+        "two-freed-in-one-place",
+        "Two places that are freed in a cycle are kept in the same place of the free list.",
+        _BUFFER,
+        "writer.addr.eq(_modulo(newest + given, self.flits)),",
+        "writer.addr.eq(newest),",
+        instance="followed-two-ports",
+    ),
+    Plant(
         "room-for-one-flit",
         "A lane is said to have room for its largest packet when one more flit fits.",
         _BUFFER,

@@ -1,4 +1,4 @@
-"""Bounded proofs of a small switch: an accepted packet leaves once, at its output and on its lane, or drops."""
+"""Bounded proofs of small switches: an accepted packet leaves once, at its output and on its lane, or drops."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from operator import or_
 from typing import Any, ClassVar
 
 from amaranth.hdl import Array, Assume, Cat, Module, Signal, Value, unsigned
+from vlane.hdl.buffers.vlbuffer import VLBuffer
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
-__all__ = ["DEPTH", "DeliveryProperties"]
+__all__ = ["DEPTH", "TAG", "DeliveryProperties", "tag"]
 
 DEPTH = 12
 _TAG_BITS = 16
-_TAG = (1 << _TAG_BITS) - 1
+TAG = (1 << _TAG_BITS) - 1
+"""Source LID of the packet that is followed, and of no other."""
 _LOOKED_UP, _TOLD = 1, 2
 """Cycles from a head's arrival to its look-up, and to the report of a drop."""
 
@@ -63,7 +65,7 @@ class DeliveryProperties(Properties):
             m.d.comb += [
                 Assume(~rx.valid | (rx.first & rx.last)),
                 Assume(~followed | rx.valid),
-                Assume((_tag(rx.data) == _TAG) == followed),
+                Assume((tag(rx.data) == TAG) == followed),
             ]
         now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
         m.d.comb += now[0].eq(comes)
@@ -73,41 +75,50 @@ class DeliveryProperties(Properties):
         with m.If(now[_TOLD]):
             m.d.sync += [let_in.eq(cause == 0), dropped.eq(cause != 0)]
 
-        to, lane = self._looked_up(m, now[_LOOKED_UP])
+        to, lane, name = self._looked_up(m, now[_LOOKED_UP])
         out = Signal(unsigned(2))
-        leaves = Cat(tx.valid & (_tag(tx.data) == _TAG) for tx in switch.tx)
+        leaves = Cat(tx.valid & (tag(tx.data) == TAG) for tx in switch.tx)
         m.d.sync += out.eq(out + leaves.any())
         claim = self.claim
         claim(m, "once", out + sum(leaves) == 1, when=leaves.any())
         claim(m, "once", out == 1, when=let_in & ~self._holds_any())
         claim(m, "where", leaves == (1 << to)[: switch.ports], when=leaves.any())
         for number, tx in enumerate(switch.tx):
-            claim(m, "where", (tx.vl == lane) & (_vl(tx.data) == lane), when=leaves[number])
+            claim(m, "where", (tx.vl == lane) & (self._named(tx.data) == name), when=leaves[number])
         claim(m, "dropped-never-leaves", let_in, when=leaves.any())
         claim(m, "dropped-never-leaves", ~leaves.any(), when=dropped)
         return m
 
-    def _looked_up(self, m: Module, now: Signal) -> tuple[Signal, Signal]:
-        """Return where the tables send the packet, and on which lane, from the cycle after its look-up on."""
-        inputs = self.switch.inputs
-        to, lane = Signal.like(inputs[0].output), Signal.like(inputs[0].outgoing_vl)
+    def _looked_up(self, m: Module, now: Signal) -> tuple[Value, Value, Value]:
+        """Return where the tables send the packet, on which lane, and what its header is to name.
+
+        They hold from the cycle after its look-up on.
+        """
+        to, lane = self._kept(m, now, "output"), self._kept(m, now, "outgoing_vl")
+        return to, lane, lane
+
+    def _kept(self, m: Module, now: Signal, name: str) -> Signal:
+        """Return what an input of the switch was told of the packet."""
+        told = [getattr(each, name) for each in self.switch.inputs]
+        kept = Signal.like(told[0], name=f"kept_{name}")
         with m.If(now):
-            m.d.sync += to.eq(Array(each.output for each in inputs)[self.port])
-            m.d.sync += lane.eq(Array(each.outgoing_vl for each in inputs)[self.port])
-        return to, lane
+            m.d.sync += kept.eq(Array(told)[self.port])
+        return kept
+
+    def _named(self, data: Value) -> Value:
+        """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
+        return data[len(data) - 4 :]
+
+    def _buffers(self) -> list[VLBuffer]:
+        """Return the buffers in which a flit may be."""
+        return [port.storage for port in (*self.switch.inputs, *self.switch.outputs)]
 
     def _holds_any(self) -> Value:
         """Return whether any flit is in the switch, on its outputs too."""
-        buffers = [port.storage for port in (*self.switch.inputs, *self.switch.outputs)]
-        held = [buffer.held[lane].any() for buffer in buffers for lane in range(buffer.vls)]
+        held = [buffer.held[lane].any() for buffer in self._buffers() for lane in range(buffer.vls)]
         return reduce(or_, [*held, *(tx.valid for tx in self.switch.tx)])
 
 
-def _vl(data: Value) -> Value:
-    """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
-    return data[len(data) - 4 :]
-
-
-def _tag(data: Value) -> Value:
+def tag(data: Value) -> Value:
     """Return the source LID that the local route header names, in its last bits (IBA 7.7)."""
     return data[len(data) - 64 :][:_TAG_BITS]

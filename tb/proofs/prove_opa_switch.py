@@ -1,4 +1,4 @@
-"""Proofs of the Omni-Path switch: each part beside an account, and what connects them."""
+"""Proofs of the Omni-Path switch: each part beside an account, what connects them, and the way of a packet."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_centre import CentreProperties, centre
 from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
+from vlane.tb.proofs.prove_opa_delivery import OPADeliveryProperties
 from vlane.tb.proofs.prove_queues import WritePortProperties
 from vlane.tb.proofs.prove_room import RoomProperties
 from vlane.tb.proofs.prove_switch import SwitchWiringProperties
@@ -123,5 +124,9 @@ INSTANCES = (
         "ports": 2, "data_vls": 17, "blocks": 17, "minimum": 1, "maximum": 1, "largest": 1, "central_blocks": 17,
         "central_minimum": 1, "central_maximum": 1, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
     }),
+    Instance("delivery", OPADeliveryProperties, {
+        "ports": 5, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "central_blocks": 2,
+        "central_minimum": 1, "central_maximum": 1, "lids": 3, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
+    }),
 )  # fmt: skip
-"""What is proven: the parts, then what connects them; the last has lanes behind 15."""
+"""What is proven: the parts, what connects them (once with lanes behind 15), then the way of a packet."""

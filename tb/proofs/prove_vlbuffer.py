@@ -6,13 +6,14 @@ from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Fragment, Module, Mux, Signal, Value
+from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
 __all__ = ["DEPTH", "INSTANCES", "DeliveryProperties", "VLBufferProperties"]
 
-DEPTH, TWO_PORTS_DEPTH = 8, 4
+DEPTH, TWO_PORTS_DEPTH = 8, 5
 """Cycles from reset for which flits are followed; with two ports 8 were undecided after five minutes."""
 
 
@@ -147,6 +148,7 @@ class DeliveryProperties(Properties):
     statements: ClassVar = {
         "order": "A flit that is written is shown behind those written to its lane before, until it is removed, and"
         " unchanged: none is lost, doubled or swapped.",
+        "own-place": "While a flit is in a buffer that lanes share, no other flit is written to its place.",
     }
 
     def __init__(self, buffer: Any) -> None:
@@ -164,7 +166,7 @@ class DeliveryProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, b = self.m, self.buffer
-        m.submodules.buffer = b
+        m.submodules.buffer = fragment = Fragment.get(b, None)
         following, flit, ahead = Signal(), Signal(b.data_bits), Signal(8)
         held, used, leaving, joins = (Signal(8, name=name) for name in ("in_lane", "reserved", "leaving", "joins"))
         for vl in range(b.vls):
@@ -172,6 +174,7 @@ class DeliveryProperties(Properties):
                 gained = Mux(b.accepted & (b.reserve_vl == vl), b.reserve_flits, 0)
                 m.d.comb += [held.eq(b.held[vl]), used.eq(b.used[vl] + gained)]
         m.d.comb += leaving.eq(sum(Mux(b.read_vl[port] == self.lane, b.takes[port], 0) for port in range(b.readers)))
+        given, mine = self._given(fragment), Signal(range(b.flits))
         for place in range(b.writers * b.write_flits):
             port, index = divmod(place, b.write_flits)
             comes = (b.write_vl[port] == self.lane) & (b.write_count[port] > index)
@@ -182,18 +185,31 @@ class DeliveryProperties(Properties):
             )
             with m.If(self.mark & ~following & comes & (self.place == place) & (held + earlier < used)):
                 m.d.comb += joins.eq(1)
-                m.d.sync += [flit.eq(b.write_data[place]), ahead.eq(held + earlier - leaving)]
+                m.d.sync += [flit.eq(b.write_data[place]), ahead.eq(held + earlier - leaving), mine.eq(given[place])]
         with m.If(joins):
             m.d.sync += following.eq(1)
         with m.If(following):
             m.d.sync += [following.eq(ahead >= leaving), ahead.eq(ahead - leaving)]
         self.claim(m, "order", ahead < held, when=following)
+        if b.form == "shared":
+            written = [inside(fragment, f"kept_{place}").any() for place in range(len(given))]
+            for place, (now, where) in enumerate(zip(written, given, strict=True)):
+                self.claim(m, "own-place", where != mine, when=following & now)
+                if place:
+                    same = Cat(written[before] & (where == given[before]) for before in range(place))
+                    self.claim(m, "own-place", ~same.any(), when=now & Cat(written[:place]).any())
         for port in range(b.readers):
             for index in range(b.read_flits):
                 is_next = following & (b.read_vl[port] == self.lane) & (ahead == index)
                 shown = b.read_data[port * b.read_flits + index]
                 self.claim(m, "order", (b.readable[port] > index) & (shown == flit), when=is_next)
         return m
+
+    def _given(self, fragment: Fragment) -> list[Value]:
+        """Return the place that the buffer gives to each flit that may be written; a lane's own part has none."""
+        places = range(self.buffer.writers * self.buffer.write_flits)
+        shared = self.buffer.form == "shared"
+        return [inside(fragment, f"place_{place}") if shared else Value.cast(0) for place in places]
 
 
 _ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
