@@ -91,6 +91,7 @@ def test_mean_paths(name: str, switches: float, bench: Any) -> None:
     assert bench("booksim").NETWORKS[name].switches == pytest.approx(switches)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flits", [1, 8])
 @pytest.mark.parametrize("name", ["tree43", "torus88"])
 def test_latency_at_zero_load_is_the_formula(name: str, flits: int, bench: Any) -> None:

@@ -80,7 +80,7 @@ def _plain_cables(plain: PlainNetwork, cables: dict[tuple[int, int], CableForm])
     ("form", "flit_bytes"),
     [
         ("turns", 64),
-        ("fcp", 16),
+        pytest.param("fcp", 16, marks=pytest.mark.long),
         pytest.param("turns", 8, marks=pytest.mark.long),
         pytest.param("fifo", 64, marks=pytest.mark.long),
         pytest.param("per_vl", 16, marks=pytest.mark.long),

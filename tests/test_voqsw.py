@@ -185,7 +185,7 @@ def test_levels_and_lanes_that_are_set_aside_are_not_touched() -> None:
 def test_paths_without_considered_tuples_may_take_turns() -> None:
     """Most paths of a partial plan pass none: all on SL 0 they would be on one VL. The others keep their SLs."""
     routes, tuples = network(irregular(16, ports=8, hosts=4, seed=1))
-    lowest, turns = plan_voqsw(tuples, 8), plan_voqsw(tuples, 8, rest="turns")
+    lowest, turns = plan_voqsw(tuples, 8), plan_voqsw(tuples, 8, rest="spread")
     bound = tuples.through(turns.considered)[0]
     free = np.setdiff1d(np.arange(len(turns.path_level)), bound)
     made = tables_of(turns, routes, 8, 8)
@@ -437,8 +437,8 @@ def test_a_study_runs_on_what_is_written(tmp_path: Path) -> None:
             ["--search must be one of growth, largest, colo"],
         ),
         (
-            ["--topology", "irregular:8", "--rest", "turn"],
-            ["--rest must be one of", "did you mean turns?"],
+            ["--topology", "irregular:8", "--rest", "spred"],
+            ["--rest must be one of", "did you mean spread?"],
         ),
         (["--fabric", "tests"], ["fabric must be a folder with ibnetdiscover.txt"]),
         (["--fabric", str(DATA / "irregular_s1"), "--vls", "9"], ["--vls must be of VL 0 to 7, which every port runs"]),

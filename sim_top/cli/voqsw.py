@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -94,7 +94,7 @@ def voqsw(
         typer.Option(metavar="WAY", help="growth, as in the paper; largest; colouring, for fewer SLs."),
     ] = "growth",
     rest: Annotated[
-        str, typer.Option(metavar="WAY", help="SLs of paths without considered 4-tuples: lowest, or in turns.")
+        str, typer.Option(metavar="WAY", help="SLs of paths without considered 4-tuples: lowest or spread.")
     ] = "lowest",
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Chooses the cables of a random network.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the tables, as a captured fabric.")] = None,
@@ -180,11 +180,11 @@ def _network(word: str | None, folder: Path | None, study: Path | None, lanes: t
 
         with refusals_of_study(study):
             world = make_world(read_study_file(study).study, study.parent)
-        if not isinstance(world.routes, Routes):
+        if world.routes.kind.by_channel:
             raise InputError("switch.kind", "ib: Omni-Path's tables are by channel", "opa", source=str(study))
         if world.study.network.topology != "fabric":
             try:
-                return _made(world.topology, world.routes, lanes_for(lanes))
+                return _made(world.topology, cast("Routes", world.routes), lanes_for(lanes))
             except InputError as error:
                 raise error.at(str(study)) from None
         folder = study.parent / world.study.network.folder

@@ -21,6 +21,8 @@ from vlane.sim_top.studies.study_dtable_cases import (
     cases,
 )
 
+from vlane.switch_kinds import SWITCH_KINDS
+
 __all__ = ["STUDY"]
 
 LEVELS = ("NC", "VO", "VI", "CL", "EE", "BE", "BK")
@@ -98,7 +100,7 @@ def _throughput(network: str, measured: Measured) -> Iterator[Figure]:
     title = _PUBLISHED[network].title
     for switch in SWITCHES:
         got = [_got(measured, network, switch, sl) for sl in range(len(LEVELS))]
-        if switch == "opa":
+        if SWITCH_KINDS[switch].has_centre:
             for sl in range(4):
                 name = f"accepted / offered of {LEVELS[sl]} at 0.9935, {title}, OPA"
                 yield Figure(name, "", 1.0, _all(got[sl]), at_least(0.98, _WORDS))
@@ -147,7 +149,7 @@ def _variants(part: str, network: str, switch: str) -> list[str]:
 
 def _latency_bound(network: str, switch: str) -> Bound:
     value = _PUBLISHED[network].latency[switch]
-    return within(value, _PUBLISHED[network].part, _OPEN) if switch == "opa" else within(value, 0.1)
+    return within(value, _PUBLISHED[network].part, _OPEN) if SWITCH_KINDS[switch].has_centre else within(value, 0.1)
 
 
 def _labels(network: str, switch: str, variant: str = MAIN) -> dict[str, str]:

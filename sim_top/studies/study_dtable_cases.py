@@ -13,6 +13,7 @@ from vlane.sim_top.studies.paper_study import Case
 
 from vlane.schedulers import LINE_RATE
 from vlane.study_file import StudyFile, read_study_file
+from vlane.switch_kinds import SWITCH_KINDS
 
 __all__ = ["COLUMNS", "FIRST", "LAST", "LOADS", "MAIN", "NETWORKS", "PARTS", "SHOWN_LOAD", "SWITCHES", "cases"]
 
@@ -93,7 +94,7 @@ def _case(
     name: str, switch: str, variant: str, changes: Mapping[str, Any], *, loads: Sequence[float], part: str, quick: bool
 ) -> Case:
     network = NETWORKS[name]
-    centre = {"switch.central_blocks": _CENTRAL_BLOCKS} if switch == "opa" else {}
+    centre = {"switch.central_blocks": _CENTRAL_BLOCKS} if SWITCH_KINDS[switch].has_centre else {}
     made = {"network": dict(network.section), "switch.kind": switch, **centre, **changes}
     seeds = network.seeds if part == "main" else network.reduced_seeds
     if quick:
@@ -124,7 +125,7 @@ def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, An
     yield "cl_connections", {"traffic.3.pattern": "connections"}
     if network.section["topology"] == "torus":
         yield "lmc_2", {"network.lmc": 2}
-    if switch == "ib":
+    if not SWITCH_KINDS[switch].has_centre:
         per_vl = {"switch.crossbar": "per_vl", **static}
         yield "fifo", {"switch.allocation": "fifo"}
         yield "per_vl", per_vl
@@ -136,7 +137,7 @@ def _factors(network: _Network, switch: str) -> Iterator[tuple[str, dict[str, An
 def _static(network: _Network, switch: str) -> dict[str, Any]:
     """Return the changes that give every lane an equal part of each buffer."""
     places = {"buffers.": _BLOCKS, "buffers.nic_": _NIC_BLOCKS}
-    if switch == "opa":
+    if SWITCH_KINDS[switch].has_centre:
         places["switch.central_"] = _CENTRAL_BLOCKS
     return {
         f"{prefix}{bound}_blocks": blocks // network.data_vls

@@ -23,7 +23,7 @@ SEARCHES = ("growth", "largest", "colouring")
 """How many tuples are considered if not all can be: by the paper's growth by one; the largest number that works; as
 many as growth and then DSATUR find, which also may give full VOQ fewer levels."""
 
-RESTS = ("lowest", "turns")
+RESTS = ("lowest", "spread")
 """Which level a path gets that passes no considered tuple."""
 
 
@@ -92,7 +92,7 @@ def plan_voqsw(
 ) -> VOQswPlan:
     """Return the plan for so many service levels: full VOQ if they suffice, else as many tuples as the search finds.
 
-    Each layer has as many of the levels as the others: layer n those from n x share on. With ``rest`` "turns" the paths
+    Each layer has as many of the levels as the others: layer n those from n x share on. With ``rest`` "spread" paths
     that pass no considered tuple take the levels in turn, instead of the lowest.
 
     Raises
@@ -117,7 +117,7 @@ def plan_voqsw(
     if search == "colouring":
         while considered < len(tuples.weight) and (more := colour_paths(tuples, considered + 1, each)) is not None:
             considered, chosen = considered + 1, [more]
-    if rest == "turns":
+    if rest == "spread":
         for part, level in zip(parts, chosen, strict=True):
             free = np.setdiff1d(np.arange(len(level)), part.through(considered)[0])
             level[free] = np.arange(len(free)) % each
