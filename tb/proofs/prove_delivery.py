@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
@@ -94,15 +95,16 @@ class DeliveryProperties(Properties):
 
         They hold from the cycle after its look-up on.
         """
-        to, lane = self._kept(m, now, "output"), self._kept(m, now, "outgoing_vl")
+        to = self._kept(m, now, "to", [each.output for each in self.switch.inputs])
+        lane = self._kept(m, now, "lane", [each.outgoing_vl for each in self.switch.inputs])
         return to, lane, lane
 
-    def _kept(self, m: Module, now: Signal, name: str) -> Signal:
-        """Return what an input of the switch was told of the packet."""
-        told = [getattr(each, name) for each in self.switch.inputs]
-        kept = Signal.like(told[0], name=f"kept_{name}")
+    def _kept(self, m: Module, now: Signal, name: str, told: Iterable[Value]) -> Signal:
+        """Return what was told of the packet, by input of the switch."""
+        by_input = [Value.cast(each) for each in told]
+        kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
         with m.If(now):
-            m.d.sync += kept.eq(Array(told)[self.port])
+            m.d.sync += kept.eq(Array(by_input)[self.port])
         return kept
 
     def _named(self, data: Value) -> Value:

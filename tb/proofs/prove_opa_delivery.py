@@ -79,8 +79,10 @@ class OPADeliveryProperties(DeliveryProperties):
 
     def _looked_up(self, m: Module, now: Signal) -> tuple[Value, Value, Value]:
         """Return where the tables send the packet, on which lane, and on which channel."""
-        to, lane, _ = super()._looked_up(m, now)
-        return to, lane, self._kept(m, now, "channel")
+        ports, table, maps = range(self.switch.ports), self.switch.table, self.switch.map
+        to = self._kept(m, now, "to", [(table.port[number] - 1)[: len(table.port[number])] for number in ports])
+        lane = self._kept(m, now, "lane", [maps.vl[number] for number in ports])
+        return to, lane, self._kept(m, now, "channel", [maps.channel_out[number] for number in ports])
 
     def _named(self, data: Value) -> Value:
         """Return the channel that the header names (``vlane/lrh.py``)."""
