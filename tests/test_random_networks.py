@@ -26,7 +26,7 @@ from tests.plain_per_vl import PerVLSwitch
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
-NETWORKS, TESTED_BY_DEFAULT = 500, 5
+NETWORKS, TESTED_BY_DEFAULT = 500, 3
 _FASTER_KINDS = (
     *(("ib", "turns", "multiplexed", "returns", name) for name in ("rr", "dtable")),
     ("ib", "turns", "multiplexed", "fcps", "rr"),
