@@ -7,7 +7,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 from vlane.golden.engine.barrier import meet
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.links.returns import begin
@@ -34,7 +33,7 @@ from vlane.golden.network.parts import (
     box_of,
 )
 from vlane.golden.network.runs import AT_A_TIME, Change, packets_for, run_to
-from vlane.golden.switches.packets import FREE, IN_USE, NOBODY, TO_INPUT, Packets, schedule
+from vlane.golden.switches.packets import IN_USE, TO_INPUT, Packets, free_packets, schedule, set_free
 
 __all__ = ["ManyCores", "OneCore", "Running", "lengthen", "running"]
 
@@ -202,17 +201,15 @@ class ManyCores:
         """Return the network and its packets, as they are now; the calendar stays with the parts."""
         nets, pools = zip(*self._parts, strict=True)
         first = pools[0]
-        chain, regs = type(first.chain)(first.chain.array.copy()), np.zeros_like(first.regs)
-        free = np.concatenate([_free_of(pool) for pool in pools])
-        chain["next"][free[:-1]] = free[1:]
-        chain["next"][free[-1]] = NOBODY
-        regs[FREE], regs[IN_USE] = free[0], sum(int(pool.regs[IN_USE]) for pool in pools)
+        packets = first._replace(chain=type(first.chain)(first.chain.array.copy()), regs=np.zeros_like(first.regs))
+        set_free(packets, np.concatenate([free_packets(pool) for pool in pools]))
+        packets.regs[IN_USE] = sum(int(pool.regs[IN_USE]) for pool in pools)
         net = self._net._replace(
             meters=merged_meters([each.meters for each in nets]),
             sources=self._net.sources._replace(earliest=np.min([each.sources.earliest for each in nets], axis=0)),
             clock=nets[0].clock.copy(),
         )
-        return net, first._replace(chain=chain, regs=regs)
+        return net, packets
 
     def meters(self) -> list[Meters]:
         """Return the meters of the parts: their sums are the network's."""
@@ -221,7 +218,7 @@ class ManyCores:
     def _deal(self, now: int) -> None:
         """Deal the free packets to the parts anew; more of them if they are few, or if they went astray quickly."""
         pools = [pool for _, pool in self._parts]
-        free, pool, chain = np.concatenate([_free_of(each) for each in pools]), pools[0].pool, pools[0].chain
+        free, pool, chain = np.concatenate([free_packets(each) for each in pools]), pools[0].pool, pools[0].chain
         count = len(pool)
         if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
             more = packets_for(self._net, 2 * count + self._net.staged.size)
@@ -231,25 +228,15 @@ class ManyCores:
         self._dealt_at = now
         dealt = []
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
-            chain["next"][share[:-1]] = share[1:]
-            chain["next"][share[-1]] = NOBODY
-            each.regs[FREE] = share[0]
-            net.border.own[OWNED] = each.regs[IN_USE] + len(share)
-            dealt.append((net, each._replace(pool=pool, chain=chain)))
+            packets = each._replace(pool=pool, chain=chain)
+            set_free(packets, share)
+            net.border.own[OWNED] = packets.regs[IN_USE] + len(share)
+            dealt.append((net, packets))
         self._parts = dealt
 
 
 _SELDOM = 1000
 """Cycles after which free packets may be dealt again without there being more: dealing takes as long as some cycles."""
-
-
-def _free_of(packets: Packets) -> NDArray[np.int64]:
-    """Return the numbers of the free packets of a part."""
-    free, packet, following = [], int(packets.regs[FREE]), packets.chain["next"].tolist()
-    while packet != NOBODY:
-        free.append(packet)
-        packet = following[packet]
-    return np.array(free, np.int64)
 
 
 def _timed(part: tuple[Network, Packets], end: int) -> tuple[int, float]:

@@ -14,7 +14,7 @@ from vlane.golden.network.network import NOW, Network
 from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
 from vlane.golden.network.sources import NEVER
 from vlane.golden.switches.inputs import ROUTED
-from vlane.golden.switches.packets import FREE, IN_USE, NOBODY, Packets
+from vlane.golden.switches.packets import Packets, free_packets, set_free
 
 from vlane.errors import InputError
 
@@ -101,7 +101,7 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     for number in range(parts):
         of_part = owner[len(far) : len(far) + len(net.staged)] == number
         own = np.zeros(8, np.int64)
-        own[OWNED] = _share_of(len(packets.pool), number, parts)
+        own[OWNED] = len(free_packets(pools[number]))
         border = Part(
             number, parts, window, int(of_part.sum()), owner, packet_letters, room_letters, count, said, barrier, own
         )
@@ -111,21 +111,11 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
 
 def _shared_pool(packets: Packets, parts: int) -> list[Packets]:
     """Return a pool for each part: the packets are the same, each part has its calendar and its free ones."""
-    count = len(packets.pool)
-    packets.chain["next"] = [*range(1, count), NOBODY]
-    ends = np.cumsum([0, *(_share_of(count, number, parts) for number in range(parts))])
     pools = []
-    for first, past in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        packets.chain[past - 1].next = NOBODY
-        regs = np.zeros_like(packets.regs)
-        regs[FREE], regs[IN_USE] = first, 0
-        pools.append(packets._replace(slot=packets.slot.copy(), regs=regs))
+    for share in np.array_split(np.arange(len(packets.pool)), parts):
+        pools.append(packets._replace(slot=packets.slot.copy(), regs=np.zeros_like(packets.regs)))
+        set_free(pools[-1], share)
     return pools
-
-
-def _share_of(count: int, number: int, parts: int) -> int:
-    """Return how many of so many packets a part has at first."""
-    return count // parts + (number < count % parts)
 
 
 def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:

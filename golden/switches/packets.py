@@ -23,6 +23,7 @@ __all__ = [
     "Queues",
     "are_many",
     "free",
+    "free_packets",
     "load_first",
     "load_queues",
     "new_packets",
@@ -32,6 +33,7 @@ __all__ = [
     "pop",
     "push",
     "schedule",
+    "set_free",
     "spare",
     "take_due",
 ]
@@ -200,13 +202,26 @@ def grown(packets: Packets, count: int) -> Packets:
     return more
 
 
+def free_packets(packets: Packets) -> NDArray[np.int64]:
+    """Return the numbers of the packets that are free, in the order in which they will be taken."""
+    found, packet, following = [], int(packets.regs[FREE]), packets.chain["next"].tolist()
+    while packet != NOBODY:
+        found.append(packet)
+        packet = following[packet]
+    return np.array(found, np.int64)
+
+
+def set_free(packets: Packets, numbers: NDArray[np.int64]) -> None:
+    """Let these packets, at least one, be the free ones."""
+    packets.chain["next"][numbers[:-1]] = numbers[1:]
+    packets.chain["next"][numbers[-1]] = NOBODY
+    packets.regs[FREE] = numbers[0]
+
+
 def packets_in_use(packets: Packets) -> NDArray[np.int64]:
     """Return the numbers of the packets that are not free."""
-    used, packet = np.ones(len(packets.pool), np.bool_), int(packets.regs[FREE])
-    following = packets.chain["next"].tolist()
-    while packet != NOBODY:
-        used[packet] = False
-        packet = following[packet]
+    used = np.ones(len(packets.pool), np.bool_)
+    used[free_packets(packets)] = False
     return np.flatnonzero(used)
 
 
