@@ -157,6 +157,7 @@ INFINIBAND = SwitchKind(
         SwitchForm("turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS, most_speed=MOST_SPEED),
         SwitchForm("fifo", "multiplexed"),
         SwitchForm("turns", "per_vl", vls_apart=True),
+        SwitchForm("fifo", "per_vl", vls_apart=True),
         SwitchForm("turns", "flits"),
     ),
     takes_captured=True,

@@ -32,6 +32,7 @@ from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
+from vlane.golden.switches.per_vl_fifo_switch import new_per_vl_fifo_switches
 from vlane.golden.switches.per_vl_switch import new_per_vl_switches
 from vlane.golden.switches.vl_tables import rows_shared
 
@@ -161,7 +162,7 @@ def assemble(
     routes : Routes or ChannelRoutes
         Tables; their ``kind`` is that of the switches.
     allocation : str
-        ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3).
+        ``turns`` (rules IBS-2 to IBS-4) or, of InfiniBand switches, ``fifo`` (IBS-Q1 to IBS-Q3; IBS-PQ1, IBS-PQ2).
     crossbar : str
         ``multiplexed`` or, of InfiniBand switches, ``per_vl`` (IBS-P1 to IBS-P4), which needs static partitions, or
         ``flits`` (IBS-F1 to IBS-F6).
@@ -293,6 +294,7 @@ _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
     (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
     (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
     (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
+    (INFINIBAND.name, "fifo", "per_vl"): partial(_infiniband, new_per_vl_fifo_switches),
     (INFINIBAND.name, "turns", "flits"): partial(_infiniband, new_flit_switches),
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Records
-from vlane.golden.switches import fifo_switch, flit_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
+from vlane.golden.switches import (
+    fifo_switch,
+    flit_switch,
+    ib_switch,
+    opa_switch,
+    per_vl_fifo_switch,
+    per_vl_switch,
+    vl_tables,
+)
 from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
@@ -17,6 +25,7 @@ from vlane.golden.switches.inputs import Grant, Route, queue_routed
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
+from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 __all__ = [
@@ -33,8 +42,8 @@ __all__ = [
     "table_row",
 ]
 
-Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | FlitSwitches | OPASwitches
-_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, FlitSwitches)
+Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
+_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
 
 
 @by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
@@ -46,6 +55,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
     {
         FifoSwitches: fifo_switch.allocate_one,
         PerVLSwitches: per_vl_switch.allocate_one,
+        PerVLFifoSwitches: per_vl_fifo_switch.allocate_one,
         OPASwitches: opa_switch.allocate_one,
     }
 )
@@ -75,7 +85,7 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
 
 
 _TOGETHER = (IBSwitches, FasterIBSwitches)
-_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
+_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, PerVLFifoSwitches, OPASwitches)
 
 
 @by_type(
