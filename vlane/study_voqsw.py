@@ -25,4 +25,9 @@ class VOQswSection(Section):
     )
     vls: int = Field(8, ge=1, le=VL_DROP, description="VLs that outputs are spread over.")
     search: Literal[SEARCHES] = Field("growth", description="How many queues are kept apart if not all can be.")  # type: ignore[valid-type]
+    first_vl: Literal["level", "output"] = Field(
+        "level",
+        description="What chooses the VL to a path's first switch: its level, as in InfiniBand, or the output that it "
+        "takes there, which needs an SL for each.",
+    )
     rest: Literal[RESTS] = Field("lowest", description="Level of a path that no planned queue needs.")  # type: ignore[valid-type]

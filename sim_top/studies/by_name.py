@@ -10,7 +10,10 @@ from vlane.errors import unknown_word
 
 __all__ = ["STUDIES", "study_by_name"]
 
-STUDIES = {"dtable": "vlane.sim_top.studies.study_dtable"}
+STUDIES = {
+    "dtable": "vlane.sim_top.studies.study_dtable",
+    "voqsw": "vlane.sim_top.studies.study_voqsw",
+}
 """Module of each study, which has its ``STUDY``."""
 
 

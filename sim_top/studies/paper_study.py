@@ -63,6 +63,9 @@ class PaperStudy:
         Returns the panels of the page and the picture of a part.
     about : sequence of (str, str)
         Facts for the page.
+    level_of : callable or None
+        Returns what stands in place of an SL in the summary, where SLs are too many or mean nothing: those of one
+        level are one row, with the mean of all their packets and without percentiles.
     """
 
     name: str
@@ -73,3 +76,4 @@ class PaperStudy:
     figures: Callable[[str, Measured], Sequence[Figure]]
     charts: Callable[[str, Measured], Sequence[Chart]]
     about: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    level_of: Callable[[int], int] | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 from vlane.sim_top.study.result_frames import MadeRun
+from vlane.sim_top.study.simulate import PerSL
 
 from vlane.errors import InputError
 from vlane.files import write_whole
@@ -35,6 +36,8 @@ class Summary:
     ----------
     columns : sequence of str
         Labels of the study's cases.
+    level_of : callable or None
+        As of ``PaperStudy``.
 
     Attributes
     ----------
@@ -42,8 +45,8 @@ class Summary:
         Whether it differs from what was read or written last.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
+    def __init__(self, columns: Sequence[str], level_of: Callable[[int], int] | None = None) -> None:
+        self.columns, self._level_of = tuple(columns), level_of
         self._schema = {**dict.fromkeys(self.columns, pl.String), **_TYPES}
         self._frames: dict[RunId, pl.DataFrame] = {}
         self.is_changed = False
@@ -76,10 +79,19 @@ class Summary:
         }  # fmt: skip
         rows = [
             {**own, **{name: getattr(level, name) for name in self._schema if name not in own}}
-            for level in result.per_sl
+            for level in self._levels(result.per_sl)
         ]
         self._frames[self._shortened((key.point, result.load, result.seed))] = pl.DataFrame(rows, schema=self._schema)
         self.is_changed = True
+
+    def _levels(self, per_sl: Sequence[PerSL]) -> list[PerSL]:
+        """Return what stands in the summary for the SLs of a run."""
+        if self._level_of is None:
+            return list(per_sl)
+        levels: dict[int, list[PerSL]] = {}
+        for each in per_sl:
+            levels.setdefault(self._level_of(each.sl), []).append(each)
+        return [_together(number, levels[number]) for number in sorted(levels)]
 
     def rows(self, runs: Iterable[RunId]) -> pl.DataFrame:
         """Return the rows of some runs, those that are there, by case, load and seed as they are given."""
@@ -136,7 +148,7 @@ class Summary:
         self.is_changed = False
 
     @classmethod
-    def read(cls, file: Path, columns: Sequence[str]) -> Summary:
+    def read(cls, file: Path, columns: Sequence[str], level_of: Callable[[int], int] | None = None) -> Summary:
         """Return the table of a file; an empty one if there is no such file.
 
         Raises
@@ -144,7 +156,7 @@ class Summary:
         InputError
             If it is no summary of this study, or holds a run twice.
         """
-        made = cls(columns)
+        made = cls(columns, level_of)
         must = "a summary of this study: name another, or remove this one"
         try:
             with file.open("rb") as content:
@@ -163,3 +175,20 @@ class Summary:
         for (point, load, seed), frame in whole.partition_by("point", "load", "seed", as_dict=True).items():
             made._frames[str(point), float(load), int(seed)] = frame
         return made
+
+
+def _together(number: int, levels: Sequence[PerSL]) -> PerSL:
+    """Return several SLs as one."""
+    timed = [each for each in levels if each.latency_mean_cycles is not None]
+    packets = sum(each.packets for each in timed)
+
+    def mean(name: str) -> float | None:
+        return sum(getattr(each, name) * each.packets for each in timed) / packets if packets else None
+
+    return PerSL(
+        number, sum(each.packets for each in levels), sum(each.offered for each in levels),
+        sum(each.accepted for each in levels), any(each.saturated for each in levels),
+        all(each.decided for each in levels), sum(each.backlog_growth for each in levels), 0.0,
+        mean("latency_mean_cycles"), None, None, None, max((each.latency_max or 0 for each in timed), default=None),
+        mean("mean_switches"), None, [], [],
+    )  # fmt: skip

@@ -11,9 +11,9 @@ from vlane.golden.network.topology import Topology
 from vlane.sim_top.fabric.voqsw_fabric import as_cabled
 
 from vlane.errors import InputError
-from vlane.planning.voqsw import make_tables, plan_voqsw
-from vlane.planning.voqsw_paths import find_tuples, follow_paths
-from vlane.sl2vl import VL_DROP
+from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw
+from vlane.planning.voqsw_paths import Paths, find_tuples, follow_paths
+from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_voqsw import MOST_LEVELS, VOQswSection
 
 __all__ = ["with_voqsw"]
@@ -40,9 +40,22 @@ def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tup
     levels = plan.levels_used if section.sls == "full" else section.sls
     sls, vls = tuple(range(levels)), tuple(range(section.vls))
     tables = make_tables(plan, sls, vls, _widened(routes.vl, levels), _widened(routes.nic_vl, levels))
+    if section.first_vl == "output":
+        tables = _by_first_output(tables, paths, section.vls)
     path_sl = np.zeros((len(topology.hosts),) * 2, np.int16)
     path_sl[paths.source, paths.target] = tables.path_sl
     return replace(routes, vl=tables.vl, nic_vl=tables.nic_vl), path_sl
+
+
+def _by_first_output(tables: VOQswTables, paths: Paths, vls: int) -> VOQswTables:
+    """Return tables in which hosts choose the VL by the output at the first switch: an SL for each level and VL."""
+    first = paths.row[paths.first[:-1]] % paths.cabled.ports % vls
+    used, path_sl = np.unique(tables.path_sl * vls + first, return_inverse=True)
+    nic_vl = np.tile((used % vls).astype(np.uint8), (len(tables.nic_vl), 1))
+    missing = max(0, SL_COUNT - len(used))
+    return VOQswTables(
+        _widened(tables.vl[..., used // vls], len(used) + missing), _widened(nic_vl, len(used) + missing), path_sl
+    )
 
 
 def _widened(table: NDArray[np.uint8], levels: int) -> NDArray[np.uint8]:

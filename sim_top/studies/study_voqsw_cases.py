@@ -1,0 +1,133 @@
+"""What the VOQsw study runs: random networks, tables, traffic, and what is varied one factor at a time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import vlane.sim_top
+from vlane.sim_top.studies.paper_study import Case
+
+from vlane.study_file import StudyFile, read_study_file
+
+__all__ = ["BASELINE", "COLUMNS", "HOT", "PARTS", "SIZES", "SPREAD", "TABLES", "cases", "networks_of"]
+
+COLUMNS = ("switches", "network", "tables", "traffic", "variant")
+PARTS = {
+    "main": "the paper: uniform traffic with four sizes, hot spots with 8 switches",
+    "sensitivity": "one factor at a time, 8 and 16 switches",
+}
+BASELINE = "networks8"
+"""The virtual networks that all factors are over."""
+TABLES: Mapping[str, Mapping[str, Any]] = {
+    BASELINE: {},
+    "full": {"sls": "full"},
+    "sls8": {"sls": 8},
+    "sls4": {"sls": 4},
+    "sls4_vls4": {"sls": 4, "vls": 4},
+}
+"""``[voqsw]`` of each; none for virtual networks."""
+SPREAD: Mapping[str, Mapping[str, Any]] = {
+    "sls8_spread": {"sls": 8, "rest": "spread"},
+    "sls4_spread": {"sls": 4, "rest": "spread"},
+}
+HOT: Mapping[str, tuple[int, float]] = {
+    "hot10": (1, 0.1), "hot20": (1, 0.2), "hot40": (1, 0.4), "hot70": (1, 0.7),
+    "four20": (4, 0.2), "four40": (4, 0.4),
+}  # fmt: skip
+"""Hot hosts, and the share of the traffic that goes to them."""
+SIZES: Mapping[int, tuple[int, tuple[float, ...]]] = {
+    8: (30, (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
+    16: (30, (0.05, 0.1, 0.15, 0.2, 0.3, 0.6, 1.0)),
+    32: (30, (0.025, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0)),
+    64: (10, (0.0125, 0.025, 0.0375, 0.05, 0.1, 0.4, 1.0)),
+}
+"""Networks of each size, and loads."""
+_QUICK = {8: 3, 16: 2, 32: 1, 64: 1}
+_QUICK_RUN = {"run.cycles": 12_000, "run.warm_up_cycles": 4_000}
+_SENSITIVE = 10
+_BLOCKS, _NIC_BLOCKS = 16, 65_536
+_CONFIG = Path(vlane.sim_top.__file__).resolve().parent / "configs" / "study_voqsw.toml"
+_LANES = 8
+
+
+def networks_of(switches: int, quick: bool) -> range:  # noqa: FBT001 - as that of the cases
+    """Return the seeds of the networks of a size."""
+    return range(1, (_QUICK[switches] if quick else SIZES[switches][0]) + 1)
+
+
+def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+    """Return the cases of a part."""
+    wanted: Iterable[tuple[int, str, str, str, dict[str, Any]]] = _variants()
+    if part == "main":
+        kept = [tables for tables in TABLES if tables != "full"]
+        wanted = [
+            *((size, tables, "uniform", "main", {}) for size in SIZES for tables in TABLES),
+            *((8, tables, traffic, "main", {}) for traffic in HOT for tables in kept),
+        ]
+    return [
+        _case(size, network, tables, traffic, variant, changes, quick=quick)
+        for size, tables, traffic, variant, changes in wanted
+        for network in networks_of(size, quick)
+        if part != "sensitivity" or network <= _SENSITIVE
+    ]
+
+
+def _variants() -> Iterator[tuple[int, str, str, str, dict[str, Any]]]:
+    """Yield the main set, and what is changed of it, one factor at a time."""
+    static = {"buffers.maximum_blocks": _BLOCKS}
+    changed: dict[str, dict[str, Any]] = {
+        "main": {},
+        "payload_256": {"bytes": 282},
+        "first_by_level": {"voqsw.first_vl": "level"},
+        "nic_1_kb": {f"buffers.nic_{bound}": None for bound in ("blocks", "minimum_blocks", "maximum_blocks")},
+        "turns": {"switch.allocation": "turns"},
+        "multiplexed": {"switch.crossbar": "multiplexed", **static},
+    }
+    for size in (8, 16):
+        for variant, changes in changed.items():
+            for tables in (BASELINE, "full", "sls8", "sls4"):
+                if not (tables == BASELINE and any(key.startswith("voqsw.") for key in changes)):
+                    yield size, tables, "uniform", variant, changes
+        for tables in SPREAD:
+            yield size, tables, "uniform", "main", {}
+
+
+def _case(
+    size: int, network: int, tables: str, traffic: str, variant: str, changes: Mapping[str, Any], *, quick: bool
+) -> Case:
+    section = {**TABLES, **SPREAD}[tables]
+    lanes = section.get("vls", _LANES)
+    made = {
+        "network.switches": size, "network.seed": network, "link.data_vls": lanes,
+        "buffers.blocks": lanes * _BLOCKS, "buffers.nic_blocks": lanes * _NIC_BLOCKS,
+        "traffic": _traffic(section, traffic, size, network, changes.get("bytes", 58)),
+        **({f"voqsw.{key}": value for key, value in section.items()} if section else {"voqsw": None}),
+        **({"measure.apart": _hot_hosts(traffic, size, network)} if traffic in HOT else {}),
+        **(_QUICK_RUN if quick else {}),
+        **{key: value for key, value in changes.items() if key != "bytes"},
+    }  # fmt: skip
+    labels = dict(zip(COLUMNS, (str(size), str(network), tables, traffic, variant), strict=True))
+    return Case(labels, _base().with_(made), SIZES[size][1], (1,))
+
+
+def _traffic(section: Mapping[str, Any], traffic: str, size: int, network: int, octets: int) -> list[dict[str, Any]]:
+    """Return the classes: one with the SL of the path, or as many as there are virtual networks."""
+    made: dict[str, Any] = {"bytes": octets, "pattern": "others"}
+    if traffic in HOT:
+        made |= {"hot_share": HOT[traffic][1], "hot_hosts": _hot_hosts(traffic, size, network)}
+    if section:
+        return [{**made, "sl": "path"}]
+    return [{**made, "sl": sl, "share": 1 / _LANES} for sl in range(_LANES)]
+
+
+def _hot_hosts(traffic: str, size: int, network: int) -> Sequence[int]:
+    return sorted(random.Random(network).sample(range(4 * size), HOT[traffic][0]))  # noqa: S311 - a repeatable choice
+
+
+@cache
+def _base() -> StudyFile:
+    return read_study_file(_CONFIG)
