@@ -118,8 +118,9 @@ def _chosen(cases: Sequence[Case], words: list[str]) -> list[Case]:
             continue
         if column not in cases[0].labels:
             raise unknown_word("--only", ["load", "seed", *cases[0].labels], column)
-        _check_known(option, sorted({case.labels[column] for case in cases}), values)
-        chosen = [case for case in chosen if case.labels[column] in values]
+        asked = [str(value) for value in values]  # a label may be a number, as that of a network
+        _check_known(option, sorted({case.labels[column] for case in cases}, key=lambda word: (len(word), word)), asked)
+        chosen = [case for case in chosen if case.labels[column] in asked]
     return [case for case in chosen if case.loads and case.seeds]
 
 
