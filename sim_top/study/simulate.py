@@ -132,7 +132,7 @@ class RunResult:
 
 
 def simulate(
-    world: World, *, load: float, seed: int, trace: bool = False, others: bool = True, cores: int = 1
+    world: World, *, load: float, seed: int, trace: bool = False, with_tables: bool = True, cores: int = 1
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
     """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
 
@@ -140,7 +140,7 @@ def simulate(
     ----------
     trace : bool
         Whether every delivery is kept.
-    others : bool
+    with_tables : bool
         Whether there are tables of links and flows.
     cores : int
         Threads that run parts of the network at the same time; nothing but the time depends on it.
@@ -169,7 +169,7 @@ def simulate(
         "flows": lambda: flow_table(world, net),
         "trace": lambda: trace_table(world, network, frames, net, packets),
     }
-    return result, {name: tables[name]() for name in tables_of(world, trace=trace, others=others)}
+    return result, {name: tables[name]() for name in tables_of(world, trace=trace, with_tables=with_tables)}
 
 
 def _run_on(world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame]) -> None:
@@ -298,6 +298,6 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
     return f"cycle {int(net.clock[0])}: {held} packets and nothing moves; {'; '.join(steps) or 'all wait at NICs'}"
 
 
-def tables_of(world: World, *, trace: bool, others: bool = True) -> list[str]:
+def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[str]:
     """Return the names of a run's tables."""
-    return [*["links"] * others, *["flows"] * (others and world.study.measure.flows), *["trace"] * trace]
+    return [*["links"] * with_tables, *["flows"] * (with_tables and world.study.measure.flows), *["trace"] * trace]

@@ -98,11 +98,11 @@ def run_sweep(
         for said in dict.fromkeys(said for point in sweep.points for said in _remarks(point.world)):
             remark(said)
         for key, point in wanted if resume else []:
-            kept = _kept(store, key, tables_of(point.world, trace=trace, others=with_tables), remark)
+            kept = _kept(store, key, tables_of(point.world, trace=trace, with_tables=with_tables), remark)
             if kept:
                 finished(key, kept)
         tasks = [
-            Task(shown_run(key), partial(_one, point.world, key, trace=trace, others=with_tables, cores=cores))
+            Task(shown_run(key), partial(_one, point.world, key, trace=trace, with_tables=with_tables, cores=cores))
             for key, point in wanted if key not in done
         ]  # fmt: skip
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
@@ -115,7 +115,7 @@ def run_sweep(
         levels, runs = level_frame(results, columns), run_frame(results, columns)
         joined: dict[str, list[JoinedPart]] = {name: [] for name in TABLES}
         for row, (key, point) in enumerate(wanted):
-            for name in set(tables_of(point.world, trace=False, others=with_tables)) & set(TABLES):
+            for name in set(tables_of(point.world, trace=False, with_tables=with_tables)) & set(TABLES):
                 which = runs.select(*columns, "load", "seed").slice(row, 1)
                 joined[name].append((key, which, clocks[key.point]))
         store.keep_results(levels, runs, joined)
@@ -154,10 +154,12 @@ def _golden_only(world: World) -> Iterator[str]:
 
 
 def _one(
-    world: World, key: RunKey, *, trace: bool, others: bool, cores: int
+    world: World, key: RunKey, *, trace: bool, with_tables: bool, cores: int
 ) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
     try:
-        result, tables = simulate(world, load=key.load, seed=key.seed, trace=trace, others=others, cores=cores)
+        result, tables = simulate(
+            world, load=key.load, seed=key.seed, trace=trace, with_tables=with_tables, cores=cores
+        )
     except StuckError as error:
         if not key.parameters:
             raise
