@@ -24,6 +24,7 @@ VERBS = {
     for name, first_sentence in {
         "fabric": "A fabric captured from its subnet manager.",
         "dtable": "Deficit Tables.",
+        "vlarb": "Arbitration tables of InfiniBand.",
         "voqsw": "Plan virtual output queuing in software: SL2VL tables and path SLs.",
         "cosim": "Run hardware against golden and compare every output in every cycle.",
         "prove": "Prove the block's properties, by k-induction or to a depth, small and full size.",
