@@ -14,7 +14,7 @@ from amaranth.hdl._ir import PortDirection
 
 __all__ = ["no_collection", "shared_rtlil"]
 
-_CLOCK = re.compile(r"^  wire width 1 input \d+ \\(clk|rst)$", re.MULTILINE)
+_CLOCK = re.compile(r"^  wire width 1 input \d+ +\\(clk|rst)$", re.MULTILINE)
 _TOP = "attribute \\top 1\n"
 
 
