@@ -13,6 +13,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.part import Part
 from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.native import verilator
 from vlane.tb.native.compact import each_module_once, filled_by_loops, unfolded_size
 from vlane.tb.native.model import (
     CompiledModel,
@@ -112,9 +113,16 @@ def test_parts_are_plain_submodules_for_other_tools() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("as_parts", [False, True], ids=["submodules", "parts"])
-def test_instances_of_one_module_keep_their_own_state(*, as_parts: bool) -> None:
+@pytest.mark.parametrize(
+    ("as_parts", "huge"),
+    [(False, 10_000_000), (True, 10_000_000), (True, 0)],
+    ids=["submodules", "parts", "parts_as_classes"],
+)
+def test_instances_of_one_module_keep_their_own_state(
+    monkeypatch: pytest.MonkeyPatch, huge: int, *, as_parts: bool
+) -> None:
     """Each pair counts its own input's cycles, by its own steps, as in the text that has a module for each."""
+    monkeypatch.setattr(verilator, "_HUGE", huge)
     component = Pairs(as_parts=as_parts)
     rows = np.random.default_rng(5).integers(0, 8, (4000, 1), np.uint64) << np.uint64(1)  # reset is the first bit
 

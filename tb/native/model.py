@@ -218,7 +218,8 @@ def compile_verilog(
     """
     wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
-    return CompiledModel(compile_library(text, wrapper, top, flags=_FLAGS, defines=guard, traced=traced), ports)
+    flags = (*_FLAGS, *verilator.flags_for(text))
+    return CompiledModel(compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced), ports)
 
 
 def compile_library(
