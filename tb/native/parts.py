@@ -77,9 +77,9 @@ class _Parts:
 
 def _note_use(found: Any) -> None:
     """Mark a component that is not elaborated, and those that it holds, as used: Amaranth warns of others."""
-    if isinstance(found, (list, tuple)):
-        for each in found:
+    if isinstance(found, (list, tuple, dict)):
+        for each in found.values() if isinstance(found, dict) else found:
             _note_use(each)
-    elif isinstance(found, Elaboratable):
+    elif isinstance(found, Elaboratable) and not found._MustUse__used:
         found._MustUse__used = True  # as Amaranth does when it elaborates one
-        _note_use(list(vars(found).values()))
+        _note_use(vars(found))
