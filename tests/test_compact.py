@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Module, unsigned
+from amaranth.hdl import Module, UnusedElaboratable, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -112,6 +114,18 @@ def test_parts_are_plain_submodules_for_other_tools() -> None:
     as_parts, plain = (to_rtlil(Pairs(as_parts=each), "pairs", emit_src=False) for each in (True, False))
 
     assert as_parts == plain
+
+
+def test_nobody_is_warned_of_parts_that_are_not_elaborated() -> None:
+    """Of equal schedulers one is converted; the searches that the others hold are no mistake of the user's."""
+    small = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "scheduler": "vlarb"}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+
+        shared_rtlil(BLOCKS["ib_switch"].make({**BLOCKS["ib_switch"].defaults(), **small}), "ib_switch")
+        gc.collect()
+
+    assert not [each for each in told if each.category is UnusedElaboratable]
 
 
 @pytest.mark.slow
