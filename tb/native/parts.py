@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from amaranth.back import rtlil
@@ -23,7 +24,7 @@ def shared_rtlil(component: Any, top: str) -> str:
 
     The module ``top`` is the first; each comes before the modules of its cells.
     """
-    parts = _Parts()
+    parts = _Parts(top)
     with no_collection():
         text: str = rtlil.convert(component, name=top, platform=parts, emit_src=False)
     return text + "".join(reversed(parts.texts))
@@ -44,11 +45,12 @@ def no_collection() -> Iterator[None]:
 class _Parts:
     """Platform on which a part is an instance of a module that was converted when the first equal one was met.
 
-    ``texts`` are the modules; those of a part's own parts come before it.
+    ``texts`` are the modules, whose names begin with the design's; those of a part's own parts come before it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, design: str) -> None:
         self.texts: list[str] = []
+        self._names = (f"{design}.part_{number}" for number in count())
         self._known: dict[tuple[Any, ...], tuple[str, set[str]]] = {}
 
     def share(self, part: Any) -> Instance:
@@ -57,7 +59,7 @@ class _Parts:
         if part.key in self._known:
             _note_use(component)
         else:
-            self._known[part.key] = self._convert(part, f"part_{len(self._known)}.{type(component).__name__}")
+            self._known[part.key] = self._convert(part, f"{next(self._names)}.{type(component).__name__}")
         name, clocks = self._known[part.key]
         inputs, outputs = part.inputs_and_outputs()
         inputs |= {each: signal for each, signal in (("clk", ClockSignal()), ("rst", ResetSignal())) if each in clocks}
