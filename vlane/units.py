@@ -23,7 +23,7 @@ MAX_PACKET_BLOCKS = 66
 MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
 """Most bytes, LRH to VCRC, that a packet of ``MAX_PACKET_BLOCKS`` can hold."""
 
-MAX_BUFFER_BLOCKS = 2048
+MAX_BUFFER_BLOCKS = 4096
 """Most blocks of a switch's buffer."""
 
 HEADER_BITS = 64

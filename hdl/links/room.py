@@ -26,7 +26,7 @@ class Room(wiring.Component):
     vls : int
         Lanes, 1 to 32.
     blocks : int
-        Of the buffer, 1 to 2048.
+        Of the buffer, 1 to 4096.
     minimum, maximum : int
         Blocks that each lane is guaranteed, and the most it may take.
     largest : int

@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.common.part import FIFOPart, Part
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.link import CrossingSignature, lane_shape, take_crossing
 from vlane.hdl.switches.switch_input import flits_of_head
@@ -87,7 +88,7 @@ class Centre(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.storage = self.storage
+        m.submodules.storage = Part(self.storage, self.storage.parameters)
         arrivals = self._take_in(m)
         self._queue(m, arrivals)
         for reader in range(READERS):
@@ -141,9 +142,8 @@ class Centre(wiring.Component):
     def _queue(self, m: Module, arrivals: list[tuple[Signal, Signal]]) -> None:
         """Let heads take part two cycles after they crossed (OPAS-2)."""
         for lane in range(self.geometry.vls):
-            m.submodules[f"heads_{lane}"] = heads = SyncFIFO(
-                width=Shape.cast(self._head).width, depth=self.geometry.maximum
-            )
+            heads = SyncFIFO(width=Shape.cast(self._head).width, depth=self.geometry.maximum)
+            m.submodules[f"heads_{lane}"] = FIFOPart(heads)
             head = data.View(self._head, heads.r_data)
             comes = [lanes[lane] for lanes, _ in arrivals]
             m.d.comb += [

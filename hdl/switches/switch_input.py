@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
+from vlane.hdl.common.part import FIFOPart, Part
 from vlane.hdl.common.select import equals
 from vlane.hdl.links.link import (
     CrossingSignature,
@@ -107,10 +108,11 @@ class SwitchInput(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.storage = self.storage
+        m.submodules.storage = Part(self.storage, self.storage.parameters)
         arrived, vl, routed = self._receive(m)
         for lane in range(self.geometry.vls):
-            m.submodules[f"heads_{lane}"] = heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
+            heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
+            m.submodules[f"heads_{lane}"] = FIFOPart(heads)
             head = data.View(self._routed, heads.r_data)
             m.d.comb += [
                 heads.w_en.eq(arrived & equals(vl, lane)),

@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
+from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import CrossingSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
@@ -102,7 +103,9 @@ class SwitchOutput(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.storage, m.submodules.remote, m.submodules.scheduler = self.storage, self.remote, self.scheduler
+        m.submodules.storage = Part(self.storage, self.storage.parameters)
+        m.submodules.remote = self.remote
+        m.submodules.scheduler = Part(self.scheduler, self.scheduler.parameters)
         self._take_in(m)
         self._queue(m)
         self._send(m)
@@ -133,7 +136,8 @@ class SwitchOutput(wiring.Component):
         """Let packets ask for the link once their first flit is there (IBS-6)."""
         heads, geometry = self.scheduler.heads, self.geometry
         for lane in range(geometry.vls):
-            m.submodules[f"sizes_{lane}"] = queue = SizeQueue(depth=geometry.maximum, largest=geometry.largest)
+            queue = SizeQueue(depth=geometry.maximum, largest=geometry.largest)
+            m.submodules[f"sizes_{lane}"] = Part(queue, geometry.maximum, geometry.largest)
             comes = [each.count.any() & each.first & equals(each.vl, lane) for each in self.crossing]
             m.d.comb += [
                 queue.comes.eq(Cat(comes).any()),

@@ -14,10 +14,12 @@ from vlane.sim_top.cli.dut import run_dut
 from vlane.sim_top.cli.network import run_network
 from vlane.sim_top.cli.options import (
     AsJson,
+    Changes,
     Params,
     PluginFiles,
     RateOption,
     Seed,
+    changes_of,
     check_cycles,
     clock_at,
     load_plugins,
@@ -98,6 +100,7 @@ def cosim(
         ),
     ] = None,
     param: Params = None,
+    changes: Changes = None,
     seed: Seed = 1,
     plugin: PluginFiles = None,
     rate: RateOption = None,
@@ -113,6 +116,7 @@ def cosim(
             "STUDY": study is not None, "--rtl": bool(rtl), "--fabric": fabric is not None, "--page": page is not None,
             "--fault": planted is not None, "--netlist": bool(netlist), "--engine": engine != "native",
             "--simulator": simulator != "verilator", "--rate": rate is not None, "--plugin": bool(plugin),
+            "--set": bool(changes),
         }  # fmt: skip
         for option in (option for option, is_given in given.items() if is_given):
             raise InputError(option, "left out with --dut", "given")
@@ -130,9 +134,10 @@ def cosim(
             raise InputError(option, "left out with network", "given")
         _check_engine(engine, simulator)
         load_plugins(plugin)
-        run_network(study, rtl or [], cycles, seed, rate=rate, engine=engine, as_json=as_json)
-    if study is not None or rtl:
-        raise InputError("STUDY and --rtl", "given with network only", block)
+        made = changes_of(changes or [])
+        run_network(study, rtl or [], cycles, seed, changes=made, rate=rate, engine=engine, as_json=as_json)
+    if study is not None or rtl or changes:
+        raise InputError("STUDY, --rtl and --set", "given with network only", block)
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from vlane.sim_top.cli.verbs import CheckFailedError
@@ -20,18 +21,19 @@ from vlane.sim_top.study.world import World, make_world
 from vlane.errors import InputError
 from vlane.rates import LinkClock, rate_of, shown_ns
 from vlane.study import MAX_CYCLES
-from vlane.study_model import read_study
-from vlane.study_refusals import refusals_of_study
+from vlane.study_file import StudyFile, read_study_file
 from vlane.textfile import number
 
 __all__ = ["run_network"]
 
 
 def run_network(
-    study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, rate: str | None = None, engine: str,
-    as_json: bool,
+    study: Path | None, rtl: list[str], cycles: int | None, seed: int, *, changes: Mapping[str, Any],
+    rate: str | None = None, engine: str, as_json: bool,
 ) -> NoReturn:  # fmt: skip
     """Run a study's first load with and without hardware, tell what came of it, and end with exit status 0 or 1.
+
+    ``changes`` are other values of its keys.
 
     Raises
     ------
@@ -40,14 +42,16 @@ def run_network(
     """
     if study is None:
         raise InputError("STUDY", "given with network", "missing")
-    with refusals_of_study(study):
-        world = make_world(read_study(study), study.parent)
+    file = read_study_file(study)
+    file = file.with_(changes) if changes else file
+    with file.refusals():
+        world = make_world(file.study, study.parent)
     switches = _switches(rtl, world)
     run = world.study.run
     length = run.cycles if cycles is None else cycles
     if not 1 <= length <= MAX_CYCLES:
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
-    with refusals_of_study(study):
+    with file.refusals():
         check_world(world)
         parameters = hardware_parameters(world)
         timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
@@ -61,7 +65,7 @@ def run_network(
         raise CheckFailedError(f"STUCK at {error}") from None
     clock = world.study.link.clock
     clock = clock if rate is None else replace(clock, rate_gbps=rate_of(rate, "--rate"))
-    _tell(study, result, time.perf_counter() - start, clock, as_json=as_json)
+    _tell(file, result, time.perf_counter() - start, clock, as_json=as_json)
     raise typer.Exit(0 if result.agrees else 1)
 
 
@@ -82,11 +86,12 @@ def _switches(rtl: list[str], world: World) -> list[int]:
     return sorted(found)
 
 
-def _tell(study: Path, result: MixedResult, seconds: float, clock: LinkClock, *, as_json: bool) -> None:
+def _tell(study: StudyFile, result: MixedResult, seconds: float, clock: LinkClock, *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {
-                "study": str(study),
+                "study": study.document.source,
+                "changes": dict(study.changes),
                 **asdict(result),
                 "mismatch": result.mismatch or None,
                 "rate_gbps": clock.rate_gbps,

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from vlane.errors import InputError
 from vlane.plugins import load_file
 from vlane.rates import LinkClock, rate_of
+from vlane.toml_text import parse_value
 
 __all__ = [
     "MOST_SEED",
     "AsJson",
+    "Changes",
     "Params",
     "PluginFiles",
     "RateOption",
     "Seed",
+    "changes_of",
     "check_cycles",
     "clock_at",
+    "key_and_text",
     "load_plugins",
 ]
 
@@ -41,6 +45,41 @@ PluginFiles = Annotated[
     list[Path] | None,
     typer.Option("--plugin", metavar="FILE", help="Python file of plug-ins to run first (docs/plugins.md)."),
 ]
+
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="K=V", help="Another value of a key, as buffers.blocks=256.")
+]
+
+
+def key_and_text(word: str, option: str) -> tuple[str, str]:
+    """Return the two sides of ``KEY=VALUE``.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    key, equals, text = word.partition("=")
+    if not equals:
+        raise InputError(option, "KEY=VALUE, as buffers.blocks=256", word)
+    return key.strip(), text
+
+
+def changes_of(words: list[str]) -> dict[str, Any]:
+    """Return the values that ``--set`` gives keys of a study.
+
+    Raises
+    ------
+    InputError
+        If one has no value, or is given twice.
+    """
+    changes: dict[str, Any] = {}
+    for word in words:
+        key, text = key_and_text(word, "--set")
+        if key in changes:
+            raise InputError(f"--set {key}", "given once", "twice")
+        changes[key] = parse_value(text, f"--set {key}")
+    return changes
 
 
 def load_plugins(files: list[Path] | None) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from vlane.golden.network.division import MOST_PARTS
-from vlane.sim_top.cli.options import AsJson, PluginFiles, RateOption, load_plugins
+from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
@@ -27,7 +27,7 @@ from vlane.errors import InputError
 from vlane.paths import build_dir
 from vlane.rates import LinkClock, rate_of
 from vlane.study_file import StudyFile, read_study_file, shown_changes
-from vlane.toml_text import parse_value, split_values
+from vlane.toml_text import split_values
 
 __all__ = ["app"]
 
@@ -50,9 +50,7 @@ def simulate(
         float | None, typer.Option(metavar="SHARE", help="Run on until means are sure to this share; run.precision.")
     ] = None,
     rate: RateOption = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="K=V", help="Another value of a key, as buffers.blocks=256.")
-    ] = None,
+    changes: Changes = None,
     sweeps: Annotated[
         list[str] | None,
         typer.Option("--sweep", metavar="K=V,V,...", help="Values of a key to be run, each with each of the others."),
@@ -116,14 +114,10 @@ def _asked(
     study: StudyFile, words: list[str], swept: Collection[str], precision: float | None, rate: str | None
 ) -> StudyFile:
     """Return a study with what the command line changes; what is swept is given nowhere else."""
-    changes: dict[str, Any] = {}
-    for word in words:
-        key, text = _key(word, "--set")
-        if key in changes:
-            raise InputError(f"--set {key}", "given once", "twice")
+    changes = changes_of(words)
+    for key in changes:
         if key in swept:
             raise InputError(f"--set {key}", f"left out with --sweep {key}", "given")
-        changes[key] = parse_value(text, f"--set {key}")
     for option, key, given in (("--precision", "run.precision", precision), ("--rate", RATE, rate)):
         if given is not None and key in {*changes, *swept}:
             raise InputError(option, f"left out with {key} in --set or --sweep", "given")
@@ -141,18 +135,11 @@ def _axes(words: list[str]) -> dict[str, list[Any]]:
     """Return the values of each key that is swept."""
     axes: dict[str, list[Any]] = {}
     for word in words:
-        key, text = _key(word, "--sweep")
+        key, text = key_and_text(word, "--sweep")
         if key in axes:
             raise InputError(f"--sweep {key}", "given once", "twice")
         axes[key] = split_values(text, f"--sweep {key}")
     return axes
-
-
-def _key(word: str, option: str) -> tuple[str, str]:
-    key, equals, text = word.partition("=")
-    if not equals:
-        raise InputError(option, "KEY=VALUE, as buffers.blocks=256", word)
-    return key.strip(), text
 
 
 def _pictures(runs: list[MadeRun], folder: Path, title: str, sweep: Sweep) -> list[Path]:

@@ -15,7 +15,7 @@ from vlane.sim_top.cosim.first_difference import first_difference
 from vlane.tb.cocotb_benches.cocotb_bench import CocotbOutcome, run_verilog
 from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.native.model import CompiledModel, compile_model, component_ports, to_verilog
+from vlane.tb.native.model import CompiledModel, compile_model, component_ports, simulated_verilog
 from vlane.tb.native.rows import Words, row_layout
 from vlane.tb.native.stimulus import Layout, Stimulus
 from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, mutant_verilog
@@ -184,7 +184,7 @@ def cosim_cocotb(job: Job, *, simulator: str, planted: Mutant | None = None) -> 
         text, select = mutant_verilog(component, name, (planted,))
         told["constant"] = {select.name: planted.number}
     else:
-        text = to_verilog(component, name)
+        text = simulated_verilog(component, name)
 
     def run(trace_depth: int) -> CocotbOutcome:
         return run_verilog(

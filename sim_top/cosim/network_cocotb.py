@@ -23,7 +23,7 @@ from vlane.sim_top.study.world import World
 from vlane.tb.cocotb_benches.carried_network import CarriedNetwork
 from vlane.tb.cocotb_benches.cocotb_bench import run_verilog
 from vlane.tb.cocotb_benches.network_top import TOP, network_top
-from vlane.tb.native.model import component_ports, to_verilog
+from vlane.tb.native.model import component_ports, simulated_verilog
 from vlane.tb.native.rows import Field, Words, row_layout
 
 from vlane.credit_schemes import FCP
@@ -51,7 +51,7 @@ def run_under_cocotb(
     component = BLOCKS[block].make(parameters)
     ports = component_ports(component)
     inputs, outputs = (row_layout(ports, inputs=each) for each in (True, False))
-    text = network_top({block: (to_verilog(component, block), ports)}, dict.fromkeys(switches, block))
+    text = network_top({block: (simulated_verilog(component, block), ports)}, dict.fromkeys(switches, block))
 
     def carried(*, beside: bool) -> CarriedNetwork:
         cabled = cable(world, at_rest(), switches, parameters, ports)

@@ -20,7 +20,7 @@ from cocotb_tools.runner import get_runner
 from vlane.tb.native import verilator
 from vlane.tb.native.children import environment_of
 from vlane.tb.native.kept import locked
-from vlane.tb.native.model import component_ports, to_verilog
+from vlane.tb.native.model import component_ports, simulated_verilog
 
 from vlane.errors import InputError
 from vlane.paths import cache_dir
@@ -99,7 +99,7 @@ def run_cocotb(
     """
     ports = [astuple(port) for port in component_ports(component)]
     return run_verilog(
-        to_verilog(component, top), top=top, bench=bench, told={**told, "ports": ports}, simulator=simulator,
+        simulated_verilog(component, top), top=top, bench=bench, told={**told, "ports": ports}, simulator=simulator,
         tests=tests, trace_depth=trace_depth,
     )  # fmt: skip
 

