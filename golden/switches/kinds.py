@@ -19,6 +19,8 @@ from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
+from vlane.switch_kinds import SwitchForm
+
 __all__ = [
     "Switches",
     "allocate",
@@ -27,10 +29,12 @@ __all__ = [
     "central_heads",
     "channels_of",
     "comes_free",
+    "new_infiniband_switches",
     "receive",
     "route",
     "store",
     "table_row",
+    "vls_apart",
 ]
 
 Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | FlitSwitches | OPASwitches
@@ -111,6 +115,26 @@ def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
 
 
 @inner
+def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - as of those whose VLs cross apart
+    return False
+
+
+@inner
+def _at_the_same_time(switches: PerVLSwitches) -> bool:  # noqa: ARG001 - as the others'
+    return True
+
+
+@by_type(
+    {
+        **dict.fromkeys((IBSwitches, FasterIBSwitches, FifoSwitches, FlitSwitches, OPASwitches), _one_at_a_time),
+        PerVLSwitches: _at_the_same_time,
+    }
+)
+def vls_apart(switches: Any) -> bool:
+    """Tell whether packets of several VLs of an input cross at the same time."""
+
+
+@inner
 def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """No packet of a switch without a centre comes here."""
 
@@ -182,3 +206,16 @@ _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
 def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
     """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
     return _ROWS[type(switches)](switches, switch, port, sl)
+
+
+_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
+    ("turns", "multiplexed"): ib_switch.new_ib_switches,
+    ("fifo", "multiplexed"): fifo_switch.new_fifo_switches,
+    ("turns", "per_vl"): per_vl_switch.new_per_vl_switches,
+    ("turns", "flits"): flit_switch.new_flit_switches,
+}
+
+
+def new_infiniband_switches(form: SwitchForm, **given: Any) -> Switches:
+    """Return empty InfiniBand switches of a form; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""
+    return _MAKERS[form.allocation, form.crossbar](**given)

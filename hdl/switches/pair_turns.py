@@ -1,0 +1,58 @@
+"""Order of requests by turn: each place serves them round robin, from the one after that it served last."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import one_of
+
+__all__ = ["PairTurns"]
+
+
+class PairTurns(wiring.Component):
+    """Round robin of many places, of which each request is for one (IBS-P2).
+
+    Latency 0. After reset request 0 is first everywhere.
+
+    Parameters
+    ----------
+    count : int
+        Requests, 2 or more.
+    places : int
+        Places.
+
+    Members
+    -------
+    place : In(ArrayLayout(range(places), count))
+        By request: the place that it is for.
+    served : In(count).array(places)
+        By place: the request that it serves in this cycle, one bit; none if it serves none.
+    before : Out(count).array(count)
+        By request, a bit per request: if both are for one place, that one is before this one.
+    """
+
+    def __init__(self, count: int, places: int) -> None:
+        self.count, self.places = count, places
+        super().__init__(
+            {
+                "place": In(data.ArrayLayout(range(places), count)),
+                "served": In(count).array(places),
+                "before": Out(count).array(count),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        numbers = range(self.count)
+        last = [Signal(numbers, name=f"last_{place}", init=self.count - 1) for place in range(self.places)]
+        for pointer, served in zip(last, self.served, strict=True):
+            with m.If(served.any()):
+                m.d.sync += pointer.eq(one_of(served, (Const(number, len(pointer)) for number in numbers)))
+        behind = Signal(self.count)
+        m.d.comb += behind.eq(Cat(number > Array(last)[self.place[number]] for number in numbers))
+        for number, before in enumerate(self.before):
+            lower: list[Value] = [behind[other] | ~behind[number] for other in range(number)]
+            higher: list[Value] = [behind[other] & ~behind[number] for other in range(number + 1, self.count)]
+            m.d.comb += before.eq(Cat(*lower, Const(0, 1), *higher))
+        return m

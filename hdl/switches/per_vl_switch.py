@@ -1,0 +1,95 @@
+"""InfiniBand switch whose crossbar has a port for each VL of an input and of an output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Const, Module, Signal, Value
+from vlane.hdl.common.select import one_of
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.switches.lane_input import LaneInput
+from vlane.hdl.switches.lane_output import LaneOutput
+from vlane.hdl.switches.pair_allocator import PairAllocator
+from vlane.hdl.switches.sl2vl_switch import SL2VLSwitch
+
+from vlane.ib_switch import IBSwitchParameters
+from vlane.switch_kinds import SwitchKind
+
+__all__ = ["PerVLSwitch"]
+
+
+class PerVLSwitch(SL2VLSwitch):
+    """Virtual cut-through, per-VL credits, a crossbar port for each VL (``docs/ib_switch.md``, IBS-P1 to IBS-PQ2).
+
+    Every output comes from a flip-flop, as in ``IBSwitch``. A pair is a (port, VL), numbered port * lanes + VL.
+
+    Parameters
+    ----------
+    parameters : IBSwitchParameters
+        Shape of the component.
+
+    Members
+    -------
+    returned : Out(LaneReturnSignature(vls)).array(ports)
+        Blocks that left the input's buffer, a bit per lane. Not with ``fcp``.
+    heard : In(LaneReturnSignature(vls)).array(ports)
+        Blocks that left the next node's buffer, a bit per lane. Not with ``fcp``.
+    ...
+        The others as of ``IBSwitch``.
+    """
+
+    vls_apart = True
+
+    def __init__(self, parameters: IBSwitchParameters) -> None:
+        p = parameters
+        self.allocator: PairAllocator = PairAllocator(
+            ports=p.ports, vls=p.data_vls, blocks=p.minimum, largest=p.largest, queues=p.form.queues
+        )
+        super().__init__(parameters)
+
+    def make_input(self, kind: SwitchKind) -> LaneInput:
+        """Return an input side whose lanes cross apart."""
+        return LaneInput(
+            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits
+        )
+
+    def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> LaneOutput:
+        """Return an output side whose lanes come in apart, with its egress scheduler."""
+        return LaneOutput(
+            scheduler, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits, fcp=fcp
+        )
+
+    def _allocate(self, m: Module) -> None:
+        allocator, vls = self.allocator, self.geometry.vls
+        sizes: list[Value] = []
+        for number, (port, output) in enumerate(zip(self.inputs, self.outputs, strict=True)):
+            m.d.comb += [
+                allocator.valid[number].eq(port.valid),
+                allocator.drop[number].eq(port.drop),
+                allocator.input_free[number].eq(port.free),
+                allocator.output_free[number].eq(output.free),
+                port.granted.eq(allocator.granted[number]),
+            ]
+            for lane in range(vls):
+                pair = number * vls + lane
+                m.d.comb += [
+                    allocator.output[pair].eq(port.outputs[lane]),
+                    allocator.outgoing_vl[pair].eq(port.outgoing_vls[lane]),
+                    allocator.left[pair].eq(output.left[lane]),
+                ]
+                if allocator.queues:
+                    m.d.comb += allocator.sizes[pair].eq(port.blocks[lane])
+                sizes.append(port.blocks[lane])
+        for pair, source in enumerate(allocator.source):
+            m.d.comb += self.outputs[pair // vls].reserved[pair % vls].eq(one_of(source, sizes))
+
+    def _cross(self, m: Module) -> None:
+        vls, pairs = self.geometry.vls, self.allocator.pairs
+        crossings = [crossing for port in self.inputs for crossing in port.crossing]
+        valid, flits = Array(each.valid for each in crossings), Array(each.flit for each in crossings)
+        for pair, source in enumerate(self.allocator.source):
+            taken_from = Signal(range(pairs), name=f"taken_from_{pair}", reset_less=True)
+            with m.If(source.any()):
+                m.d.sync += taken_from.eq(one_of(source, (Const(each, len(taken_from)) for each in range(pairs))))
+            crossing = self.outputs[pair // vls].crossing[pair % vls]
+            m.d.comb += [crossing.valid.eq(valid[taken_from]), crossing.flit.eq(flits[taken_from])]
