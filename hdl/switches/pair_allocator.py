@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import number_of
 from vlane.hdl.links.link import lane_shape
 from vlane.hdl.switches.pair_turns import PairTurns
 from vlane.hdl.switches.request_ages import RequestAges
@@ -42,15 +43,15 @@ class PairAllocator(wiring.Component):
     output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
         By input pair: where it goes, and on which lane.
     sizes : In(ArrayLayout(range(largest + 1), pairs))
-        By input pair: its size. Only with ``queues``.
+        By input pair: its size, at least 1. Only with ``queues``.
     input_free, output_free : In(ArrayLayout(vls, ports))
         Pairs that may take part.
     left : In(ArrayLayout(range(blocks + 1), pairs))
         By output pair: blocks that are left in its part of the buffer.
     granted : Out(ArrayLayout(vls, ports))
         Input pairs whose packet crosses, or drops, from the next cycle on.
-    source : Out(pairs).array(pairs)
-        By output pair: the input pair whose packet it takes, one bit; none if it takes none.
+    takes, source : Out(pairs), Out(ArrayLayout(range(pairs), pairs))
+        Output pairs that take a packet; by output pair, from which input pair.
 
     Raises
     ------
@@ -81,7 +82,8 @@ class PairAllocator(wiring.Component):
                 "output_free": In(by_port),
                 "left": In(data.ArrayLayout(range(blocks + 1), pairs)),
                 "granted": Out(by_port),
-                "source": Out(pairs).array(pairs),
+                "takes": Out(pairs),
+                "source": Out(data.ArrayLayout(range(pairs), pairs)),
             }
         )
         self.stride = 1 << Shape.cast(lane_shape(vls)).width
@@ -107,8 +109,13 @@ class PairAllocator(wiring.Component):
                 wins[pair].eq(can[pair] & ~(ahead & can).any()),
                 chosen[pair].eq(Mux(wins[pair], 1 << to, 0)),
             ]
-        for number, source in enumerate(self.source):
-            m.d.comb += source.eq(Cat(each[self._place_of(number)] for each in chosen))
+        for number in range(self.pairs):
+            source = Signal(self.pairs, name=f"source_{number}")
+            m.d.comb += [
+                source.eq(Cat(each[self._place_of(number)] for each in chosen)),
+                self.takes[number].eq(source.any()),
+                self.source[number].eq(number_of(source)),
+            ]
         self._keep_order(m, place, wins)
         return m
 
@@ -120,15 +127,13 @@ class PairAllocator(wiring.Component):
     def _fits(self, m: Module, place: list[Signal]) -> Signal:
         """Return a bit per input pair: its output pair is free and has room, for this packet or for the largest."""
         left = [Signal(range(self.blocks + 1), name=f"left_{each}") for each in range(self.places)]
-        takes = Signal(self.places)
         for pair in range(self.pairs):
-            each = self._place_of(pair)
             is_free = self.output_free[pair // self.vls][pair % self.vls]
-            m.d.comb += [left[each].eq(self.left[pair]), takes[each].eq(is_free)]
+            m.d.comb += left[self._place_of(pair)].eq(Mux(is_free, self.left[pair], 0))
         fits = Signal(self.pairs)
         for pair, to in enumerate(place):
             size = self.sizes[pair] if self.queues else self.largest
-            m.d.comb += fits[pair].eq((takes & (1 << to)).any() & (size <= Array(left)[to]))
+            m.d.comb += fits[pair].eq(size <= Array(left)[to])
         return fits
 
     def _keep_order(self, m: Module, place: list[Signal], wins: Signal) -> None:
@@ -139,5 +144,9 @@ class PairAllocator(wiring.Component):
             return
         for pair, to in enumerate(place):
             m.d.comb += self.order.place[pair].eq(to)
-        for number, source in enumerate(self.source):
-            m.d.comb += self.order.served[self._place_of(number)].eq(source)
+        for number in range(self.pairs):
+            each = self._place_of(number)
+            m.d.comb += [
+                self.order.serves[each].eq(self.takes[number]),
+                self.order.served[each].eq(self.source[number]),
+            ]

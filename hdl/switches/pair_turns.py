@@ -5,7 +5,6 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import one_of
 
 __all__ = ["PairTurns"]
 
@@ -26,8 +25,8 @@ class PairTurns(wiring.Component):
     -------
     place : In(ArrayLayout(range(places), count))
         By request: the place that it is for.
-    served : In(count).array(places)
-        By place: the request that it serves in this cycle, one bit; none if it serves none.
+    serves, served : In(places), In(ArrayLayout(range(count), places))
+        Places that serve a request in this cycle; by place, which one.
     before : Out(count).array(count)
         By request, a bit per request: if both are for one place, that one is before this one.
     """
@@ -37,7 +36,8 @@ class PairTurns(wiring.Component):
         super().__init__(
             {
                 "place": In(data.ArrayLayout(range(places), count)),
-                "served": In(count).array(places),
+                "serves": In(places),
+                "served": In(data.ArrayLayout(range(count), places)),
                 "before": Out(count).array(count),
             }
         )
@@ -46,9 +46,9 @@ class PairTurns(wiring.Component):
         m = Module()
         numbers = range(self.count)
         last = [Signal(numbers, name=f"last_{place}", init=self.count - 1) for place in range(self.places)]
-        for pointer, served in zip(last, self.served, strict=True):
-            with m.If(served.any()):
-                m.d.sync += pointer.eq(one_of(served, (Const(number, len(pointer)) for number in numbers)))
+        for place, pointer in enumerate(last):
+            with m.If(self.serves[place]):
+                m.d.sync += pointer.eq(self.served[place])
         behind = Signal(self.count)
         m.d.comb += behind.eq(Cat(number > Array(last)[self.place[number]] for number in numbers))
         for number, before in enumerate(self.before):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Const, Module, Signal, Value
-from vlane.hdl.common.select import one_of
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.switches.lane_input import LaneInput
 from vlane.hdl.switches.lane_output import LaneOutput
@@ -80,16 +79,16 @@ class PerVLSwitch(SL2VLSwitch):
                 if allocator.queues:
                     m.d.comb += allocator.sizes[pair].eq(port.blocks[lane])
                 sizes.append(port.blocks[lane])
-        for pair, source in enumerate(allocator.source):
-            m.d.comb += self.outputs[pair // vls].reserved[pair % vls].eq(one_of(source, sizes))
+        for pair, takes in enumerate(allocator.takes):
+            size = Mux(takes, Array(sizes)[allocator.source[pair]], 0)
+            m.d.comb += self.outputs[pair // vls].reserved[pair % vls].eq(size)
 
     def _cross(self, m: Module) -> None:
-        vls, pairs = self.geometry.vls, self.allocator.pairs
-        crossings = [crossing for port in self.inputs for crossing in port.crossing]
-        valid, flits = Array(each.valid for each in crossings), Array(each.flit for each in crossings)
-        for pair, source in enumerate(self.allocator.source):
-            taken_from = Signal(range(pairs), name=f"taken_from_{pair}", reset_less=True)
-            with m.If(source.any()):
-                m.d.sync += taken_from.eq(one_of(source, (Const(each, len(taken_from)) for each in range(pairs))))
+        allocator, vls = self.allocator, self.geometry.vls
+        crossings = Array(Cat(each.valid, each.flit) for port in self.inputs for each in port.crossing)
+        for pair, takes in enumerate(allocator.takes):
+            source = Signal(range(allocator.pairs), name=f"source_{pair}", reset_less=True)
+            with m.If(takes):
+                m.d.sync += source.eq(allocator.source[pair])
             crossing = self.outputs[pair // vls].crossing[pair % vls]
-            m.d.comb += [crossing.valid.eq(valid[taken_from]), crossing.flit.eq(flits[taken_from])]
+            m.d.comb += Cat(crossing.valid, crossing.flit).eq(crossings[source])
