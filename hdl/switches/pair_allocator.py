@@ -112,15 +112,15 @@ class PairAllocator(wiring.Component):
         for number in range(self.pairs):
             source = Signal(self.pairs, name=f"source_{number}")
             m.d.comb += [
-                source.eq(Cat(each[self._place_of(number)] for each in chosen)),
+                source.eq(Cat(each[self.place_of(number)] for each in chosen)),
                 self.takes[number].eq(source.any()),
                 self.source[number].eq(number_of(source)),
             ]
         self._keep_order(m, place, wins)
         return m
 
-    def _place_of(self, pair: int) -> int:
-        """Return the place of an output pair: its lane is in the low bits."""
+    def place_of(self, pair: int) -> int:
+        """Return the number of an output pair among all places: its lane is in the low bits."""
         output, vl = divmod(pair, self.vls)
         return output * self.stride + vl
 
@@ -129,7 +129,7 @@ class PairAllocator(wiring.Component):
         left = [Signal(range(self.blocks + 1), name=f"left_{each}") for each in range(self.places)]
         for pair in range(self.pairs):
             is_free = self.output_free[pair // self.vls][pair % self.vls]
-            m.d.comb += left[self._place_of(pair)].eq(Mux(is_free, self.left[pair], 0))
+            m.d.comb += left[self.place_of(pair)].eq(Mux(is_free, self.left[pair], 0))
         fits = Signal(self.pairs)
         for pair, to in enumerate(place):
             size = self.sizes[pair] if self.queues else self.largest
@@ -145,7 +145,7 @@ class PairAllocator(wiring.Component):
         for pair, to in enumerate(place):
             m.d.comb += self.order.place[pair].eq(to)
         for number in range(self.pairs):
-            each = self._place_of(number)
+            each = self.place_of(number)
             m.d.comb += [
                 self.order.serves[each].eq(self.takes[number]),
                 self.order.served[each].eq(self.source[number]),

@@ -11,10 +11,12 @@ from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_pair_allocator import PairAllocatorProperties
 from vlane.tb.proofs.prove_queues import DEPTH, SizeQueueProperties, WritePortProperties
 from vlane.tb.proofs.prove_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
 from vlane.tb.proofs.prove_round_robin import RoundRobinProperties
@@ -67,6 +69,12 @@ INSTANCES = (
     Instance("turns-of-one", RoundRobinProperties, {"count": 1}, part=RoundRobin),
     Instance("allocation", AllocatorProperties, {"ports": 2, "vls": 2}, part=Allocator),
     Instance("allocation-three", AllocatorProperties, {"ports": 3, "vls": 3}, part=Allocator),
+    Instance("pair-turns", PairAllocatorProperties, {
+        "ports": 2, "vls": 2, "blocks": 3, "largest": 2, "queues": False,
+    }, part=PairAllocator),
+    Instance("pair-queues", PairAllocatorProperties, {
+        "ports": 2, "vls": 2, "blocks": 3, "largest": 2, "queues": True,
+    }, part=PairAllocator),
     Instance("room", RoomProperties, {
         "vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 1, "behind": True,
     }, part=Room),
