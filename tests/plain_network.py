@@ -2,8 +2,8 @@
 
 From ``docs/ib_switch.md`` (IBS-1 to IBS-5, IBS-8, IBS-10) and ``docs/network.md`` (NET-1 to NET-4) alone, also links
 (``tests/plain_link.py``, ``tests/plain_credits.py``) and other switches (``tests/plain_fifo.py``,
-``tests/plain_per_vl.py``). In every cycle all decisions are made from the state at its start, then all of them are
-applied and every flit moves.
+``tests/plain_per_vl.py`` and those beside them). In every cycle all decisions are made from the state at its start,
+then all of them are applied and every flit moves.
 """
 
 from __future__ import annotations

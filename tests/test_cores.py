@@ -42,6 +42,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "per_vl": {
         "switch": {"crossbar": "per_vl"}, "buffers": {"blocks": 40, "minimum_blocks": 20, "maximum_blocks": 20},
     },
+    "per_vl fifo": {
+        "switch": {"allocation": "fifo", "crossbar": "per_vl"},
+        "buffers": {"blocks": 40, "minimum_blocks": 20, "maximum_blocks": 20},
+    },
     "flits": {"switch": {"crossbar": "flits"}},
     "faster": {"switch": {"speed": 2, "iterations": 2}},
     "small flits": {"link": {"flit_bytes": 16}},

@@ -129,12 +129,13 @@ def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, see
         {"allocation": "turns"},
         {"allocation": "fifo"},
         {"crossbar": "per_vl", "minimum": 12},
+        pytest.param({"allocation": "fifo", "crossbar": "per_vl", "minimum": 12}, marks=pytest.mark.long),
         pytest.param({"crossbar": "flits"}, marks=pytest.mark.long),
         pytest.param({"iterations": 3, "speed": 2}, marks=pytest.mark.long),
         {"credit": "fcp", "fcp_period": 100, "minimum": 12},
         {"crossbar": "per_vl", "credit": "sideband", "minimum": 12},
     ],
-    ids=["turns", "fifo", "per_vl", "flits", "faster", "fcp", "per_vl_sideband"],
+    ids=["turns", "fifo", "per_vl", "per_vl_fifo", "flits", "faster", "fcp", "per_vl_sideband"],
 )
 def test_every_packet_arrives_once_and_in_order(
     topology: Topology, route: Callable[[Topology], Routes], sls: int, lanes: int, how: dict[str, Any]

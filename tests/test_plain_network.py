@@ -26,6 +26,7 @@ from tests.plain_link import Seen, Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
 from tests.plain_per_vl import PerVLSwitch
+from tests.plain_per_vl_fifo import PerVLFifoSwitch
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
@@ -68,7 +69,7 @@ class How(NamedTuple):
     def switch(self) -> type[Switch]:
         """The plain switch."""
         if self.crossbar == "per_vl":
-            return PerVLSwitch
+            return PerVLFifoSwitch if self.allocation == "fifo" else PerVLSwitch
         if self.crossbar == "flits":
             return FlitSwitch
         if self.iterations > 1 or self.speed > 1:
@@ -122,6 +123,8 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
     (How("fifo"), "rr", 16, 5, 0.3),
     (How(crossbar="per_vl"), "rr", 64, 1, 0.6),
     (How(crossbar="per_vl"), "rr", 16, 5, 0.3),
+    (How("fifo", "per_vl"), "rr", 64, 1, 0.6),
+    (How("fifo", "per_vl"), "rr", 16, 5, 0.3),
     (How(credit="fcp", fcp_blocks=1, fcp_period=50), "rr", 64, 2, 0.6),
     (How(credit="fcp", fcp_period=7), "rr", 16, 1, 0.3),
     (How(credit="sideband", fcp_period=3), "rr", 64, 1, 0.6),
@@ -149,6 +152,9 @@ _SLOW: list[tuple[How, str, int, int, float]] = [
     (How(crossbar="per_vl"), "dtable", 64, 2, 0.9),
     (How(crossbar="per_vl"), "dtable", 64, 1, 1.2),
     (How(crossbar="per_vl"), "dtable", 8, 3, 0.2),
+    (How("fifo", "per_vl"), "dtable", 64, 1, 1.2),
+    (How("fifo", "per_vl"), "vlarb", 8, 3, 0.2),
+    (How("fifo", "per_vl", credit="fcp", fcp_blocks=1), "rr", 64, 4, 1.2),
     (How(credit="fcp", fcp_blocks=1), "rr", 64, 4, 0.9),
     (How(credit="fcp", fcp_blocks=1, fcp_period=5), "rr", 8, 12, 0.2),
     (How("fifo", credit="fcp", fcp_period=50), "rr", 64, 11, 1.2),
@@ -215,6 +221,7 @@ def test_every_delivery_is_that_of_the_plain_network(
         How(),
         pytest.param(How("fifo"), marks=pytest.mark.slow),
         pytest.param(How(crossbar="per_vl"), marks=pytest.mark.slow),
+        pytest.param(How("fifo", "per_vl"), marks=pytest.mark.slow),
     ],
     ids=str,
 )

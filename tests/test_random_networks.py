@@ -23,6 +23,7 @@ from tests.plain_link import Serve, Sizes
 from tests.plain_network import PlainNetwork, Switch, Tables
 from tests.plain_opa import ChannelTables, PlainOPANetwork
 from tests.plain_per_vl import PerVLSwitch
+from tests.plain_per_vl_fifo import PerVLFifoSwitch
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
@@ -39,6 +40,8 @@ _KINDS = (
     *(("ib", "fifo", "multiplexed", "fcps", name) for name in ("scfq", "wrr")),
     *(("ib", "turns", "per_vl", "returns", name) for name in ("scfq", "drr")),
     *(("ib", "turns", "per_vl", "fcps", name) for name in ("vlarb", "rr")),
+    *(("ib", "fifo", "per_vl", "returns", name) for name in ("dtable", "rr")),
+    ("ib", "fifo", "per_vl", "fcps", "vlarb"),
     *(("ib", "turns", "flits", "returns", name) for name in ("vlarb", "drr")),
     ("ib", "turns", "flits", "fcps", "dtable"),
     *_FASTER_KINDS,
@@ -49,6 +52,7 @@ _SWITCHES: dict[tuple[str, str], type[Switch]] = {
     ("turns", "multiplexed"): Switch,
     ("fifo", "multiplexed"): FifoSwitch,
     ("turns", "per_vl"): PerVLSwitch,
+    ("fifo", "per_vl"): PerVLFifoSwitch,
     ("turns", "flits"): FlitSwitch,
 }
 

@@ -18,8 +18,8 @@ from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, Switch
 ROOT = Path(__file__).parent.parent
 LAYERS = ("vlane", "golden", "hdl", "tb", "sim_top")
 KIND_TYPES = {
-    "IBSwitches", "FasterIBSwitches", "FifoSwitches", "PerVLSwitches", "FlitSwitches", "OPASwitches", "IBSwitch",
-    "OPASwitch", "Routes", "ChannelRoutes", "Rooms", "FCPLimits",
+    "IBSwitches", "FasterIBSwitches", "FifoSwitches", "PerVLSwitches", "PerVLFifoSwitches", "FlitSwitches",
+    "OPASwitches", "IBSwitch", "OPASwitch", "Routes", "ChannelRoutes", "Rooms", "FCPLimits",
 }  # fmt: skip
 """Types that are of one kind or one scheme."""
 

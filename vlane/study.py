@@ -17,6 +17,7 @@ from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_networks import Name, Net, Section, vls_per_sl
 from vlane.study_traffic import PacketTrace, Traffic, class_loads
+from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -40,7 +41,8 @@ class SwitchSection(Section):
     kind: Literal["ib", "opa"] = Field("ib", description="InfiniBand's switch, or Omni-Path's.")
     allocation: Literal["turns", "fifo"] = Field(
         "turns",
-        description="Who takes an output of the crossbar: inputs in turns, or a queue of requests at every output.",
+        description="Who takes an output of the crossbar: inputs in turns, or a queue of requests at every output, "
+        "or at every output's lane if each has its port of the crossbar.",
     )
     crossbar: Literal["multiplexed", "per_vl", "flits"] = Field(
         "multiplexed",
@@ -210,6 +212,9 @@ class Measures(Section):
     """What is measured beyond service levels and links."""
 
     flows: bool = Field(default=False, description="A table of every source, destination and SL, too.")
+    apart: list[Annotated[int, Field(ge=0)]] = Field(
+        [], description="Hosts whose packets are counted as SL + 16, apart from those to others; InfiniBand's."
+    )
 
 
 class Runs(Section):
@@ -266,6 +271,7 @@ class Study(Section):
     switch: SwitchSection = Field(default_factory=lambda: SwitchSection.model_validate({}))
     link: Link = Field(default_factory=lambda: Link.model_validate({}))
     cable: list[CableSection] = Field(default_factory=list)
+    voqsw: VOQswSection | None = None
     buffers: BufferSection = Field(default_factory=lambda: BufferSection.model_validate({}))
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = Field(default_factory=list)
@@ -273,7 +279,7 @@ class Study(Section):
     stall: list[Stall] = Field(default_factory=list)
     rewrite: list[Rewrite] = Field(default_factory=list)
     loss: list[Loss] = Field(default_factory=list)
-    measure: Measures = Field(default_factory=Measures)
+    measure: Measures = Field(default_factory=lambda: Measures.model_validate({}))
     run: Runs
 
     @model_validator(mode="after")
@@ -294,6 +300,7 @@ class Study(Section):
         self._check_switch(words)
         self._check_link(words)
         self._check_levels(words)
+        self._check_voqsw(words)
         return self
 
     @property
@@ -343,6 +350,26 @@ class Study(Section):
                 raise InputError("run.stuck_cycles", must, self.run.stuck_cycles)
             must = f"less than run.stuck_cycles, {self.run.stuck_cycles} unless given"
             raise InputError("link.fcp_period_cycles", must, link.fcp_period_cycles)
+
+    def _check_voqsw(self, words: str) -> None:
+        """Refuse tables that are planned where others are given, and traffic with levels of its own beside them."""
+        if self.measure.apart and self.switch.record.by_channel:
+            raise InputError("measure.apart", f"left out {words}", "given")
+        if self.voqsw is None:
+            return
+        if self.switch.record.by_channel:
+            raise InputError("voqsw", f"left out {words}, whose tables are by channel", "given")
+        if self.network.topology == "fabric":
+            raise InputError("voqsw", "left out with a captured fabric, which has its own tables", "given")
+        if self.link.vl_of_sl is not None:
+            raise InputError("link.vl_of_sl", "left out with [voqsw], which makes the tables", "given")
+        if self.link.data_vls is not None and self.link.data_vls < self.voqsw.vls:
+            raise InputError("link.data_vls", f"at least voqsw.vls, {self.voqsw.vls}", self.link.data_vls)
+        if self.trace is not None:
+            raise InputError("trace", "left out with [voqsw], whose packets have the SL of their path", "given")
+        for number, each in enumerate(self.traffic):
+            if each.sl != "path":
+                raise InputError(f"traffic.{number}.sl", "path with [voqsw]", each.sl)
 
     def _check_levels(self, words: str) -> None:
         """Refuse a network, VLs and service levels that the kind of switch does not take."""

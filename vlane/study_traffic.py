@@ -27,7 +27,7 @@ class Traffic(Section):
     """One class of traffic, at every host or at some."""
 
     sl: Annotated[int, Field(ge=0, lt=SC_COUNT)] | Literal["path"] = Field(
-        0, description="Service level, or path: that of the captured path record."
+        0, description="Service level, or path: that of the captured path record, or of [voqsw]."
     )
     share: float = Field(
         1.0,

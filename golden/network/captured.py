@@ -28,7 +28,7 @@ class Captured:
         Switches in order of GUID, hosts in order of LID.
     routes : Routes
         Its tables.
-    path_sl : array of uint8, (hosts, hosts)
+    path_sl : array of int16, (hosts, hosts)
         SL of each path.
     data_vls : int
         Most data lanes of any port.
@@ -40,7 +40,7 @@ class Captured:
 
     topology: Topology
     routes: Routes
-    path_sl: NDArray[np.uint8]
+    path_sl: NDArray[np.int16]
     data_vls: int
     vlarb: dict[tuple[int, int], VLArbTable]
     host_vlarb: dict[int, VLArbTable]
@@ -77,7 +77,7 @@ def from_fabric(fabric: Fabric) -> Captured:
     )  # fmt: skip
     adapters = [adapter for _, adapter, _ in hosts]
     lids = np.array([(lid, 1 << fabric.nodes[far.guid].lmc.get(far.number, 0)) for lid, far, _ in hosts], np.int64)
-    path_sl = np.zeros((len(hosts), len(hosts)), np.uint8)
+    path_sl = np.zeros((len(hosts), len(hosts)), np.int16)
     for source, (slid, _, _) in enumerate(hosts):
         for to, (dlid, _, _) in enumerate(hosts):
             path_sl[source, to] = fabric.path_sls.get((slid, dlid), 0)

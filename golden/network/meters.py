@@ -12,8 +12,10 @@ from vlane.golden.engine.kernel import inner
 from vlane.golden.switches.packets import Packet
 
 from vlane.sc import SC_COUNT
+from vlane.sl2vl import SL_COUNT
 
 __all__ = [
+    "APART",
     "LEVELS",
     "PARTS",
     "Meters",
@@ -27,7 +29,10 @@ __all__ = [
 ]
 
 LEVELS = SC_COUNT
-"""Service levels that are told apart: Omni-Path's 32; InfiniBand has the first 16."""
+"""Rows of service levels: Omni-Path's 32; InfiniBand has the first 16."""
+
+APART = SL_COUNT
+"""Rows between an SL and the same SL to hosts that are told apart, InfiniBand's only."""
 
 PARTS = 40
 """Equal parts of the measured stretch that are told apart, for the confidence of a mean and the drift of a backlog."""
@@ -55,6 +60,10 @@ class Meters(NamedTuple):
     window : array of int64, (3,)
         First cycle that is measured, and the first that is not any more; parts of a measured cycle, times 2**57 and
         rounded up: exact for 2**28 cycles.
+    level_row : array of int64, (SLs,)
+        Row of each SL, where rows are for SLs.
+    apart : array of int64, (NICs,)
+        By destination, what is added to it: 0, or 16 for hosts that are told apart.
     total : array of int64, (32 SLs, 5)
         Of deliveries in the window: packets, flits, sum of latencies, longest, switches passed.
         Latencies and hops are of packets generated in the window.
@@ -72,7 +81,7 @@ class Meters(NamedTuple):
         Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel.
     traced : array of int64, (1,)
         Rows in use.
-    flow_level : array of int64, (32,)
+    flow_level : array of int64, (SLs,)
         Place of each SL in ``flow``; -1 for none.
     flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
         By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
@@ -82,6 +91,8 @@ class Meters(NamedTuple):
     """
 
     window: NDArray[np.int64]
+    level_row: NDArray[np.int64]
+    apart: NDArray[np.int64]
     total: NDArray[np.int64]
     part: NDArray[np.int64]
     late: NDArray[np.int64]
@@ -97,7 +108,10 @@ class Meters(NamedTuple):
 (FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
 
 
-def new_meters(*, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = ()) -> Meters:
+def new_meters(
+    *, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = (),
+    apart: Sequence[int] = (), sls: int = LEVELS,
+) -> Meters:  # fmt: skip
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
 
     Parameters
@@ -108,12 +122,20 @@ def new_meters(*, first: int, end: int, nics: int, trace_rows: int = 0, flow_lev
         Deliveries that are kept; none if it is 0.
     flow_levels : sequence of int
         The SLs whose flows are told apart; none if it is empty.
+    apart : sequence of int
+        Destinations whose packets are counted 16 rows behind those of their SL, with SLs of InfiniBand.
+    sls : int
+        How many SLs packets may have; those beyond the rows begin again with the first.
     """
-    places = np.full(LEVELS, -1, np.int64)
+    places = np.full(max(LEVELS, sls), -1, np.int64)
+    rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
+    behind[list(apart)] = APART
     places[sorted(flow_levels)] = np.arange(len(flow_levels))
     flow_nics = nics if flow_levels else 0
     return Meters(
         window=np.array([first, end, _share(end - first)], np.int64),
+        level_row=rows,
+        apart=behind,
         total=np.zeros((LEVELS, 5), np.int64),
         part=np.zeros((LEVELS, PARTS, 5), np.int64),
         late=np.zeros((nics, 6), np.int64),
@@ -184,6 +206,11 @@ def _part_of(meters: Meters, cycle: int) -> int:
 
 
 @inner
+def _row_of(meters: Meters, sl: int, target: int) -> int:
+    return int(meters.level_row[sl] + meters.apart[target])
+
+
+@inner
 def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, latency: int) -> None:
     level = meters.flow_level[sl]
     flow = meters.flow[source, target, level]
@@ -201,7 +228,7 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
 def count_generation(meters: Meters, packet: Packet) -> None:
     """Count a packet that was generated, once; its cycle of generation may be long ago."""
     if meters.window[FIRST] <= packet.born < meters.window[END]:
-        meters.part[packet.sl, _part_of(meters, packet.born), MADE] += packet.flits
+        meters.part[_row_of(meters, packet.sl, packet.target), _part_of(meters, packet.born), MADE] += packet.flits
         if meters.flow.size > 0:
             level = meters.flow_level[packet.sl]
             meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
@@ -211,7 +238,7 @@ def count_generation(meters: Meters, packet: Packet) -> None:
 def count_loss(meters: Meters, packet: Packet, cycle: int) -> None:
     """Count a packet that a switch drops in a cycle."""
     if meters.window[FIRST] <= cycle < meters.window[END]:
-        meters.part[packet.sl, _part_of(meters, cycle), LOST] += packet.flits
+        meters.part[_row_of(meters, packet.sl, packet.target), _part_of(meters, cycle), LOST] += packet.flits
 
 
 @inner
@@ -242,7 +269,8 @@ def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: in
         return
     if cycle < first:
         return
-    total, part = meters.total[sl], meters.part[sl, _part_of(meters, cycle)]
+    level = _row_of(meters, sl, target)
+    total, part = meters.total[level], meters.part[level, _part_of(meters, cycle)]
     total[PACKETS] += 1
     total[FLITS_IN] += flits
     part[RECEIVED] += flits
@@ -253,6 +281,6 @@ def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: in
         total[HOPS_IN] += hops
         part[TIMED] += 1
         part[TIMED_LATENCY] += latency
-        meters.histogram[sl, _bin_of(latency, FINE_BITS)] += 1
+        meters.histogram[level, _bin_of(latency, FINE_BITS)] += 1
     if meters.flow.size > 0:
         _count_flow(meters, sl, source, target, flits, cycle - born if born >= first else -1)

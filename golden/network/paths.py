@@ -34,13 +34,13 @@ class Paths(NamedTuple):
         where a place is a port, or, after those, a central buffer.
     lost : array of int64, (3,)
         Paths that do not arrive, and (source, DLID) of the first.
-    carried : array of int8, (sending ends * lanes,)
+    carried : array of int16, (sending ends * lanes,)
         SL of a path with traffic over a VL of a link; -1 if there is none.
     """
 
     waits: NDArray[np.uint8]
     lost: NDArray[np.int64]
-    carried: NDArray[np.int8]
+    carried: NDArray[np.int16]
 
 
 class _Notes(NamedTuple):
@@ -68,13 +68,13 @@ class _Notes(NamedTuple):
     any_sends: NDArray[np.bool_]
 
 
-def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8]) -> Paths:
+def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16]) -> Paths:
     """Follow every LID from every NIC, on each SL given, and on the path's own if there are any of those.
 
     All paths count for ``waits`` and ``lost``: those without traffic too.
     """
     found, lanes = _nothing(net), net.switches.inputs.queues.queue.shape[1]
-    end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.uint8)
+    end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.int16)
     alike: dict[bytes, list[tuple[int, list[int]]]] = {}
     for sl in sls.tolist():
         key, order = _column(net, sl)
@@ -93,7 +93,7 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.uint8
     return found
 
 
-def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.uint8]) -> Paths:
+def _followed(net: Network, sl: int, senders: Senders, only: NDArray[np.int16]) -> Paths:
     """Return the paths on an SL; only of those pairs whose SL it is, if ``only`` says so."""
     paths, inputs, nics = _nothing(net), net.switches.inputs, len(net.staged)
     lanes, ends, every = inputs.queues.queue.shape[1], len(net.wiring.cable), np.arange(nics)
@@ -130,7 +130,7 @@ def _nothing(net: Network) -> Paths:
     places = (1 << inputs.port_bits) + mports
     return Paths(
         np.zeros(((ends + mports * len(inputs.drops)) * lanes, -(-places * lanes // 8)), np.uint8),
-        np.zeros(3, np.int64), np.full(ends * lanes, -1, np.int8),
+        np.zeros(3, np.int64), np.full(ends * lanes, -1, np.int16),
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _follow(
     notes: _Notes,
     ever: NDArray[np.bool_],
     sl: int,
-    only: NDArray[np.uint8],
+    only: NDArray[np.int16],
 ) -> None:
     # the whole network as one argument would mean this code again for every scheduler
     nics, number, sends = len(lids), 0, notes.sends

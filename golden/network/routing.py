@@ -31,9 +31,9 @@ class Routes:
     ----------
     lft : array of uint8, (switches, LIDs)
         Output port from 0 by DLID; 255 for none. LID 0 is nobody's.
-    vl : array of uint8, (switches, inputs, outputs, 16)
-        Outgoing VL by SL, or by incoming VL if ``by_lane``.
-    nic_vl : array of uint8, (NICs, 16)
+    vl : array of uint8, (switches, inputs, outputs, SLs)
+        Outgoing VL by SL, or by incoming VL if ``by_lane``: 16, or more SLs than a packet has in hardware.
+    nic_vl : array of uint8, (NICs, SLs)
         VL by SL where packets start.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has.
@@ -64,7 +64,7 @@ class Routes:
             while more := {int(new) for lane in lanes for new in np.unique(self.vl[..., lane])} - lanes:
                 lanes |= more
             return lanes
-        sls = range(SL_COUNT) if sl is None else (sl,)
+        sls = range(self.nic_vl.shape[1]) if sl is None else (sl,)
         rows = (np.unique(table[..., each]) for each in sls for table in (self.vl, self.nic_vl))
         return {int(lane) for row in rows for lane in row}
 

@@ -83,7 +83,7 @@ class Sources(NamedTuple):
         Class that each NIC took a packet from last.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has.
-    path_sl : array of uint8, (NICs, NICs) or (0, 0)
+    path_sl : array of int16, (NICs, NICs) or (0, 0)
         SL of each path, for classes whose SL is ``PATH_SL``.
     trace : array of int64, (rows, 4)
         Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
@@ -111,7 +111,7 @@ class Sources(NamedTuple):
     earliest: NDArray[np.int64]
     last_class: NDArray[np.int64]
     lids: NDArray[np.int64]
-    path_sl: NDArray[np.uint8]
+    path_sl: NDArray[np.int16]
     trace: NDArray[np.int64]
     place: NDArray[np.int64]
     flit_bits: int
@@ -124,7 +124,7 @@ def new_sources(
     flit_bytes: int,
     seed: int,
     lids: NDArray[np.int64],
-    path_sl: NDArray[np.uint8] | None = None,
+    path_sl: NDArray[np.int16] | None = None,
     trace: NDArray[np.int64] | None = None,
 ) -> Sources:
     """Return sources before cycle 0.
@@ -141,7 +141,7 @@ def new_sources(
         Of all random sequences.
     lids : array of int64, (NICs, 2)
         First LID of each NIC, and how many it has: a packet takes any of them.
-    path_sl : array of uint8, (NICs, NICs), optional
+    path_sl : array of int16, (NICs, NICs), optional
         SL of each path; needed if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
         Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
@@ -182,7 +182,7 @@ def new_sources(
         earliest=np.full(nics, NEVER, np.int64),
         last_class=np.full(nics, count - 1, np.int64),
         lids=lids,
-        path_sl=np.zeros((0, 0), np.uint8) if path_sl is None else path_sl,
+        path_sl=np.zeros((0, 0), np.int16) if path_sl is None else path_sl,
         trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
         place=place,
         flit_bits=flit_bytes.bit_length() - 1,

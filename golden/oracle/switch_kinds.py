@@ -16,10 +16,11 @@ from vlane.golden.oracle.words import read, write
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import Program
 from vlane.golden.switches.ib_switch import IBSwitches
-from vlane.golden.switches.kinds import vls_apart
+from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_apart
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import say_limits
 from vlane.golden.switches.packets import Packet
+from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 from vlane.fcp import COUNTER_MODULUS
@@ -47,7 +48,6 @@ __all__ = [
 _LANE, _CHANNEL_TOP, _LANE_BITS = np.uint64(60), np.uint64(51), np.uint64(15)
 _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
 _LANES_TOLD, _BLOCKS_TOLD = range(2)
-_INFINIBAND = (IBSwitches, PerVLSwitches)
 
 
 @inner
@@ -60,7 +60,7 @@ def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
     return int(field.channel)
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _vl_stamp), OPASwitches: _channel_stamp})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _vl_stamp), OPASwitches: _channel_stamp})
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the stamp with which a packet leaves on a lane: the VL or the channel."""
 
@@ -76,7 +76,7 @@ def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
     return kept | np.uint64(stamp & 15) << _LANE | np.uint64(stamp >> 4) << _CHANNEL_TOP
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _with_vl), OPASwitches: _with_channel})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _with_vl), OPASwitches: _with_channel})
 def stamped(switches: Any, header: Any, stamp: int) -> Any:
     """Return a header, an unsigned number, with its stamp."""
 
@@ -92,7 +92,7 @@ def _channel(switches: OPASwitches, header: Any) -> int:
     return int(low | top << np.uint64(4))
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_channel), OPASwitches: _channel})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_channel), OPASwitches: _channel})
 def channel_of(switches: Any, header: Any) -> int:
     """Return the channel that a header carries, 0 if headers carry none."""
 
@@ -119,7 +119,7 @@ def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> N
         switches.sc2vl[0, egress, index] = UNASSIGNED if value == SC15 else value - (value > SC15)
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _write_sl2vl), OPASwitches: _write_sc})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _write_sl2vl), OPASwitches: _write_sc})
 def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
     """Write the map from levels or channels to lanes; ``fields`` is its program port, enable first."""
 
@@ -139,6 +139,16 @@ def _restore_per_vl(switches: PerVLSwitches, fresh: PerVLSwitches) -> None:
 
 
 @inner
+def _restore_per_vl_fifo(switches: PerVLFifoSwitches, fresh: PerVLFifoSwitches) -> None:
+    restore(switches.inputs, fresh.inputs)
+    restore(switches.busy_input, fresh.busy_input)
+    restore(switches.busy_output, fresh.busy_output)
+    restore(switches.asking, fresh.asking)
+    restore(switches.asking_lanes, fresh.asking_lanes)
+    restore(switches.requests, fresh.requests)
+
+
+@inner
 def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     restore(switches.inputs, fresh.inputs)
     restore(switches.centre, fresh.centre)
@@ -147,7 +157,14 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     restore(switches.last_candidate, fresh.last_candidate)
 
 
-@by_type({IBSwitches: _restore_ib, PerVLSwitches: _restore_per_vl, OPASwitches: _restore_opa})
+@by_type(
+    {
+        IBSwitches: _restore_ib,
+        PerVLSwitches: _restore_per_vl,
+        PerVLFifoSwitches: _restore_per_vl_fifo,
+        OPASwitches: _restore_opa,
+    }
+)
 def restore_switches(switches: Any, fresh: Any) -> None:
     """Return input sides and allocation to the state after reset; the map to lanes is memory and stays."""
 

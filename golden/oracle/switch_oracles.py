@@ -18,7 +18,7 @@ from vlane.golden.oracle.words import WORD_BITS
 from vlane.golden.schedulers.bank import new_bank
 from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.switches.inputs import Grant, port_bits_for
-from vlane.golden.switches.kinds import Switches, new_infiniband_switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
@@ -221,7 +221,8 @@ def _switches(given: SwitchParameters) -> Switches:
     lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
     if not given.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        return new_infiniband_switches(given.form, lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
+        maker = INFINIBAND_MAKERS[given.form.allocation, given.form.crossbar]
+        return maker(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
     central = new_rooms(

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Records
-from vlane.golden.switches import fifo_switch, flit_switch, ib_switch, opa_switch, per_vl_switch, vl_tables
+from vlane.golden.switches import (
+    fifo_switch,
+    flit_switch,
+    ib_switch,
+    opa_switch,
+    per_vl_fifo_switch,
+    per_vl_switch,
+    vl_tables,
+)
 from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
@@ -17,11 +25,12 @@ from vlane.golden.switches.inputs import Grant, Route, queue_routed
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
+from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
-from vlane.switch_kinds import SwitchForm
-
 __all__ = [
+    "INFINIBAND_MAKERS",
+    "INFINIBAND_SWITCHES",
     "Switches",
     "allocate",
     "buffer_between",
@@ -29,7 +38,6 @@ __all__ = [
     "central_heads",
     "channels_of",
     "comes_free",
-    "new_infiniband_switches",
     "receive",
     "route",
     "store",
@@ -37,11 +45,12 @@ __all__ = [
     "vls_apart",
 ]
 
-Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | FlitSwitches | OPASwitches
-_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, FlitSwitches)
+Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
+INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
+"""Types of InfiniBand switches, a type for a form."""
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), OPASwitches: opa_switch.route})
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
     """Look up a packet at an input that it reached on a lane."""
 
@@ -50,6 +59,7 @@ def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int)
     {
         FifoSwitches: fifo_switch.allocate_one,
         PerVLSwitches: per_vl_switch.allocate_one,
+        PerVLFifoSwitches: per_vl_fifo_switch.allocate_one,
         OPASwitches: opa_switch.allocate_one,
     }
 )
@@ -79,7 +89,8 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
 
 
 _TOGETHER = (IBSwitches, FasterIBSwitches)
-_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, OPASwitches)
+_PER_VL = (PerVLSwitches, PerVLFifoSwitches)
+_ONE_BY_ONE = (FifoSwitches, *_PER_VL, OPASwitches)
 
 
 @by_type(
@@ -120,14 +131,14 @@ def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - as of those whose V
 
 
 @inner
-def _at_the_same_time(switches: PerVLSwitches) -> bool:  # noqa: ARG001 - as the others'
+def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - as the others'
     return True
 
 
 @by_type(
     {
         **dict.fromkeys((IBSwitches, FasterIBSwitches, FifoSwitches, FlitSwitches, OPASwitches), _one_at_a_time),
-        PerVLSwitches: _at_the_same_time,
+        **dict.fromkeys(_PER_VL, _at_the_same_time),
     }
 )
 def vls_apart(switches: Any) -> bool:
@@ -139,7 +150,7 @@ def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> Non
     """No packet of a switch without a centre comes here."""
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_centre), OPASwitches: opa_switch.store})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_centre), OPASwitches: opa_switch.store})
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Queue a packet in a central buffer, of a kind that has any."""
 
@@ -149,7 +160,7 @@ def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
     return 0
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_buffers), OPASwitches: opa_switch.central_buffers})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_buffers), OPASwitches: opa_switch.central_buffers})
 def central_buffers(switches: Any) -> int:
     """Return the central buffers of each switch."""
 
@@ -159,7 +170,7 @@ def _no_heads(switches: Any) -> NDArray[np.int64]:
     return np.zeros((0, switches.inputs.queues.queue.shape[1]), np.int64)
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_heads), OPASwitches: opa_switch.central_heads})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_heads), OPASwitches: opa_switch.central_heads})
 def central_heads(switches: Any) -> NDArray[np.int64]:
     """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
 
@@ -169,7 +180,7 @@ def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG00
     return -1
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _never_between), OPASwitches: opa_switch.buffer_between})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _never_between), OPASwitches: opa_switch.buffer_between})
 def buffer_between(switches: Any, port: int, output: int) -> int:
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
 
@@ -179,7 +190,7 @@ def _one_channel(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
     return 1
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _one_channel), OPASwitches: opa_switch.channels})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _one_channel), OPASwitches: opa_switch.channels})
 def channels_of(switches: Any) -> int:
     """Return how many channels tell packets apart."""
 
@@ -198,7 +209,7 @@ def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:
 
 
 _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
-    **dict.fromkeys(_INFINIBAND, _vl_row),
+    **dict.fromkeys(INFINIBAND_SWITCHES, _vl_row),
     OPASwitches: opa_switch.table_row,
 }
 
@@ -208,14 +219,11 @@ def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
     return _ROWS[type(switches)](switches, switch, port, sl)
 
 
-_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
+INFINIBAND_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
     ("turns", "multiplexed"): ib_switch.new_ib_switches,
     ("fifo", "multiplexed"): fifo_switch.new_fifo_switches,
     ("turns", "per_vl"): per_vl_switch.new_per_vl_switches,
+    ("fifo", "per_vl"): per_vl_fifo_switch.new_per_vl_fifo_switches,
     ("turns", "flits"): flit_switch.new_flit_switches,
 }
-
-
-def new_infiniband_switches(form: SwitchForm, **given: Any) -> Switches:
-    """Return empty InfiniBand switches of a form; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""
-    return _MAKERS[form.allocation, form.crossbar](**given)
+"""By allocation and crossbar: makes empty switches; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""

@@ -17,7 +17,7 @@ class VLTables(NamedTuple):
 
     Parameters
     ----------
-    vl : array of uint8, (rows, outputs, 16)
+    vl : array of uint8, (rows, outputs, SLs)
         Outgoing VL, 15 drops; by SL, or by incoming VL where ``by_lane``.
     row : array of int32, (switches, inputs)
         Which row is an input's.
@@ -31,7 +31,7 @@ class VLTables(NamedTuple):
 
 
 def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
-    """Return tables given by (switch, input, output, 16), each different row once."""
+    """Return tables given by (switch, input, output, SL), each different row once."""
     switches, inputs = vl.shape[:2]
     numbers: dict[bytes, int] = {}
     if vl.strides[:2] == (0, 0):  # one row for all, by construction
@@ -42,7 +42,7 @@ def rows_shared(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
 
 
 def rows_apart(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
-    """Return tables given by (switch, input, output, 16), a row for each input, not copied."""
+    """Return tables given by (switch, input, output, SL), a row for each input, not copied."""
     switches, inputs = vl.shape[:2]
     row = np.arange(switches * inputs, dtype=np.int32).reshape(switches, inputs)
     return VLTables(vl.reshape(switches * inputs, *vl.shape[2:]), row, by_lane)

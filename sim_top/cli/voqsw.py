@@ -55,7 +55,7 @@ class _Network:
 
     topology: Topology
     routes: Routes
-    path_sl: NDArray[np.uint8] | None
+    path_sl: NDArray[np.int16] | None
     fabric: Fabric
     folder: Path | None
 

@@ -81,6 +81,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
             "one whose VL tables go by SL, for switches in hardware",
             getattr(study.network, "routing", ""),
         )
+    levels, most = world.routes.nic_vl.shape[1], world.routes.kind.levels
+    if levels > most:
+        raise InputError("voqsw.sls", f"1 to {most} for switches in hardware", levels)
     if len(world.routes.rule):
         most, count = FIRST_MULTICAST - 1, int(world.routes.lids[:, 1].sum())
         raise InputError("network", f"of up to {most} LIDs, for switches in hardware", count)

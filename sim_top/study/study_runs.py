@@ -79,10 +79,8 @@ def run_sweep(
     WorkerLostError
         If two processes ended while they made the same run.
     """
-    if trace and any(len(point.world.routes.rule) for point in sweep.points):
-        raise InputError(
-            "--trace", f"left out with more than {FIRST_MULTICAST - 1} LIDs, which headers cannot name", "given"
-        )
+    if trace:
+        _check_headers(sweep)
     for point in sweep.points:
         by_fcps = CREDIT_SCHEMES[point.world.study.link.credits].by_fcps
         check_parts(cores, point.world.topology.switches, by_fcps=by_fcps)
@@ -130,14 +128,29 @@ def shown_run(key: RunKey) -> str:
     return ", ".join([*words, f"load {key.load!r}", f"seed {key.seed}"])
 
 
+def _check_headers(sweep: Sweep) -> None:
+    """Refuse to write packets whose headers would have no room for their LID or SL."""
+    for point in sweep.points:
+        routes = point.world.routes
+        if len(routes.rule):
+            must = f"left out with more than {FIRST_MULTICAST - 1} LIDs, which headers cannot name"
+            raise InputError("--trace", must, "given")
+        if routes.nic_vl.shape[1] > routes.kind.levels:
+            must = f"left out with more than {routes.kind.levels} SLs, which headers cannot name"
+            raise InputError("--trace", must, "given")
+
+
 def _remarks(world: World) -> list[str]:
-    return [*_without_tables(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
+    return [*_golden_only(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
 
 
-def _without_tables(world: World) -> Iterator[str]:
+def _golden_only(world: World) -> Iterator[str]:
     if len(world.routes.rule):
         count = int(world.routes.lids[:, 1].sum())
         yield f"{count} LIDs are more than a subnet's {FIRST_MULTICAST - 1}: switches forward by rule, without tables"
+    levels, most = world.routes.nic_vl.shape[1], world.routes.kind.levels
+    if levels > most:
+        yield f"{levels} SLs are more than the {most} that a packet can name: golden switches have them, no others do"
 
 
 def _one(

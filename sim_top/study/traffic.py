@@ -33,9 +33,13 @@ def check_traffic(study: Study, hosts: int, *, has_path_sls: bool) -> None:
     InputError
         Naming the class.
     """
+    for host in study.measure.apart:
+        if host >= hosts:
+            raise InputError("measure.apart", f"0 to {hosts - 1}", host)
     for number, each in enumerate(study.traffic):
         if each.sl == "path" and not has_path_sls:
-            raise InputError(f"traffic.{number}.sl", "0 to 15; only a captured fabric has path SLs", each.sl)
+            must = "0 to 15; only a captured fabric and [voqsw] have path SLs"
+            raise InputError(f"traffic.{number}.sl", must, each.sl)
         for field in ("hosts", "hot_hosts"):
             for host in getattr(each, field) or ():
                 if host >= hosts:

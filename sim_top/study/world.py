@@ -21,6 +21,7 @@ from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
 from vlane.sim_top.study.equipment import buffers_of, cables_of
+from vlane.sim_top.study.planned_voqsw import with_voqsw
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.study.traffic import check_traffic, read_pairs, traffic_classes
 
@@ -61,7 +62,7 @@ class World:
         Cables.
     routes : Routes
         Tables.
-    path_sl : array of uint8
+    path_sl : array of int16, (hosts, hosts)
         SL of each path; empty if the traffic's classes say it.
     pairs : dict of int to PairWeights
         Pairs of the classes that a file says, by number.
@@ -87,7 +88,7 @@ class World:
     base: Path
     topology: Topology
     routes: Routes | ChannelRoutes
-    path_sl: NDArray[np.uint8]
+    path_sl: NDArray[np.int16]
     pairs: dict[int, PairWeights]
     replayed: NDArray[np.int64]
     levels: dict[int | str, int]
@@ -107,19 +108,22 @@ def make_world(study: Study, base: Path) -> World:
     InputError
         If something does not fit together.
     """
-    captured = None
+    captured, path_sl = None, np.zeros((0, 0), np.int16)
     kind = study.switch.record
     replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
     levels = _levels(study, replayed)
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, plain, lanes = captured.topology, captured.routes, captured.data_vls
+        path_sl = captured.path_sl
     else:
         topology = _topology(study.network, base)
         lanes = study.link.data_vls or _named_lanes(study, {sl for sl in levels if isinstance(sl, int)})
         plain = _routes(study, topology, lanes)
+        if study.voqsw is not None:
+            plain, path_sl = with_voqsw(study.voqsw, topology, plain)
     routes = _channel_routes(study, topology, plain, lanes) if kind.by_channel else plain
-    check_traffic(study, len(topology.hosts), has_path_sls=captured is not None)
+    check_traffic(study, len(topology.hosts), has_path_sls=bool(path_sl.size))
     _check_replayed(study, replayed, topology)
     largest = _largest(levels, routes, lanes)
     if study.buffers.largest_blocks is not None:
@@ -132,7 +136,7 @@ def make_world(study: Study, base: Path) -> World:
         base=base,
         topology=topology,
         routes=routes,
-        path_sl=captured.path_sl if captured else np.zeros((0, 0), np.uint8),
+        path_sl=path_sl,
         pairs=read_pairs(study, base, len(topology.hosts)),
         replayed=replayed,
         levels=levels,
@@ -176,6 +180,8 @@ def _topology(network: Any, base: Path) -> Topology:
 def _named_lanes(study: Study, sls: set[int]) -> int:
     """Return as many lanes as SLs take."""
     each = vls_per_sl(getattr(study.network, "routing", ""))
+    if study.voqsw is not None:
+        return study.voqsw.vls
     if each > 1:
         return each * (max(sls, default=0) + 1)
     if study.switch.record.by_channel:
@@ -312,7 +318,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     levels = _flow_levels(world) if study.measure.flows else []
     meters = new_meters(
         first=study.run.warm_up_cycles, end=study.run.cycles, nics=len(world.topology.hosts), trace_rows=trace_rows,
-        flow_levels=levels,
+        flow_levels=levels, apart=study.measure.apart, sls=world.routes.nic_vl.shape[1],
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.switches.kinds import Switches, new_infiniband_switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
 from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch
@@ -17,7 +17,7 @@ from vlane.tb.switches.surroundings_switch import RULES
 
 from vlane.ib_switch import IBSwitchParameters
 from vlane.sl2vl import SL_COUNT
-from vlane.switch_kinds import INFINIBAND, SwitchForm
+from vlane.switch_kinds import INFINIBAND
 from vlane.switch_programs import TableWrite, sl2vl_writes
 
 __all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
@@ -39,15 +39,13 @@ class IBSwitchTraffic(SwitchTraffic):
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         super().__init__(parameters, **traffic)
 
-    @property
-    def form(self) -> SwitchForm:
-        """The form of its allocation and crossbar."""
-        return IBSwitchParameters(**self.parameters).form
-
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch after reset."""
         tables = rows_apart(self._vl, by_lane=False)
-        return new_infiniband_switches(self.form, lanes=self.parameters["data_vls"], lft=lft, tables=tables)
+        form = IBSwitchParameters(**self.parameters).form
+        return INFINIBAND_MAKERS[form.allocation, form.crossbar](
+            lanes=self.parameters["data_vls"], lft=lft, tables=tables
+        )  # fmt: skip
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

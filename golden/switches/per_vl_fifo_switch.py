@@ -1,0 +1,156 @@
+"""InfiniBand switches with a crossbar port per VL and queues of requests (``docs/ib_switch.md``, IBS-PQ1, IBS-PQ2)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.records import Records
+from vlane.golden.switches.ib_switch import SPEED
+from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, drop, new_inputs, switch_of, word_of
+from vlane.golden.switches.output_ports import OutputPorts, has_room, take_in
+from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
+from vlane.golden.switches.requests import Requests, join, leave, new_requests
+from vlane.golden.switches.vl_tables import VLTables
+
+__all__ = ["PerVLFifoSwitches", "allocate_one", "new_per_vl_fifo_switches"]
+
+
+class PerVLFifoSwitches(NamedTuple):
+    """Inputs, VL tables and a queue of requests for each (output, VL).
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Input sides.
+    tables : VLTables
+        Outgoing VLs.
+    busy_input, busy_output : array of int64, (all ports, lanes)
+        First cycle in which an (input, VL), or an (output, VL), takes part in allocation.
+    asking : array of int64, (words,)
+        Outputs with a request, as bits.
+    asking_lanes : array of int64, (all ports,)
+        VLs of an output with a request, as bits.
+    requests : Requests
+        A queue for each (output, VL), output * lanes + VL.
+    """
+
+    inputs: Inputs
+    tables: VLTables
+    busy_input: NDArray[np.int64]
+    busy_output: NDArray[np.int64]
+    asking: NDArray[np.int64]
+    asking_lanes: NDArray[np.int64]
+    requests: Requests
+
+
+def new_per_vl_fifo_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -> PerVLFifoSwitches:
+    """Return empty switches with these tables."""
+    inputs = new_inputs(lanes=lanes, ports=tables.vl.shape[1], lft=lft)
+    total = len(inputs.port)
+    return PerVLFifoSwitches(
+        inputs=inputs,
+        tables=tables,
+        busy_input=np.zeros((total, lanes), np.int64),
+        busy_output=np.zeros((total, lanes), np.int64),
+        asking=np.zeros_like(inputs.waiting),
+        asking_lanes=np.zeros(total, np.int64),
+        requests=new_requests(ports=total, lanes=lanes, queues=total * lanes),
+    )
+
+
+@inner
+def allocate_one(
+    switches: PerVLFifoSwitches,
+    out_ports: OutputPorts,
+    packets: Packets,
+    switch: int,
+    cycle: int,
+    grants: Records[Grant],
+    count: int,
+) -> int:
+    """Run one cycle of a switch's allocation, behind so many grants of others; return how many there are then."""
+    inputs, more = switches.inputs, switches.inputs.port_bits - switches.inputs.word_bits
+    for word in range(switch << more, (switch + 1) << more):
+        count = _take_requests(switches, packets, word, cycle, grants, count)
+    for word in range(switch << more, (switch + 1) << more):
+        outputs = switches.asking[word]
+        while outputs != 0:
+            to = (word << inputs.word_bits) + lowest(outputs)
+            outputs &= outputs - 1
+            ready = switches.asking_lanes[to]
+            while ready != 0:
+                lane = lowest(ready)
+                ready &= ready - 1
+                if switches.busy_output[to, lane] <= cycle:
+                    count = _grant_first(switches, out_ports, packets, to, lane, cycle, grants, count)
+    return count
+
+
+@inner
+def _take_requests(
+    switches: PerVLFifoSwitches, packets: Packets, word: int, cycle: int, grants: Records[Grant], count: int
+) -> int:
+    """Queue the requests of packets that are first now at inputs of a word, and let those be gone that are dropped."""
+    inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
+    left = inputs.waiting[word]
+    while left != 0:
+        port = (word << inputs.word_bits) + lowest(left)
+        left &= left - 1
+        new = inputs.queues.filled[port].lanes & ~requests.asked[port]
+        while new != 0:
+            lane = lowest(new)
+            new &= new - 1
+            field = packets.pool[inputs.queues.queue[port, lane].head]
+            if field.output != DROPPED:
+                to = (switch_of(inputs, port) << inputs.port_bits) + field.output
+                requests.asked[port] |= 1 << lane
+                join(requests, to * lanes + field.lane, port * lanes + lane)
+                switches.asking[word_of(inputs, to)] |= bit_of(inputs, to)
+                switches.asking_lanes[to] |= 1 << field.lane
+            elif switches.busy_input[port, lane] <= cycle:
+                switches.busy_input[port, lane] = drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
+                count += 1
+    return count
+
+
+@inner
+def _grant_first(
+    switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, outgoing_vl: int, cycle: int,
+    grants: Records[Grant], count: int,
+) -> int:  # fmt: skip
+    """Grant an (output, VL) to the first request of its queue that may cross (IBS-PQ2)."""
+    inputs, requests, lanes = switches.inputs, switches.requests, switches.busy_input.shape[1]
+    queue = to * lanes + outgoing_vl
+    before, request = NOBODY, requests.first[queue]
+    while request != NOBODY and not _may_cross(switches, out_ports, packets, to, request, cycle):
+        before, request = request, requests.behind[request]
+    if request == NOBODY:
+        return count
+    leave(requests, queue, request, before)
+    if requests.first[queue] == NOBODY:
+        switches.asking_lanes[to] &= ~(1 << outgoing_vl)
+        if switches.asking_lanes[to] == 0:
+            switches.asking[word_of(inputs, to)] &= ~bit_of(inputs, to)
+    port, lane = request // lanes, request % lanes
+    requests.asked[port] &= ~(1 << lane)
+    until = cross(inputs, packets, port, lane, cycle, SPEED, grants, count)
+    switches.busy_input[port, lane] = switches.busy_output[to, outgoing_vl] = until
+    take_in(out_ports, packets, to, grants[count].packet, cycle + CROSSED)
+    return count + 1
+
+
+@inner
+def _may_cross(
+    switches: PerVLFifoSwitches, out_ports: OutputPorts, packets: Packets, to: int, request: int, cycle: int
+) -> bool:
+    """Tell whether a request's (input, VL) is free and its packet fits into its part of the output buffer."""
+    lanes = switches.busy_input.shape[1]
+    port, lane = request // lanes, request % lanes
+    if switches.busy_input[port, lane] > cycle:
+        return False
+    field = packets.pool[switches.inputs.queues.queue[port, lane].head]
+    return has_room(out_ports, to, field.lane, field.blocks, cycle)

@@ -1,0 +1,51 @@
+"""A study's network under virtual output queuing in software: its SL2VL tables, and the SL of every path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.network.routing import Routes
+from vlane.golden.network.topology import Topology
+from vlane.sim_top.fabric.voqsw_fabric import as_cabled
+
+from vlane.errors import InputError
+from vlane.planning.voqsw import make_tables, plan_voqsw
+from vlane.planning.voqsw_paths import find_tuples, follow_paths
+from vlane.sl2vl import VL_DROP
+from vlane.study_voqsw import MOST_LEVELS, VOQswSection
+
+__all__ = ["with_voqsw"]
+
+
+def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tuple[Routes, NDArray[np.int16]]:
+    """Return routes with the planned tables, and the SL of each path by source and destination.
+
+    Golden switches have as many SLs as the plan asks for: beyond 16 no packet of InfiniBand can carry them.
+
+    Raises
+    ------
+    InputError
+        If switches forward by rule or choose VLs by the incoming VL, if a host has several LIDs, or if full virtual
+        output queuing takes too many levels.
+    """
+    if (routes.lids[:, 1] > 1).any():
+        raise InputError("voqsw", "left out where hosts have several LIDs, whose paths may need an SL each", "given")
+    paths = follow_paths(as_cabled(topology, routes), routes.lft)
+    most = MOST_LEVELS if section.sls == "full" else section.sls
+    plan = plan_voqsw(find_tuples(paths), most, section.search, rest=section.rest)
+    if section.sls == "full" and not plan.full:
+        raise InputError("voqsw.sls", f"a number: full VOQ takes more than {MOST_LEVELS} SLs here", "full")
+    levels = plan.levels_used if section.sls == "full" else section.sls
+    sls, vls = tuple(range(levels)), tuple(range(section.vls))
+    tables = make_tables(plan, sls, vls, _widened(routes.vl, levels), _widened(routes.nic_vl, levels))
+    path_sl = np.zeros((len(topology.hosts),) * 2, np.int16)
+    path_sl[paths.source, paths.target] = tables.path_sl
+    return replace(routes, vl=tables.vl, nic_vl=tables.nic_vl), path_sl
+
+
+def _widened(table: NDArray[np.uint8], levels: int) -> NDArray[np.uint8]:
+    """Return a table with at least so many SLs; those added drop."""
+    more = [(0, 0)] * (table.ndim - 1) + [(0, max(0, levels - table.shape[-1]))]
+    return np.pad(table, more, constant_values=VL_DROP)
