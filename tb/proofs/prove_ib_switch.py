@@ -16,6 +16,8 @@ from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_lane_input import LaneInputProperties, lane_input
+from vlane.tb.proofs.prove_lane_output import LaneOutputProperties, lane_output
 from vlane.tb.proofs.prove_pair_allocator import PairAllocatorProperties
 from vlane.tb.proofs.prove_queues import DEPTH, SizeQueueProperties, WritePortProperties
 from vlane.tb.proofs.prove_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
@@ -85,6 +87,9 @@ INSTANCES = (
     Instance("input", SwitchInputProperties, {"flits": 1, "largest": 2, "channels": False}, part=switch_input),
     Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
+    Instance("lane-input", LaneInputProperties, {"largest": 2}, part=lane_input),
+    Instance("lane-output", LaneOutputProperties, {"fcp": False}, part=lane_output),
+    Instance("lane-output-fcp", LaneOutputProperties, {"fcp": True}, part=lane_output),
     Instance("connections", IBSwitchProperties, {
         "ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4,
         "scheduler": IB_ARBITER, "entries": 2, "line_rate": True, "data_bits": 64,
