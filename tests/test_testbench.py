@@ -115,6 +115,8 @@ IN_ICARUS = [
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8"], False),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=16", "minimum=8", "maximum=8", "largest=2", "lids=8", "credit=fcp",
                    "scheduler=dtable", "entries=8", "line_rate=true"], True),
+    ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=4", "maximum=4", "largest=2", "lids=8",
+                   "crossbar=per_vl", "allocation=fifo"], False),
     ("opa_switch", ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"], True),
 ]  # fmt: skip
 

@@ -27,6 +27,20 @@ class LaneInput(ReceivingInput):
 
     Members
     -------
+    rx : In(LinkSignature(data_bits, vl_bits))
+        Flits that arrive.
+    header : Out(64)
+        Of the head that is looked up in this cycle.
+    output, outgoing_vl, cause : In(range(ports)), In(lane_shape(vls)), In(DropCause)
+        What was found.
+    dropped : Out(DropCause)
+        Drop cause of the head that was looked up in the previous cycle.
+    valid, drop : Out(vls)
+        By lane: its first packet may take part; it goes nowhere.
+    outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
+        Where they go, and on which lane.
+    blocks : Out(ArrayLayout(range(largest + 1), vls))
+        Their sizes.
     returned : Out(LaneReturnSignature(vls))
         Blocks that left, a cycle later.
     free : Out(vls)

@@ -34,6 +34,18 @@ class LaneOutput(SendingOutput):
         Lanes to which another packet may be granted.
     crossing : In(LaneCrossingSignature(data_bits)).array(vls)
         By lane: the flit that comes in, if the lane is busy.
+    ready : In(1)
+        A packet may start on the link.
+    tx : Out(LinkSignature(data_bits, vl_bits))
+        Flits that leave, a cycle after they were chosen.
+    heard : In(LaneReturnSignature(vls))
+        Room that came free at the far end. Not with ``fcp``.
+    freed : In(LaneReturnSignature(vls))
+        With ``fcp`` only: room that came free in the input beside this output.
+    hears : In(LimitSignature())
+        With ``fcp`` only: a flow-control packet that arrives.
+    says : Out(LimitSignature())
+        With ``fcp`` only: one that leaves, a cycle after it was chosen.
     """
 
     vls_apart = True

@@ -29,12 +29,32 @@ class PerVLSwitch(SL2VLSwitch):
 
     Members
     -------
+    rx : In(LinkSignature(data_bits)).array(ports)
+        Flits that arrive.
     returned : Out(LaneReturnSignature(vls)).array(ports)
         Blocks that left the input's buffer, a bit per lane. Not with ``fcp``.
+    tx : Out(LinkSignature(data_bits)).array(ports)
+        Flits to the next node.
     heard : In(LaneReturnSignature(vls)).array(ports)
         Blocks that left the next node's buffer, a bit per lane. Not with ``fcp``.
-    ...
-        The others as of ``IBSwitch``.
+    says : Out(LimitSignature()).array(ports)
+        With ``fcp`` only: flow-control packets to the other end of the cable.
+    hears : In(LimitSignature()).array(ports)
+        With ``fcp`` only: flow-control packets from there.
+    ready : In(ports)
+        Links on which a packet may start.
+    dropped : Out(ArrayLayout(DropCause, ports))
+        By input: why the packet whose head arrived two cycles ago goes nowhere.
+    lft : In(LFTProgramSignature())
+        Writes the forwarding table, at any time; ports count from 1.
+    sl2vl : In(SL2VLProgramSignature())
+        Writes SL2VL, at any time; ports count from 0.
+    schedule : In(the scheduler's program signature)
+        Writes the schedulers' tables; not there with ``rr``.
+    schedule_ports : In(ports)
+        The outputs that take the write; not there with ``rr``.
+    swap : In(ports)
+        With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
     """
 
     vls_apart = True

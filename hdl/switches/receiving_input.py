@@ -22,7 +22,7 @@ __all__ = ["ReceivingInput"]
 class ReceivingInput(wiring.Component):
     """Base of the inputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stages IB and RT).
 
-    A subclass adds the buffer, and the packets that cross.
+    A subclass adds the buffer and the packets that cross, and describes all members.
 
     Parameters
     ----------
@@ -38,23 +38,6 @@ class ReceivingInput(wiring.Component):
         Of a lane's number on links.
     by_channel : bool
         Whether headers carry a channel, in Omni-Path's form, and not a lane.
-
-    Members
-    -------
-    rx : In(LinkSignature(data_bits, vl_bits))
-        Flits that arrive.
-    header : Out(64)
-        Of the head that is looked up in this cycle.
-    output, outgoing_vl, channel, cause : In(range(ports)), In(lane_shape(vls)), In(5), In(DropCause)
-        What was found; the channel only with ``by_channel``.
-    dropped : Out(DropCause)
-        Drop cause of the head that was looked up in the previous cycle.
-    valid, drop : Out(vls)
-        By lane: its first packet may take part; it goes nowhere.
-    outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
-        Where they go, and on which lane.
-    blocks : Out(ArrayLayout(range(largest + 1), vls))
-        Their sizes.
     """
 
     names_lane: ClassVar[bool]

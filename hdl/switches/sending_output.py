@@ -20,7 +20,7 @@ __all__ = ["SendingOutput"]
 class SendingOutput(wiring.Component):
     """Base of the outputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stage OB).
 
-    A subclass adds the buffer, and the packets that come into it.
+    A subclass adds the buffer and the packets that come into it, and describes all members.
 
     Parameters
     ----------
@@ -40,21 +40,6 @@ class SendingOutput(wiring.Component):
         Blocks of a lane that may come back in a cycle.
     fcp : FCPTimes or None
         Of the flow-control packets that tell of room, if any do.
-
-    Members
-    -------
-    ready : In(1)
-        A packet may start on the link.
-    tx : Out(LinkSignature(data_bits, vl_bits))
-        Flits that leave, a cycle after they were chosen.
-    heard : In(returns)
-        Room that came free at the far end. Not with ``fcp``.
-    freed : In(returns)
-        With ``fcp`` only: room that came free in the input beside this output.
-    hears : In(LimitSignature())
-        With ``fcp`` only: a flow-control packet that arrives.
-    says : Out(LimitSignature())
-        With ``fcp`` only: one that leaves, a cycle after it was chosen.
     """
 
     vls_apart: ClassVar[bool]

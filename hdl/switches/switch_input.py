@@ -25,6 +25,20 @@ class SwitchInput(ReceivingInput):
 
     Members
     -------
+    rx : In(LinkSignature(data_bits, vl_bits))
+        Flits that arrive.
+    header : Out(64)
+        Of the head that is looked up in this cycle.
+    output, outgoing_vl, channel, cause : In(range(ports)), In(lane_shape(vls)), In(5), In(DropCause)
+        What was found; the channel only with ``by_channel``.
+    dropped : Out(DropCause)
+        Drop cause of the head that was looked up in the previous cycle.
+    valid, drop : Out(vls)
+        By lane: its first packet may take part; it goes nowhere.
+    outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
+        Where they go, and on which lane.
+    blocks : Out(ArrayLayout(range(largest + 1), vls))
+        Their sizes.
     returned : Out(ReturnSignature(flits, vl_bits))
         Blocks that left, a cycle later.
     free : Out(1)

@@ -44,6 +44,18 @@ class SwitchOutput(SendingOutput):
         Write ports through which another packet may be granted.
     crossing : In(CrossingSignature(...)).array(write_ports)
         The flits that come in.
+    ready : In(1)
+        A packet may start on the link.
+    tx : Out(LinkSignature(data_bits, vl_bits))
+        Flits that leave, a cycle after they were chosen.
+    heard : In(ReturnSignature(flits, vl_bits))
+        Room that came free at the far end. Not with ``fcp``.
+    freed : In(ReturnSignature(flits, vl_bits))
+        With ``fcp`` only: room that came free in the input beside this output.
+    hears : In(LimitSignature())
+        With ``fcp`` only: a flow-control packet that arrives.
+    says : Out(LimitSignature())
+        With ``fcp`` only: one that leaves, a cycle after it was chosen.
     """
 
     vls_apart = False
