@@ -53,9 +53,9 @@ RING = 128
 """What a table write goes to: the forwarding table, its top, or the map from levels or channels to lanes."""
 
 RULES = (
-    Rule("granted", "IBS-3, OPAS-3", "a packet was granted"),
-    Rule("several_granted", "IBS-3, OPAS-3", "several packets were granted in a cycle"),
-    Rule("one_flit", "IBS-5, OPAS-6", "a one-flit packet was granted while the last flit of another one crossed"),
+    Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
+    Rule("several_granted", "IBS-3, IBS-P2, OPAS-3", "several packets were granted in a cycle"),
+    Rule("one_flit", "IBS-5, IBS-P3, OPAS-6", "a one-flit packet was granted while another one's last flit crossed"),
     Rule("started", "IBS-7", "a packet entered a link"),
     Rule("waited", "IBS-6", "a head found no room at the far end"),
     Rule("stalled", "IBS-7", "a link stalled while a packet waited for it"),
