@@ -68,13 +68,14 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     """
     study, settings, buffers, kind = world.study, world.settings, world.buffers, world.routes.kind
     _check_form(kind, study.switch.allocation, study.switch.crossbar)
-    for field, value, must in (
+    limits: tuple[tuple[str, int, int], ...] = (
         ("switch.iterations", study.switch.iterations, 1),
         ("switch.speed", study.switch.speed, 1),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
-    ):
-        if value != must:
-            raise InputError(field, f"{must} for switches in hardware", value)
+    )
+    for field, given, only in limits:
+        if given != only:
+            raise InputError(field, f"{only} for switches in hardware", given)
     if world.routes.by_lane:
         raise InputError(
             "network.routing",
