@@ -113,8 +113,7 @@ class DeliveryProperties(Properties):
 
     def _buffers(self) -> list[VLBuffer]:
         """Return the buffers in which a flit may be."""
-        sides = (*self.switch.inputs, *self.switch.outputs)
-        return [buffer for side in sides for buffer in getattr(side, "parts", None) or [side.storage]]
+        return [port.storage for port in (*self.switch.inputs, *self.switch.outputs)]
 
     def _holds_any(self) -> Value:
         """Return whether any flit is in the switch, on its outputs too."""

@@ -173,9 +173,5 @@ INSTANCES = (
     Instance("delivery", DeliveryProperties, {
         "ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "lids": 3, **_SMALL,
     }),
-    Instance("delivery-queues", DeliveryProperties, {
-        "ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "lids": 3, **_SMALL,
-        "crossbar": "per_vl", "allocation": "fifo",
-    }),
 )  # fmt: skip
 """What is proven: the parts, then what connects them, then the way of a packet through the smallest switch."""
