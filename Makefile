@@ -14,7 +14,7 @@ NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; 
 
 SMALL_IB := $(addprefix --param ,ports=3 data_vls=3 blocks=12 minimum=2 maximum=8 largest=2 lids=7)
 SMALL_OPA := $(addprefix --param ,ports=5 data_vls=2 blocks=10 minimum=2 maximum=8 largest=2 lids=8)
-CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl
+CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rtl
 
 export PYTHONDONTWRITEBYTECODE := 1
 

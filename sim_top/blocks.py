@@ -10,7 +10,7 @@ from vlane.hdl.buffers.vlbuffer import VLBuffer
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
 from vlane.hdl.schedulers.by_name import component
-from vlane.hdl.switches.ib_switch import IBSwitch
+from vlane.hdl.switches.ib_switch import ib_switch
 from vlane.hdl.switches.opa_switch import OPASwitch
 from vlane.hdl.tables.lft import LFT
 from vlane.hdl.tables.sc import SC
@@ -235,11 +235,22 @@ BLOCKS = {
         Block(
             name="ib_switch",
             title="InfiniBand switch",
-            component=IBSwitch,
+            component=ib_switch,
             shape=IBSwitchParameters,
             full_size={"ports": 8, "data_vls": 8, "scheduler": IB_ARBITER, "lids": 64},
             mutated={"ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 7},
-            synthesised=({"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},),
+            synthesised=(
+                {
+                    "ports": 4,
+                    "data_vls": 2,
+                    "blocks": 32,
+                    "minimum": 16,
+                    "maximum": 16,
+                    "crossbar": "per_vl",
+                    "allocation": "fifo",
+                },
+                {"ports": 4, "data_vls": 2, "blocks": 32, "maximum": 20},
+            ),
             qualify=stimulus_ib_switch.qualified,
             proofs=prove_ib_switch.INSTANCES,
         ),

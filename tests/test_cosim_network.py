@@ -81,6 +81,8 @@ switch = 1
 lid = 2
 port = 1
 """
+MORE = (("fifo", "fcp"), ("turns", "returns"), ("turns", "fcp"))
+"""Allocations and credits that are tried in ``make long`` only."""
 CABLES = "S1 S2\nS2 S3\nS1 H1\nS1 H2\nS2 H3\nS3 H4\nS3 H5\n"
 
 
@@ -110,6 +112,29 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
     assert (done["mismatches"], done["bad_flits"], done["cycles"]) == (0, 0, 6000)
     assert done["digest_golden"] == done["digest_hardware"]
     assert done["deliveries"] > 4000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("allocation", "credit"), [("fifo", "returns"), *(pytest.param(*each, marks=pytest.mark.long) for each in MORE)]
+)
+def test_deliveries_are_the_same_with_a_crossbar_port_per_vl(allocation: str, credit: str, study: Path) -> None:
+    """Queues of requests and turns, room by returns and by flow-control packets; links stall, tables are rewritten."""
+    switch = f'[switch]\ncrossbar = "per_vl"\nallocation = "{allocation}"\n[link]\ncredits = "{credit}"\n'
+    sizes = "[buffers]\nblocks = 16\nminimum_blocks = 8"
+    text = STUDY.replace("[link]\n", switch).replace("[buffers]\nblocks = 24\nminimum_blocks = 4", sizes)
+    for rtl, faults in (("1", FAULTS), ("all", FAULTS), ("0,2", "")):
+        study.write_text(text + faults)
+
+        called = call("cosim", "network", study, "--rtl", rtl, "--json")
+
+        assert called.status == 0, called.err
+        done = called.json()
+        assert (done["mismatches"], done["bad_flits"], done["parameters"]["crossbar"]) == (0, 0, "per_vl")
+        assert done["digest_golden"] == done["digest_hardware"]
+        assert done["deliveries"] > 4000
+        assert done["dropped"] == done["golden_dropped"]
+        assert (done["dropped"] > 10) == bool(faults)
 
 
 @pytest.mark.slow
@@ -226,7 +251,7 @@ def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl"])
+@pytest.mark.parametrize("name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl", "irregular_per_vl_rtl"])
 def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
     """Neighbours of eight ports, by returns and by flow-control packets."""
     file = DATA.parent.parent / "sim_top" / "configs" / f"{name}.toml"
@@ -320,8 +345,10 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
         ("", "", ["--rtl", "1", "--cycles", "0"], ["--cycles", "1 to", "0"]),
         ("flight_cycles = 1", "flit_bytes = 8", ["--rtl", "1"], ["link.flit_bytes", "64 for switches in", "8"]),
         ("flight_cycles = 1", 'credits = "sideband"', ["--rtl", "1"], ["link.credits", "returns or fcp", "sideband"]),
-        ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"], ["switch.allocation", "turns"]),
-        ("[buffers]", '[switch]\ncrossbar = "flits"\n[buffers]', ["--rtl", "1"], ["switch.crossbar", "multiplexed"]),
+        ("[buffers]", '[switch]\nallocation = "fifo"\n[buffers]', ["--rtl", "1"],
+         ["switch.allocation", "turns with crossbar multiplexed for switches in hardware", "fifo"]),
+        ("[buffers]", '[switch]\ncrossbar = "flits"\n[buffers]', ["--rtl", "1"],
+         ["switch.crossbar", "multiplexed or per_vl for switches in hardware", "flits"]),
         ("[buffers]", "[switch]\nspeed = 2\n[buffers]", ["--rtl", "1"], ["switch.speed", "1 for", "2"]),
         ("[buffers]", "[switch]\niterations = 2\n[buffers]", ["--rtl", "all"], ["switch.iterations", "1 for", "2"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 7\n[buffers]', ["--rtl", "1"],

@@ -9,8 +9,10 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.ib_switch import IBSwitch
+from vlane.hdl.switches.per_vl_switch import PerVLSwitch
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed.directed_ib_switch import PARAMETERS, STEPS
+from vlane.tb.directed import directed_per_vl_switch
+from vlane.tb.directed.directed_ib_switch import PARAMETERS, STEPS, Step
 from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
@@ -30,6 +32,16 @@ SHAPES = [
          "data_bits": 128, "credit": "fcp", "fcp_period": 300},
         marks=pytest.mark.long,
     ),
+    {"ports": 3, "data_vls": 2, "blocks": 8, "maximum": 4, "lids": 8, "crossbar": "per_vl", "allocation": "fifo"},
+    pytest.param(
+        {"ports": 5, "data_vls": 3, "blocks": 33, "minimum": 9, "maximum": 9, "largest": 9, "lids": 20,
+         "scheduler": "drr", "data_bits": 128, "crossbar": "per_vl", "allocation": "fifo"},
+        marks=pytest.mark.long,
+    ),
+    pytest.param({"ports": 3, "data_vls": 3, "maximum": 4, "scheduler": "vlarb", "line_rate": True,
+                  "crossbar": "per_vl"}, marks=pytest.mark.long),
+    pytest.param({"ports": 3, "data_vls": 3, "maximum": 4, "credit": "fcp", "fcp_period": 100, "crossbar": "per_vl",
+                  "allocation": "fifo"}, marks=pytest.mark.long),
 ]  # fmt: skip
 
 
@@ -59,6 +71,13 @@ def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> N
         ("credit=fcp fcp_period=8", ["fcp_period", "9 to", "8"]),
         ("credit=fcp fcp_blocks=5", ["fcp_blocks", "0 to 4", "5"]),
         ("line_rate=yes", ["line_rate", "false with scheduler rr"]),
+        ("crossbar=flits", ["crossbar", "multiplexed, per_vl", "flits"]),
+        ("allocation=fifo", ["allocation must be turns with crossbar multiplexed, not fifo"]),
+        ("crossbar=per_vl", ["maximum must be minimum, 4, with crossbar per_vl, not 36"]),
+        (
+            "crossbar=per_vl ports=17 data_vls=8 maximum=4",
+            ["ports must be at most 16 of 8 data_vls with crossbar", "17"],
+        ),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(given: str, words: list[str]) -> None:
@@ -67,28 +86,39 @@ def test_parameters_that_do_not_go_together_are_refused(given: str, words: list[
     assert_refused(call("cosim", "ib_switch", *shape), *words)
 
 
+BY_HAND = [
+    pytest.param(PARAMETERS, STEPS, id="multiplexed"),
+    pytest.param(directed_per_vl_switch.PARAMETERS, directed_per_vl_switch.STEPS, id="per_vl"),
+]
+
+
 @pytest.mark.slow
-def test_hardware_does_what_is_written_by_hand() -> None:
+@pytest.mark.parametrize(("parameters", "steps"), BY_HAND)
+def test_hardware_does_what_is_written_by_hand(parameters: dict[str, Any], steps: list[Step]) -> None:
     """Expectations from the contract, from power-on."""
-    for cycle, (got, expected) in enumerate(run_rows("ib_switch", PARAMETERS, STEPS)):
+    for cycle, (got, expected) in enumerate(run_rows("ib_switch", parameters, steps)):
         assert got == expected, f"cycle {cycle}"
 
 
 @pytest.mark.slow
-def test_cocotb_benches_agree() -> None:
+@pytest.mark.parametrize("parameters", [PARAMETERS, directed_per_vl_switch.PARAMETERS], ids=["multiplexed", "per_vl"])
+def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
     """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
     tests = (
         "agrees_with_golden_in_every_cycle",
         "follows_the_directed_cycles",
         "delivers_every_packet_once_unchanged_and_in_order",
     )
-    assert_bench_agrees("ib_switch", PARAMETERS, tests=3, apart=tests)
+    assert_bench_agrees("ib_switch", parameters, tests=3, apart=tests)
 
 
 @pytest.mark.slow
-def test_every_phase_agrees_under_cocotb() -> None:
+@pytest.mark.parametrize(
+    "parameters", [PARAMETERS, pytest.param(directed_per_vl_switch.PARAMETERS, marks=pytest.mark.long)], ids=str
+)
+def test_every_phase_agrees_under_cocotb(parameters: dict[str, Any]) -> None:
     """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each."""
-    assert_every_phase_agrees("ib_switch", PARAMETERS, map_writes=2 * 2)
+    assert_every_phase_agrees("ib_switch", parameters, map_writes=2 * 2)
 
 
 @pytest.mark.slow
@@ -114,7 +144,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     assert seen == {10: header, 18: 77}
 
 
-LONG_PROOFS = ("tells", "input", "output", "output-fcp", "delivery")
+LONG_PROOFS = ("tells", "input", "output", "output-fcp", "lane-input", "lane-output-fcp")
 
 
 @pytest.mark.slow
@@ -123,7 +153,7 @@ LONG_PROOFS = ("tells", "input", "output", "output-fcp", "delivery")
     [
         pytest.param(each.name, marks=pytest.mark.long if each.name in LONG_PROOFS else ())
         for each in BLOCKS["ib_switch"].proofs
-        if each.name != "delivery"
+        if not each.name.startswith("delivery")
     ],
 )
 def test_instances_are_proven(name: str) -> None:
@@ -163,6 +193,16 @@ def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> Non
     """Before anything is made."""
     with pytest.raises(ValueError, match="must be"):
         IBSwitch(IBSwitchParameters(**given))
+
+
+def test_a_switch_is_made_for_its_own_crossbar() -> None:
+    """Nobody gets another switch than the parameters describe."""
+    apart = IBSwitchParameters(crossbar="per_vl", maximum=4, ports=2, data_vls=2)
+
+    with pytest.raises(ValueError, match="crossbar must be that of a IBSwitch, not per_vl"):
+        IBSwitch(apart)
+    with pytest.raises(ValueError, match="crossbar must be that of a PerVLSwitch, not multiplexed"):
+        PerVLSwitch(IBSwitchParameters())
 
 
 class Losing(IBSwitch):

@@ -55,6 +55,10 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
         {"ports": 4, "data_vls": 4, "scheduler": "vlarb", "line_rate": True, "entries": 20},
         {"ports": 2, "data_vls": 3, "scheduler": "scfq"},
         {"ports": 2, "data_vls": 3, "scheduler": "wrr"},
+        {"ports": 3, "data_vls": 2, "maximum": 4, "crossbar": "per_vl"},
+        {"ports": 4, "data_vls": 3, "maximum": 4, "crossbar": "per_vl", "allocation": "fifo", "data_bits": 128},
+        {"ports": 3, "data_vls": 2, "maximum": 4, "crossbar": "per_vl", "allocation": "fifo", "credit": "fcp",
+         "fcp_period": 64},
     ),
     "opa_switch": (
         {"ports": 5, "data_vls": 2},

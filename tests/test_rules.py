@@ -31,7 +31,13 @@ from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.credits.fcp_offer import FCPOffer
 from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin, FCPTimes
-from vlane.hdl.links.link import CrossingSignature, LinkSignature, ReturnSignature
+from vlane.hdl.links.link import (
+    CrossingSignature,
+    LaneCrossingSignature,
+    LaneReturnSignature,
+    LinkSignature,
+    ReturnSignature,
+)
 from vlane.hdl.schedulers.base import ScheduleSignature
 from vlane.hdl.schedulers.block_budget import BlockBudget
 from vlane.hdl.schedulers.deficit import DeficitTurns
@@ -43,7 +49,12 @@ from vlane.hdl.schedulers.rr import RR
 from vlane.hdl.schedulers.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.centre import Centre
+from vlane.hdl.switches.lane_input import LaneInput
+from vlane.hdl.switches.lane_output import LaneOutput
 from vlane.hdl.switches.opa_allocator import OPAAllocator
+from vlane.hdl.switches.pair_allocator import PairAllocator
+from vlane.hdl.switches.pair_turns import PairTurns
+from vlane.hdl.switches.request_ages import RequestAges
 from vlane.hdl.switches.switch_input import SwitchInput
 from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.hdl.switches.write_port import WritePort
@@ -168,7 +179,11 @@ def test_examples_in_docstrings_hold() -> None:
 
 EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
     **{each.name: ({"requesters": 4},) for each in SCHEDULERS.values() if each.maps and not each.section},
-    "ib_switch": ({"scheduler": "vlarb"}, {"credit": "fcp", "minimum": 8, "maximum": 8}),
+    "ib_switch": (
+        {"scheduler": "vlarb"}, {"credit": "fcp", "minimum": 8, "maximum": 8},
+        {"scheduler": "vlarb", "ports": 2, "data_vls": 2, "maximum": 4, "crossbar": "per_vl"},
+        {"ports": 2, "data_vls": 2, "maximum": 4, "crossbar": "per_vl", "credit": "fcp"},
+    ),
     "opa_switch": ({"scheduler": "vlarb"},),
 }  # fmt: skip
 """Parameters of instances that have every member between them."""
@@ -180,6 +195,8 @@ _OUTPUTS = [
     SwitchOutput(RR(_TWO), write_ports=2, fcp=None, **_SIDE),
     SwitchOutput(RR(_TWO), write_ports=1, fcp=FCPTimes(2, 9), **{**_SIDE, "vl_bits": 4}),
 ]
+_LANE_SIDE: dict[str, Any] = {"geometry": _SIZES, "data_bits": 64, "vl_bits": 4}
+_LANE_OUTPUTS = [LaneOutput(RR(_TWO), fcp=fcp, **_LANE_SIDE) for fcp in (None, FCPTimes(2, 9))]
 
 
 def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
@@ -190,7 +207,10 @@ def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
 
 
 MADE = [block.make({**block.defaults(), **given}) for name, block in BLOCKS.items() for given in instances(name, block)]
-COMPONENTS = [[each for each in MADE if type(each) is kind] for kind in dict.fromkeys(map(type, MADE))] + [_OUTPUTS]
+COMPONENTS = [[each for each in MADE if type(each) is kind] for kind in dict.fromkeys(map(type, MADE))] + [
+    _OUTPUTS,
+    _LANE_OUTPUTS,
+]
 PARTS = [
     VLArbBanks(data_vls=4, entries=4),
     ListSearch(4),
@@ -206,11 +226,15 @@ PARTS = [
     CreditOPAReceiver(2, 0),
     Allocator(ports=2, vls=2),
     OPAAllocator(ports=2, vls=2),
+    PairAllocator(ports=2, vls=2, blocks=4, largest=2, queues=True),
+    PairTurns(4, 4),
+    RequestAges(4),
     RoundRobin(2),
     WritePort(2),
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),
     SwitchInput(by_channel=True, **_SIDE),
+    LaneInput(ports=2, **_LANE_SIDE),
     FCPRoundRobin(vls=2, blocks=8, step=2, period=9),
     FCPLimits(vls=2, blocks=8, largest=2, behind=True),
     Centre(geometry=_SIZES, **_CROSSING),
@@ -225,6 +249,8 @@ SIGNATURES = [
     BufferControlSignature(),
     LinkSignature(64),
     ReturnSignature(),
+    LaneReturnSignature(2),
+    LaneCrossingSignature(64),
     CrossingSignature(vls=2, largest=2, **_CROSSING),
 ]
 

@@ -32,6 +32,7 @@ OWN_KERNELS = {
     "irregular_fcp_rtl",
     "irregular_line_rate",
     "irregular_opa_rtl",
+    "irregular_per_vl_rtl",
     "torus888_ib",
     "tree42_flits",
     "tree43_opa",

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = ("vlane", "golden", "hdl", "tb", "sim_top")
 KIND_TYPES = {
     "IBSwitches", "FasterIBSwitches", "FifoSwitches", "PerVLSwitches", "PerVLFifoSwitches", "FlitSwitches",
-    "OPASwitches", "IBSwitch", "OPASwitch", "Routes", "ChannelRoutes", "Rooms", "FCPLimits",
+    "OPASwitches", "IBSwitch", "PerVLSwitch", "OPASwitch", "Routes", "ChannelRoutes", "Rooms", "FCPLimits",
 }  # fmt: skip
 """Types that are of one kind or one scheme."""
 
@@ -90,7 +90,9 @@ def test_every_kind_is_a_block_and_can_be_studied(kind: SwitchKind) -> None:
     assert {each.name for each in kind.credits} <= set(get_args(link["credits"].annotation))
     assert {form.allocation for form in kind.forms} <= set(get_args(switch["allocation"].annotation))
     assert {form.crossbar for form in kind.forms} <= set(get_args(switch["crossbar"].annotation))
-    assert [form.in_hardware for form in kind.forms].count(True) == 1
+    parameters = BLOCKS[kind.block].parameters([], {})
+    assert kind.forms[0].in_hardware
+    assert all((name in parameters) == (len(kind.hardware_forms) > 1) for name in ("crossbar", "allocation"))
     assert all(1 <= form.most_iterations <= MOST_ITERATIONS for form in kind.forms)
     assert all(1 <= form.most_speed <= MOST_SPEED for form in kind.forms)
 

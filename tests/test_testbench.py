@@ -89,8 +89,16 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "bus"),
-    [("lft", ["entries=40"], False), ("sl2vl", ["inputs=2", "outputs=3"], True), ("drr", ["data_vls=3"], True)],
-)
+    [
+        ("lft", ["entries=40"], False), ("sl2vl", ["inputs=2", "outputs=3"], True), ("drr", ["data_vls=3"], True),
+        pytest.param(
+            "ib_switch",
+            ["ports=2", "data_vls=2", "blocks=8", "minimum=4", "maximum=4", "largest=2", "lids=8", "crossbar=per_vl",
+             "allocation=fifo"],
+            False, marks=pytest.mark.long,
+        ),
+    ],
+)  # fmt: skip
 def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
     """Registers and memories hold anything at power-on, as they do on an ASIC; three times something else."""
     exported(name, tmp_path, *given, cycles=500, bus=bus)
@@ -115,6 +123,8 @@ IN_ICARUS = [
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8"], False),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=16", "minimum=8", "maximum=8", "largest=2", "lids=8", "credit=fcp",
                    "scheduler=dtable", "entries=8", "line_rate=true"], True),
+    ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=4", "maximum=4", "largest=2", "lids=8",
+                   "crossbar=per_vl", "allocation=fifo"], False),
     ("opa_switch", ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"], True),
 ]  # fmt: skip
 

@@ -9,12 +9,16 @@ from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.fcp import MAX_FCP_PERIOD
 from vlane.parameters import check_range, choice, whole
-from vlane.switch_kinds import INFINIBAND, SwitchKind
+from vlane.switch_kinds import INFINIBAND, SwitchForm, SwitchKind
 from vlane.switch_parameters import SwitchParameters
 
 __all__ = ["IBSwitchParameters"]
 
 _FCP_PERIOD = 1024
+_MOST_PAIRS = 128
+_FORMS = INFINIBAND.hardware_forms
+_CROSSBARS = tuple(dict.fromkeys(each.crossbar for each in _FORMS))
+_ALLOCATIONS = tuple(dict.fromkeys(each.allocation for each in _FORMS))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,9 +33,16 @@ class IBSwitchParameters(SwitchParameters):
 
     kind: ClassVar[SwitchKind] = INFINIBAND
 
+    crossbar: str = choice(_CROSSBARS[0], _CROSSBARS, "whether a crossbar port is one for all VLs, or one for each")
+    allocation: str = choice(_ALLOCATIONS[0], _ALLOCATIONS, "whether heads have turns, or their requests are queued")
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
     fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
+
+    @property
+    def form(self) -> SwitchForm:
+        """The form of the switch, one that there is in hardware."""
+        return next(each for each in _FORMS if (each.allocation, each.crossbar) == (self.allocation, self.crossbar))
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
@@ -41,8 +52,18 @@ class IBSwitchParameters(SwitchParameters):
         return self.fcp_blocks or max(1, self.minimum // 4), self.fcp_period
 
     def check(self) -> None:
-        """Refuse what does not suit the credit scheme."""
+        """Refuse what does not suit the crossbar or the credit scheme."""
         super().check()
+        allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
+        if self.allocation not in allocations:
+            raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
+        if self.form.vls_apart:
+            with_crossbar = f"with crossbar {self.crossbar}"
+            if self.ports * self.data_vls > _MOST_PAIRS:
+                most = f"at most {_MOST_PAIRS // self.data_vls} of {self.data_vls} data_vls {with_crossbar}"
+                raise InputError("ports", most, self.ports)
+            if self.maximum != self.minimum:
+                raise InputError("maximum", f"minimum, {self.minimum}, {with_crossbar}", self.maximum)
         if CREDIT_SCHEMES[self.credit].by_fcps:
             check_range("fcp_blocks", self.fcp_blocks, 0, self.minimum)
             check_range("fcp_period", self.fcp_period, self.data_vls + 1, MAX_FCP_PERIOD)

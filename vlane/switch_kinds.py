@@ -33,6 +33,9 @@ class SwitchForm:
     vls_apart : bool
         Whether packets of different VLs cross from an input, and to an output, at the same time. Each VL then needs its
         part of a buffer.
+    queues : bool
+        Whether requests are served in the order in which they came, each if there is room for its packet; otherwise
+        they have turns, if there is room for the largest packet.
     in_hardware : bool
         Whether there is such a switch in hardware.
     most_iterations : int
@@ -44,6 +47,7 @@ class SwitchForm:
     allocation: str
     crossbar: str
     vls_apart: bool = False
+    queues: bool = False
     in_hardware: bool = False
     most_iterations: int = 1
     most_speed: int = 1
@@ -123,6 +127,11 @@ class SwitchKind:
         """Names of the credit schemes of the switch in hardware; it has a parameter ``credit`` if there are several."""
         return tuple(each.name for each in self.credits if each.in_hardware)
 
+    @property
+    def hardware_forms(self) -> tuple[SwitchForm, ...]:
+        """Those of the switch in hardware; it has parameters ``crossbar`` and ``allocation`` if there are several."""
+        return tuple(each for each in self.forms if each.in_hardware)
+
     def form(self, allocation: str, crossbar: str) -> SwitchForm | None:
         """Return the form with this allocation and crossbar, None if there is none."""
         return next((each for each in self.forms if (each.allocation, each.crossbar) == (allocation, crossbar)), None)
@@ -155,9 +164,9 @@ INFINIBAND = SwitchKind(
     credits=tuple(CREDIT_SCHEMES.values()),
     forms=(
         SwitchForm("turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS, most_speed=MOST_SPEED),
-        SwitchForm("fifo", "multiplexed"),
-        SwitchForm("turns", "per_vl", vls_apart=True),
-        SwitchForm("fifo", "per_vl", vls_apart=True),
+        SwitchForm("fifo", "multiplexed", queues=True),
+        SwitchForm("turns", "per_vl", vls_apart=True, in_hardware=True),
+        SwitchForm("fifo", "per_vl", vls_apart=True, queues=True, in_hardware=True),
         SwitchForm("turns", "flits"),
     ),
     takes_captured=True,

@@ -9,7 +9,7 @@ from vlane.errors import InputError
 from vlane.lft import MAX_ENTRIES
 from vlane.parameters import Parameters, check_range, choice, flag, whole
 from vlane.schedulers import DEFAULT, SCHEDULERS
-from vlane.switch_kinds import SwitchKind
+from vlane.switch_kinds import SwitchForm, SwitchKind
 from vlane.units import HEADER_BITS, MAX_BUFFER_BLOCKS, MAX_PACKET_BLOCKS
 
 __all__ = ["SwitchParameters", "buffer_blocks", "check_blocks"]
@@ -69,6 +69,11 @@ class SwitchParameters(Parameters):
         self.of_scheduler()
         if self.data_bits % HEADER_BITS:
             raise InputError("data_bits", f"a multiple of {HEADER_BITS}", self.data_bits)
+
+    @property
+    def form(self) -> SwitchForm:
+        """The form of its allocation and crossbar."""
+        return self.kind.hardware_forms[0]
 
     def of_scheduler(self) -> Parameters:
         """Return the parameters of an output's scheduler: a requester for each lane, no VL15."""

@@ -24,16 +24,12 @@ from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
-from vlane.golden.switches.fifo_switch import new_fifo_switches
-from vlane.golden.switches.flit_switch import new_flit_switches
 from vlane.golden.switches.ib_switch import new_faster_ib_switches, new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
-from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
-from vlane.golden.switches.per_vl_fifo_switch import new_per_vl_fifo_switches
-from vlane.golden.switches.per_vl_switch import new_per_vl_switches
 from vlane.golden.switches.vl_tables import rows_shared
 
 from vlane.credit_schemes import CREDIT_SCHEMES, CreditScheme
@@ -291,11 +287,8 @@ def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:
 
 
 _MAKERS: dict[tuple[str, str, str], Callable[..., Switches]] = {
+    **{(INFINIBAND.name, *words): partial(_infiniband, maker) for words, maker in INFINIBAND_MAKERS.items()},
     (INFINIBAND.name, "turns", "multiplexed"): _in_turns,
-    (INFINIBAND.name, "fifo", "multiplexed"): partial(_infiniband, new_fifo_switches),
-    (INFINIBAND.name, "turns", "per_vl"): partial(_infiniband, new_per_vl_switches),
-    (INFINIBAND.name, "fifo", "per_vl"): partial(_infiniband, new_per_vl_fifo_switches),
-    (INFINIBAND.name, "turns", "flits"): partial(_infiniband, new_flit_switches),
     (OMNI_PATH.name, "turns", "multiplexed"): _omni_path,
 }
 """By kind, allocation and crossbar: makes the switches of a network, with its tables, and with what makes them faster,

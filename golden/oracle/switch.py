@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.ports import at_port
 from vlane.golden.engine.restored import restore
@@ -70,7 +71,7 @@ __all__ = ["switch_cycle"]
 _FIELDS = 5
 (_LFT_ENABLE, _LFT_TOP, _LFT_LID, _LFT_PORT, _MAP) = range(5)
 (_SELECT, _INDEX, _NAME, _WEIGHT) = range(1, 5)
-(_LANE_TOLD, _BLOCKS_TOLD) = range(2)
+(_LANES_TOLD, _BLOCKS_TOLD) = range(2)
 
 
 @kernel
@@ -85,7 +86,7 @@ def switch_cycle(machine: SwitchMachine, given: NDArray[np.uint64], shown: NDArr
     _events(machine, cycle)
     _allocate(machine, cycle)
     for port in range(ports):
-        hear(out_ports.remote, given, machine.heard_places, machine.heard[port], port)
+        hear(out_ports.remote, machine, given, port)
         _send(machine, given, port, cycle)
     for port in range(ports):
         _arrive(machine, given, port, cycle)
@@ -139,9 +140,12 @@ def _told_back(machine: SwitchMachine, slot: int) -> None:
     state = machine.state
     for port in range(len(state.arriving)):
         told = state.back[port, slot]
-        if told[_BLOCKS_TOLD] != 0:
-            give_back(state.own, port, told[_LANE_TOLD], told[_BLOCKS_TOLD])
-            count_told(machine.out_ports.remote, port, told[_LANE_TOLD], told[_BLOCKS_TOLD])
+        lanes = told[_LANES_TOLD]
+        while lanes != 0:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
+            give_back(state.own, port, lane, told[_BLOCKS_TOLD])
+            count_told(machine.out_ports.remote, port, lane, told[_BLOCKS_TOLD])
 
 
 @inner
@@ -223,7 +227,8 @@ def _allocate(machine: SwitchMachine, cycle: int) -> None:
             since += 1
             moved = min(flits_moved(machine.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
             told = back[grant.port, (since + 1) % RING]
-            told[_LANE_TOLD], told[_BLOCKS_TOLD] = grant.lane, moved - before
+            told[_LANES_TOLD] |= 1 << grant.lane
+            told[_BLOCKS_TOLD] = moved - before
             before = moved
 
 

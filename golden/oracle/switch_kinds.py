@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.restored import restore
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
@@ -15,9 +16,12 @@ from vlane.golden.oracle.words import read, write
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import Program
 from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_apart
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import say_limits
 from vlane.golden.switches.packets import Packet
+from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
+from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 from vlane.fcp import COUNTER_MODULUS
 from vlane.lft import UNASSIGNED
@@ -43,11 +47,11 @@ __all__ = [
 
 _LANE, _CHANNEL_TOP, _LANE_BITS = np.uint64(60), np.uint64(51), np.uint64(15)
 _SC2SC, _SC2VL_T = int(SCTable.SC2SC), int(SCTable.SC2VL_T)
-_LANE_TOLD, _BLOCKS_TOLD = range(2)
+_LANES_TOLD, _BLOCKS_TOLD = range(2)
 
 
 @inner
-def _vl_stamp(switches: IBSwitches, field: Packet, lane: int) -> int:
+def _vl_stamp(switches: Any, field: Packet, lane: int) -> int:
     return lane
 
 
@@ -56,13 +60,13 @@ def _channel_stamp(switches: OPASwitches, field: Packet, lane: int) -> int:
     return int(field.channel)
 
 
-@by_type({IBSwitches: _vl_stamp, OPASwitches: _channel_stamp})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _vl_stamp), OPASwitches: _channel_stamp})
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the stamp with which a packet leaves on a lane: the VL or the channel."""
 
 
 @inner
-def _with_vl(switches: IBSwitches, header: Any, stamp: int) -> Any:
+def _with_vl(switches: Any, header: Any, stamp: int) -> Any:
     return header & ~(_LANE_BITS << _LANE) | np.uint64(stamp) << _LANE
 
 
@@ -72,13 +76,13 @@ def _with_channel(switches: OPASwitches, header: Any, stamp: int) -> Any:
     return kept | np.uint64(stamp & 15) << _LANE | np.uint64(stamp >> 4) << _CHANNEL_TOP
 
 
-@by_type({IBSwitches: _with_vl, OPASwitches: _with_channel})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _with_vl), OPASwitches: _with_channel})
 def stamped(switches: Any, header: Any, stamp: int) -> Any:
     """Return a header, an unsigned number, with its stamp."""
 
 
 @inner
-def _no_channel(switches: IBSwitches, header: Any) -> int:
+def _no_channel(switches: Any, header: Any) -> int:
     return 0
 
 
@@ -88,13 +92,13 @@ def _channel(switches: OPASwitches, header: Any) -> int:
     return int(low | top << np.uint64(4))
 
 
-@by_type({IBSwitches: _no_channel, OPASwitches: _channel})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_channel), OPASwitches: _channel})
 def channel_of(switches: Any, header: Any) -> int:
     """Return the channel that a header carries, 0 if headers carry none."""
 
 
 @inner
-def _write_sl2vl(switches: IBSwitches, ports: int, fields: NDArray[np.int64]) -> None:
+def _write_sl2vl(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
     every, to_input, to_output, row = fields[1], fields[2], fields[3], fields[4]
     if to_output >= ports:
         return
@@ -115,7 +119,7 @@ def _write_sc(switches: OPASwitches, ports: int, fields: NDArray[np.int64]) -> N
         switches.sc2vl[0, egress, index] = UNASSIGNED if value == SC15 else value - (value > SC15)
 
 
-@by_type({IBSwitches: _write_sl2vl, OPASwitches: _write_sc})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _write_sl2vl), OPASwitches: _write_sc})
 def write_map(switches: Any, ports: int, fields: NDArray[np.int64]) -> None:
     """Write the map from levels or channels to lanes; ``fields`` is its program port, enable first."""
 
@@ -127,6 +131,24 @@ def _restore_ib(switches: IBSwitches, fresh: IBSwitches) -> None:
 
 
 @inner
+def _restore_per_vl(switches: PerVLSwitches, fresh: PerVLSwitches) -> None:
+    restore(switches.inputs, fresh.inputs)
+    restore(switches.busy_input, fresh.busy_input)
+    restore(switches.busy_output, fresh.busy_output)
+    restore(switches.last_pair, fresh.last_pair)
+
+
+@inner
+def _restore_per_vl_fifo(switches: PerVLFifoSwitches, fresh: PerVLFifoSwitches) -> None:
+    restore(switches.inputs, fresh.inputs)
+    restore(switches.busy_input, fresh.busy_input)
+    restore(switches.busy_output, fresh.busy_output)
+    restore(switches.asking, fresh.asking)
+    restore(switches.asking_lanes, fresh.asking_lanes)
+    restore(switches.requests, fresh.requests)
+
+
+@inner
 def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     restore(switches.inputs, fresh.inputs)
     restore(switches.centre, fresh.centre)
@@ -135,7 +157,14 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
     restore(switches.last_candidate, fresh.last_candidate)
 
 
-@by_type({IBSwitches: _restore_ib, OPASwitches: _restore_opa})
+@by_type(
+    {
+        IBSwitches: _restore_ib,
+        PerVLSwitches: _restore_per_vl,
+        PerVLFifoSwitches: _restore_per_vl_fifo,
+        OPASwitches: _restore_opa,
+    }
+)
 def restore_switches(switches: Any, fresh: Any) -> None:
     """Return input sides and allocation to the state after reset; the map to lanes is memory and stays."""
 
@@ -172,17 +201,24 @@ def say(remote: Any, machine: SwitchMachine, port: int, cycle: int) -> bool:
 
 
 @inner
-def _hear_returns(remote: Rooms, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int) -> None:
+def _hear_returns(remote: Rooms, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+    heard, places = machine.heard[port], machine.heard_places
+    heard[0] = heard[1] = 0
+    if vls_apart(machine.switches):
+        lanes = read(given, places, port)
+        for lane in range(remote.taken.shape[1]):
+            if remote.taken[port, lane].blocks != 0:
+                heard[0] |= lanes & 1 << lane
+        heard[1] = 1
+        return
     blocks, lane = read(given, places, 2 * port), read(given, places, 2 * port + 1)
-    heard[0], heard[1] = lane, 0
     if lane < remote.taken.shape[1]:
-        heard[1] = min(blocks, int(remote.taken[port, lane].blocks))
+        heard[0], heard[1] = 1 << lane, min(blocks, int(remote.taken[port, lane].blocks))
 
 
 @inner
-def _hear_limits(
-    remote: FCPLimits, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int
-) -> None:
+def _hear_limits(remote: FCPLimits, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
+    heard, places = machine.heard[port], machine.heard_places
     valid, lane = read(given, places, 3 * port), read(given, places, 3 * port + 1)
     heard[0], heard[1] = -1, read(given, places, 3 * port + 2)
     if valid != 0 and lane < len(remote.whole):
@@ -190,14 +226,16 @@ def _hear_limits(
 
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
-def hear(remote: Any, given: NDArray[np.uint64], places: NDArray[np.int64], heard: Any, port: int) -> None:
+def hear(remote: Any, machine: SwitchMachine, given: NDArray[np.uint64], port: int) -> None:
     """Note what a port hears in a cycle: of returns no more than is taken as the cycle starts."""
 
 
 @inner
 def _take_returns(remote: Rooms, heard: Any, port: int) -> None:
-    if heard[1] != 0:
-        give_back(remote, port, heard[0], heard[1])
+    lanes = heard[0]
+    while lanes != 0:
+        give_back(remote, port, lowest(lanes), heard[1])
+        lanes &= lanes - 1
 
 
 @inner
@@ -214,15 +252,19 @@ def take_heard(remote: Any, heard: Any, port: int) -> None:
 @inner
 def _show_returned(remote: Rooms, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
     told = machine.state.back[port, slot]
-    if told[_BLOCKS_TOLD] != 0:
+    if told[_LANES_TOLD] == 0:
+        return
+    if vls_apart(machine.switches):
+        write(shown, machine.told_places, port, told[_LANES_TOLD])
+    else:
         write(shown, machine.told_places, 2 * port, told[_BLOCKS_TOLD])
-        write(shown, machine.told_places, 2 * port + 1, told[_LANE_TOLD])
-        told[_BLOCKS_TOLD] = 0
+        write(shown, machine.told_places, 2 * port + 1, lowest(told[_LANES_TOLD]))
+    told[_LANES_TOLD] = 0
 
 
 @inner
 def _show_said(remote: FCPLimits, machine: SwitchMachine, port: int, slot: int, shown: NDArray[np.uint64]) -> None:
-    machine.state.back[port, slot, _BLOCKS_TOLD] = 0
+    machine.state.back[port, slot, _LANES_TOLD] = 0
     said = machine.state.said[port, slot]
     if said[0] != 0:
         write(shown, machine.told_places, 3 * port, 1)

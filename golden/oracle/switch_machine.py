@@ -36,11 +36,11 @@ RING = 128
 """Cycles that are looked ahead: more than the largest packet has flits."""
 
 RULES = (
-    Rule("granted", "IBS-3, OPAS-3", "a packet was granted"),
+    Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
     Rule("started", "IBS-7", "a packet entered a link"),
     Rule("dropped", "IBS-10, OPAS-8", "a packet dropped: it has no output or no VL"),
     Rule("refused", "IBS-H1", "a packet was discarded: there is no room, or it is too large"),
-    Rule("broken", "IBS-5, OPAS-6", "a flit was missing, or a packet began or ended too early or too late"),
+    Rule("broken", "IBS-5, IBS-P3, OPAS-6", "a flit was missing, or a packet began or ended too early or too late"),
 )
 (GRANTED, STARTED, DROPPED, REFUSED, BROKEN) = range(len(RULES))
 
@@ -101,7 +101,8 @@ class SwitchState(NamedTuple):
     tx : Records of Shown, (ports, RING)
         By cycle, what each output shows.
     back, said : array of int64, (ports, RING, 2)
-        By cycle: VL and number of blocks that left an input; VL + 1 and limit of a flow-control packet.
+        By cycle: VLs, as bits, of which blocks left an input, and how many of each; VL + 1 and limit of a flow-control
+        packet.
     dropped : array of int64, (ports, RING)
         By cycle: why a packet drops.
     first_slot : array of int64, (packets,)
@@ -142,7 +143,8 @@ class SwitchMachine(NamedTuple):
     flits : array of uint64, (slots, words)
         Data of the flits inside.
     heard : array of int64, (ports, 2)
-        Within a cycle: VL and blocks that an output hears of, as they count.
+        Within a cycle: what an output hears of, as it counts: VLs, as bits, and blocks of each; or VL and limit of a
+        flow-control packet, VL -1 for none.
     grants : Records of Grant
         Within a cycle.
     schedule_places, lft_places, map_places : array of int64, (elements, 2)

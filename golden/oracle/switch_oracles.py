@@ -17,9 +17,8 @@ from vlane.golden.oracle.switch_machine import RING, RULES, SLOTS_LEFT, Arriving
 from vlane.golden.oracle.words import WORD_BITS
 from vlane.golden.schedulers.bank import new_bank
 from vlane.golden.schedulers.by_name import module_of
-from vlane.golden.switches.ib_switch import new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
-from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
@@ -47,7 +46,8 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
     ports, by_fcps = parameters.ports, CREDIT_SCHEMES[parameters.get("credit", RETURNS.name)].by_fcps
     inputs, outputs = ports_of(*_inputs(parameters, fcp=by_fcps)), ports_of(*_outputs(parameters, fcp=by_fcps))
     heard = ("hears", "says") if by_fcps else ("heard", "returned")
-    told = ("valid", "vl", "limit") if by_fcps else ("blocks", "vl")
+    apart = parameters.form.vls_apart
+    told = ("valid", "vl", "limit") if by_fcps else ("blocks",) if apart else ("blocks", "vl")
     program = [f"schedule__{name}" for name in ("enable", *_program_names(parameters))]
     switches, out_ports, state = _golden(parameters, by_fcps=by_fcps)
     machine = SwitchMachine(
@@ -61,7 +61,7 @@ def switch_oracle(parameters: SwitchParameters) -> Oracle:
         written=np.zeros((4, _WRITTEN), np.int64),
         flits=np.zeros((len(state.next_slot), parameters.data_bits // WORD_BITS), np.uint64),
         heard=np.zeros((ports, 2), np.int64),
-        grants=new_records(Grant, 2 * ports + 2),
+        grants=new_records(Grant, ports * parameters.data_vls if apart else 2 * ports + 2),
         schedule_places=np.concatenate(
             [places(inputs, program), *(_bits(inputs, name, ports) for name in ("schedule_ports", "swap"))]
         ),
@@ -147,6 +147,8 @@ def _flits(parameters: SwitchParameters, name: str, does: str) -> list[Port]:
 
 
 def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
+    if parameters.form.vls_apart:
+        return [Port(f"{name}__blocks", parameters.data_vls, 1, f"A bit per lane: a block of it left {whose} buffer.")]
     return [
         Port(f"{name}__blocks", parameters.kind.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
         Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Their lane."),
@@ -219,7 +221,8 @@ def _switches(given: SwitchParameters) -> Switches:
     lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
     if not given.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        return new_ib_switches(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
+        maker = INFINIBAND_MAKERS[given.form.allocation, given.form.crossbar]
+        return maker(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)
     central = new_rooms(

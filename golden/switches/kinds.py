@@ -29,6 +29,8 @@ from vlane.golden.switches.per_vl_fifo_switch import PerVLFifoSwitches
 from vlane.golden.switches.per_vl_switch import PerVLSwitches
 
 __all__ = [
+    "INFINIBAND_MAKERS",
+    "INFINIBAND_SWITCHES",
     "Switches",
     "allocate",
     "buffer_between",
@@ -40,13 +42,15 @@ __all__ = [
     "route",
     "store",
     "table_row",
+    "vls_apart",
 ]
 
 Switches = IBSwitches | FasterIBSwitches | FifoSwitches | PerVLSwitches | PerVLFifoSwitches | FlitSwitches | OPASwitches
-_INFINIBAND = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
+INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches, PerVLFifoSwitches, FlitSwitches)
+"""Types of InfiniBand switches, a type for a form."""
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, vl_tables.route), OPASwitches: opa_switch.route})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), OPASwitches: opa_switch.route})
 def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
     """Look up a packet at an input that it reached on a lane."""
 
@@ -85,7 +89,8 @@ def _allocate_each(switches: Any, out_ports: OutputPorts, packets: Packets, cycl
 
 
 _TOGETHER = (IBSwitches, FasterIBSwitches)
-_ONE_BY_ONE = (FifoSwitches, PerVLSwitches, PerVLFifoSwitches, OPASwitches)
+_PER_VL = (PerVLSwitches, PerVLFifoSwitches)
+_ONE_BY_ONE = (FifoSwitches, *_PER_VL, OPASwitches)
 
 
 @by_type(
@@ -121,11 +126,31 @@ def comes_free(switches: Any, field: Packet) -> tuple[int, int]:
 
 
 @inner
+def _one_at_a_time(switches: Any) -> bool:  # noqa: ARG001 - as of those whose VLs cross apart
+    return False
+
+
+@inner
+def _at_the_same_time(switches: Any) -> bool:  # noqa: ARG001 - as the others'
+    return True
+
+
+@by_type(
+    {
+        **dict.fromkeys((IBSwitches, FasterIBSwitches, FifoSwitches, FlitSwitches, OPASwitches), _one_at_a_time),
+        **dict.fromkeys(_PER_VL, _at_the_same_time),
+    }
+)
+def vls_apart(switches: Any) -> bool:
+    """Tell whether packets of several VLs of an input cross at the same time."""
+
+
+@inner
 def _no_centre(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """No packet of a switch without a centre comes here."""
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_centre), OPASwitches: opa_switch.store})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_centre), OPASwitches: opa_switch.store})
 def store(switches: Any, packets: Packets, buffer: int, packet: int) -> None:
     """Queue a packet in a central buffer, of a kind that has any."""
 
@@ -135,7 +160,7 @@ def _no_buffers(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
     return 0
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_buffers), OPASwitches: opa_switch.central_buffers})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_buffers), OPASwitches: opa_switch.central_buffers})
 def central_buffers(switches: Any) -> int:
     """Return the central buffers of each switch."""
 
@@ -145,7 +170,7 @@ def _no_heads(switches: Any) -> NDArray[np.int64]:
     return np.zeros((0, switches.inputs.queues.queue.shape[1]), np.int64)
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _no_heads), OPASwitches: opa_switch.central_heads})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _no_heads), OPASwitches: opa_switch.central_heads})
 def central_heads(switches: Any) -> NDArray[np.int64]:
     """Return the first packet of each queue in the central buffers, an array by buffer and VL; -1 for none."""
 
@@ -155,7 +180,7 @@ def _never_between(switches: Any, port: int, output: int) -> int:  # noqa: ARG00
     return -1
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _never_between), OPASwitches: opa_switch.buffer_between})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _never_between), OPASwitches: opa_switch.buffer_between})
 def buffer_between(switches: Any, port: int, output: int) -> int:
     """Return the central buffer that a packet from an input to an output goes through, -1 for none."""
 
@@ -165,7 +190,7 @@ def _one_channel(switches: Any) -> int:  # noqa: ARG001 - as Omni-Path's
     return 1
 
 
-@by_type({**dict.fromkeys(_INFINIBAND, _one_channel), OPASwitches: opa_switch.channels})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, _one_channel), OPASwitches: opa_switch.channels})
 def channels_of(switches: Any) -> int:
     """Return how many channels tell packets apart."""
 
@@ -184,7 +209,7 @@ def _vl_row(switches: Any, switch: int, port: int, sl: int) -> bytes:
 
 
 _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
-    **dict.fromkeys(_INFINIBAND, _vl_row),
+    **dict.fromkeys(INFINIBAND_SWITCHES, _vl_row),
     OPASwitches: opa_switch.table_row,
 }
 
@@ -192,3 +217,13 @@ _ROWS: dict[type, Callable[[Any, int, int, int], bytes]] = {
 def table_row(switches: Switches, switch: int, port: int, sl: int) -> bytes:
     """Return what decides the ways of packets of an SL from an input on: no others' rows are the same by chance."""
     return _ROWS[type(switches)](switches, switch, port, sl)
+
+
+INFINIBAND_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
+    ("turns", "multiplexed"): ib_switch.new_ib_switches,
+    ("fifo", "multiplexed"): fifo_switch.new_fifo_switches,
+    ("turns", "per_vl"): per_vl_switch.new_per_vl_switches,
+    ("fifo", "per_vl"): per_vl_fifo_switch.new_per_vl_fifo_switches,
+    ("turns", "flits"): flit_switch.new_flit_switches,
+}
+"""By allocation and crossbar: makes empty switches; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""

@@ -59,9 +59,20 @@ class BufferGeometry:
             returned=returned, behind=behind,
         )  # fmt: skip
 
-    def round_robin(self, fcp: FCPTimes) -> FCPRoundRobin:
-        """Return what tells the limits of such a buffer by flow-control packets; each VL has its part of the buffer."""
-        return FCPRoundRobin(vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period)
+    def part(self, *, data_bits: int) -> VLBuffer:
+        """Return the part of one lane of such a buffer, empty; each lane has its part of the buffer."""
+        blocks = self.minimum
+        own = BufferGeometry(1, max(2, blocks), blocks, blocks, self.largest)
+        return own.storage(data_bits=data_bits)
+
+    def round_robin(self, fcp: FCPTimes, *, vls_apart: bool = False) -> FCPRoundRobin:
+        """Return what tells the limits of such a buffer by flow-control packets; each VL has its part of the buffer.
+
+        With ``vls_apart`` blocks of several lanes may leave it in a cycle.
+        """
+        return FCPRoundRobin(
+            vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period, vls_apart=vls_apart
+        )  # fmt: skip
 
     def limits(self, *, behind: bool = False) -> FCPLimits:
         """Return the same, told by flow-control packets; each lane has its part of the buffer."""

@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Mux, Value
+from amaranth.hdl import Cat, Mux, Value
 
-__all__ = ["bit_of", "equals", "one_of"]
+__all__ = ["bit_of", "equals", "number_of", "one_of"]
 
 
 def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
     """Return the value whose bit is set; 0 if none is. At most one bit may be set."""
     return reduce(or_, (Mux(bit, Value.cast(value), 0) for bit, value in zip(chosen, values, strict=True)))
+
+
+def number_of(chosen: Value) -> Value:
+    """Return the number of the bit that is set; 0 if none is. At most one bit may be set."""
+    count = len(chosen)
+    digits = range((count - 1).bit_length())
+    return Cat(Cat(chosen[bit] for bit in range(count) if bit >> digit & 1).any() for digit in digits)
 
 
 def bit_of(bits: Value, index: Value) -> Value:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
 from vlane.hdl.credits.fcp_offer import FCPOffer
-from vlane.hdl.links.link import LimitSignature, ReturnSignature
+from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, ReturnSignature
 
 from vlane.fcp import COUNTER_BITS
 
@@ -50,10 +49,12 @@ class FCPRoundRobin(wiring.Component):
         Blocks by which a limit has grown when it is due.
     period : int
         Cycles after which every lane is due, counted from reset on.
+    vls_apart : bool
+        Whether blocks of several lanes may leave the buffer in a cycle.
 
     Members
     -------
-    freed : In(ReturnSignature())
+    freed : In(ReturnSignature()) or In(LaneReturnSignature(vls))
         Blocks that left the buffer in the cycle before.
     may : In(1)
         The link takes one.
@@ -63,9 +64,10 @@ class FCPRoundRobin(wiring.Component):
         What was sent in the cycle before.
     """
 
-    def __init__(self, *, vls: int, blocks: int, step: int, period: int) -> None:
+    def __init__(self, *, vls: int, blocks: int, step: int, period: int, vls_apart: bool = False) -> None:
         self.vls, self.blocks, self.step, self.period = vls, blocks, step, period
-        super().__init__({"freed": In(ReturnSignature()), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
+        self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature()
+        super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
         self.offer = FCPOffer(
             vls=vls, step=step, period=period, sent=blocks, most_ahead=blocks, due_at_reset=True
         )  # fmt: skip
@@ -75,7 +77,7 @@ class FCPRoundRobin(wiring.Component):
         m.submodules.offer = offer = self.offer
         for vl in range(self.vls):
             before = Signal(COUNTER_BITS, name=f"before_{vl}", init=self.blocks)
-            m.d.comb += offer.limits[vl].eq(before + Mux(equals(self.freed.vl, vl), self.freed.blocks, 0))
+            m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl))
             m.d.sync += before.eq(offer.limits[vl])
         m.d.comb += [self.takes.eq(self.may & offer.found), offer.sends.eq(self.takes)]
         m.d.sync += [

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import Out, Signature
-from vlane.hdl.common.select import one_of
+from vlane.hdl.common.select import equals, one_of
 
 from vlane.fcp import COUNTER_BITS
 from vlane.units import HEADER_BITS
 
 __all__ = [
     "CrossingSignature",
+    "LaneCrossingSignature",
+    "LaneReturnSignature",
     "LimitSignature",
     "LinkSignature",
     "ReturnSignature",
@@ -83,6 +85,33 @@ class ReturnSignature(Signature):
     def __init__(self, most: int = 1, vl_bits: int = 4) -> None:
         super().__init__({"blocks": Out(range(most + 1)), "vl": Out(vl_bits)})
 
+    def of_lane(self, returned: Any, lane: int) -> Value:
+        """Return the blocks of a lane that come free."""
+        return Mux(equals(returned.vl, lane), returned.blocks, 0)
+
+
+class LaneReturnSignature(Signature):
+    """Room that comes free of several lanes in a cycle, seen from the receiver of flits.
+
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+
+    Members
+    -------
+    blocks : Out(vls)
+        A bit per lane: a block of it comes free.
+    """
+
+    def __init__(self, vls: int) -> None:
+        super().__init__({"blocks": Out(vls)})
+
+    def of_lane(self, returned: Any, lane: int) -> Value:
+        """Return the blocks of a lane that come free."""
+        blocks: Value = returned.blocks[lane]
+        return blocks
+
 
 class LimitSignature(Signature):
     """A flow-control packet as a switch's ports send it, seen from the sender.
@@ -141,6 +170,26 @@ class CrossingSignature(Signature):
                 "blocks": Out(range(largest + 1)),
             }
         )
+
+
+class LaneCrossingSignature(Signature):
+    """Flits of one lane on their way through a crossbar with a port per lane, seen from the buffer they leave.
+
+    Parameters
+    ----------
+    data_bits : int
+        Carried of a flit.
+
+    Members
+    -------
+    valid : Out(1)
+        A flit crosses.
+    flit : Out(data_bits + 2)
+        The flit: last, first, data.
+    """
+
+    def __init__(self, data_bits: int) -> None:
+        super().__init__({"valid": Out(1), "flit": Out(data_bits + 2)})
 
 
 def take_crossing(m: Module, to: Any, comes: Sequence[tuple[Value, Any]]) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module
-from amaranth.lib.wiring import In, connect, flipped
 from vlane.hdl.common.select import equals, one_of
-from vlane.hdl.links.fcp_round_robin import FCPTimes
-from vlane.hdl.links.link import field_of, take_crossing
+from vlane.hdl.links.link import take_crossing
 from vlane.hdl.switches.allocator import Allocator
-from vlane.hdl.switches.switch import Switch
-from vlane.hdl.tables.sl2vl import SL2VL, SL2VLProgramSignature
+from vlane.hdl.switches.per_vl_switch import PerVLSwitch
+from vlane.hdl.switches.sl2vl_switch import SL2VLSwitch
 
 from vlane.ib_switch import IBSwitchParameters
-from vlane.sl2vl import SL2VLParameters
-from vlane.switch_kinds import INFINIBAND
 
-__all__ = ["IBSwitch"]
+__all__ = ["IBSwitch", "ib_switch"]
 
 
-class IBSwitch(Switch):
-    """Virtual cut-through, per-VL credits, two-stage allocation (``docs/ib_switch.md``).
+class IBSwitch(SL2VLSwitch):
+    """Virtual cut-through, per-VL credits, multiplexed crossbar, two-stage allocation (``docs/ib_switch.md``).
 
     Every output comes from a flip-flop: a packet whose scheduler decides in cycle t is on ``tx`` from t + 1 on.
 
@@ -58,33 +54,11 @@ class IBSwitch(Switch):
         With ``vlarb`` and ``dtable`` only: outputs whose tables are to be exchanged.
     """
 
-    latency = 5
-    """Cycles from a head on ``rx`` to its flit on ``tx``, at zero load."""
+    vls_apart = False
 
     def __init__(self, parameters: IBSwitchParameters) -> None:
-        self.parameters = p = parameters
-        self.map = SL2VL(SL2VLParameters(inputs=p.ports, outputs=p.ports, data_vls=p.data_vls))
-        self.allocator = Allocator(ports=p.ports, vls=p.data_vls)
-        super().__init__(
-            p, kind=INFINIBAND,
-            members={"sl2vl": In(SL2VLProgramSignature())},
-            fcp=p.fcp_times and FCPTimes(*p.fcp_times),
-        )  # fmt: skip
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        self.connect_ports(m)
-        m.submodules.sl2vl, m.submodules.allocator = self.map, self.allocator
-        connect(m, flipped(self.sl2vl), self.map.program)
-        for number, port in enumerate(self.inputs):
-            m.d.comb += [
-                self.map.output[number].eq(self.look_up(m, number, mapped_away=self.map.drop[number])),
-                self.map.sl[number].eq(field_of(port.header, "sl")),
-                port.outgoing_vl.eq(self.map.vl[number]),
-            ]
-        self._allocate(m)
-        self._cross(m)
-        return m
+        self.allocator = Allocator(ports=parameters.ports, vls=parameters.data_vls)
+        super().__init__(parameters)
 
     def _allocate(self, m: Module) -> None:
         """Wire the allocator to the heads and to the room (VA-SA)."""
@@ -104,3 +78,8 @@ class IBSwitch(Switch):
         """Let each output take the flit that is for it (X)."""
         for number, output in enumerate(self.outputs):
             take_crossing(m, output.crossing[0], [(equals(p.crossing.to, number), p.crossing) for p in self.inputs])
+
+
+def ib_switch(parameters: IBSwitchParameters) -> SL2VLSwitch:
+    """Return the switch whose crossbar its parameters name."""
+    return (PerVLSwitch if parameters.form.vls_apart else IBSwitch)(parameters)

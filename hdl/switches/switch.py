@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.select import one_of
 from vlane.hdl.links.fcp_round_robin import FCPTimes
-from vlane.hdl.links.link import LimitSignature, LinkSignature, ReturnSignature, field_of
+from vlane.hdl.links.link import LimitSignature, LinkSignature, field_of
 from vlane.hdl.schedulers.by_name import component
 from vlane.hdl.switches.switch_input import SwitchInput
 from vlane.hdl.switches.switch_output import SwitchOutput
@@ -47,20 +47,8 @@ class Switch(wiring.Component):
         ports, data_bits = p.ports, p.data_bits
         geometry = BufferGeometry(p.data_vls, p.blocks, p.minimum, p.maximum, p.largest)
         self.ports, self.geometry = ports, geometry
-        shape: dict[str, Any] = {
-            "ports": ports, "geometry": geometry, "data_bits": data_bits, "flits": kind.inner_flits,
-            "vl_bits": kind.vl_bits,
-        }  # fmt: skip
-        self.inputs = [SwitchInput(by_channel=kind.by_channel, **shape) for _ in range(ports)]
-        self.outputs = [
-            SwitchOutput(
-                component(p.scheduler)(p.of_scheduler()),
-                write_ports=kind.write_ports,
-                fcp=fcp,
-                **shape,
-            )
-            for _ in range(ports)
-        ]
+        self.inputs = [self.make_input(kind) for _ in range(ports)]
+        self.outputs = [self.make_output(component(p.scheduler)(p.of_scheduler()), kind, fcp) for _ in range(ports)]
         self.table = LFT(LFTParameters(lookups=ports, ports=ports, entries=p.lids))
         program = self.outputs[0].scheduler.signature.members
         schedules: dict[str, Any] = {}
@@ -68,7 +56,7 @@ class Switch(wiring.Component):
             schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
         if "swap" in program:
             schedules["swap"] = In(ports)
-        returns = ReturnSignature(kind.inner_flits, kind.vl_bits)
+        returns = self.outputs[0].returns
         told = {"returned": Out(returns), "heard": In(returns)}
         if fcp:
             told = {"says": Out(LimitSignature()), "hears": In(LimitSignature())}
@@ -84,6 +72,20 @@ class Switch(wiring.Component):
                 **schedules,
             }
         )
+
+    def make_input(self, kind: SwitchKind) -> Any:
+        """Return an input side."""
+        return SwitchInput(
+            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, flits=kind.inner_flits,
+            vl_bits=kind.vl_bits, by_channel=kind.by_channel,
+        )  # fmt: skip
+
+    def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
+        """Return an output side with its egress scheduler."""
+        return SwitchOutput(
+            scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
+            flits=kind.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
+        )  # fmt: skip
 
     def connect_ports(self, m: Module) -> None:
         """Add inputs, outputs and the forwarding table; connect what is the same whatever the kind."""

@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
-from vlane.hdl.common.part import FIFOPart, Part
-from vlane.hdl.common.select import equals
-from vlane.hdl.links.link import (
-    CrossingSignature,
-    LinkSignature,
-    ReturnSignature,
-    blocks_of,
-    lane_shape,
-    with_channel,
-    with_vl,
-)
-
-from vlane.drop_cause import DropCause
-from vlane.units import HEADER_BITS
+from vlane.hdl.common.part import Part
+from vlane.hdl.links.link import CrossingSignature, ReturnSignature, with_channel, with_vl
+from vlane.hdl.switches.receiving_input import ReceivingInput
 
 __all__ = ["SwitchInput", "flits_of_head"]
 
 
-class SwitchInput(wiring.Component):
-    """One input (``docs/ib_switch.md``, ``docs/opa_switch.md``: stages IB, RT and X).
+class SwitchInput(ReceivingInput):
+    """One input, from which one packet at a time crosses (``docs/ib_switch.md``, ``docs/opa_switch.md``).
 
     Parameters
     ----------
-    ports : int
-        Of the switch.
-    geometry : BufferGeometry
-        Of the buffer.
-    data_bits : int
-        Carried of a flit.
+    ports, geometry, data_bits, vl_bits, by_channel
+        As of ``ReceivingInput``.
     flits : int
         That may cross in a cycle.
-    vl_bits : int
-        Of a lane's number on links.
-    by_channel : bool
-        Whether headers carry a channel, in Omni-Path's form, and not a lane.
 
     Members
     -------
     rx : In(LinkSignature(data_bits, vl_bits))
         Flits that arrive.
-    returned : Out(ReturnSignature(flits, vl_bits))
-        Blocks that left, a cycle later.
     header : Out(64)
         Of the head that is looked up in this cycle.
     output, outgoing_vl, channel, cause : In(range(ports)), In(lane_shape(vls)), In(5), In(DropCause)
@@ -61,6 +40,8 @@ class SwitchInput(wiring.Component):
         Where they go, and on which lane.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
         Their sizes.
+    returned : Out(ReturnSignature(flits, vl_bits))
+        Blocks that left, a cycle later.
     free : Out(1)
         The input may take part.
     granted, lane : In(1), In(vls)
@@ -69,108 +50,55 @@ class SwitchInput(wiring.Component):
         The flits that cross.
     """
 
+    names_lane = True
+
     def __init__(
         self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, vl_bits: int, by_channel: bool
     ) -> None:
-        vls, lane = geometry.vls, lane_shape(geometry.vls)
-        packet = range(geometry.largest + 1)
-        self.geometry, self.flits, self.by_channel = geometry, flits, by_channel
+        self.flits = flits
         self.storage = geometry.storage(data_bits=data_bits, read_flits=flits)
-        channel = {"channel": In(5)} if by_channel else {}
+        members: dict[str, Any] = {
+            "returned": Out(ReturnSignature(flits, vl_bits)),
+            "free": Out(1),
+            "granted": In(1),
+            "lane": In(geometry.vls),
+            "crossing": Out(
+                CrossingSignature(
+                    flits=flits, data_bits=data_bits, vls=geometry.vls, ports=ports, largest=geometry.largest
+                )
+            ),
+        }
         super().__init__(
-            {
-                "rx": In(LinkSignature(data_bits, vl_bits)),
-                "returned": Out(ReturnSignature(flits, vl_bits)),
-                "header": Out(HEADER_BITS),
-                "output": In(range(ports)),
-                "outgoing_vl": In(lane),
-                **channel,
-                "cause": In(DropCause),
-                "dropped": Out(DropCause),
-                "valid": Out(vls),
-                "drop": Out(vls),
-                "outputs": Out(data.ArrayLayout(range(ports), vls)),
-                "outgoing_vls": Out(data.ArrayLayout(lane, vls)),
-                "blocks": Out(data.ArrayLayout(packet, vls)),
-                "free": Out(1),
-                "granted": In(1),
-                "lane": In(vls),
-                "crossing": Out(
-                    CrossingSignature(flits=flits, data_bits=data_bits, vls=vls, ports=ports, largest=geometry.largest)
-                ),
-            }
-        )
-        channels = {"channel": 5} if by_channel else {}
-        self._routed = data.StructLayout(
-            {"drop": 1, "output": range(ports), "outgoing_vl": lane, "blocks": packet, "vl": lane, **channels}
+            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=by_channel
         )
         self._crosses = Signal(self._routed)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.storage = Part(self.storage, self.storage.parameters)
-        arrived, vl, routed = self._receive(m)
+        received = self._receive(m)
         for lane in range(self.geometry.vls):
-            heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
-            m.submodules[f"heads_{lane}"] = FIFOPart(heads)
-            head = data.View(self._routed, heads.r_data)
-            m.d.comb += [
-                heads.w_en.eq(arrived & equals(vl, lane)),
-                heads.w_data.eq(routed.as_value()),
-                heads.r_en.eq(self.granted & self.lane[lane]),
-                self.valid[lane].eq(heads.r_rdy),
-                self.drop[lane].eq(head.drop),
-                self.outputs[lane].eq(head.output),
-                self.outgoing_vls[lane].eq(head.outgoing_vl),
-                self.blocks[lane].eq(head.blocks),
-            ]
-            with m.If(self.granted & self.lane[lane]):
+            leaves = self.granted & self.lane[lane]
+            head = self._wait(m, received, lane, leaves)
+            with m.If(leaves):
                 m.d.sync += self._crosses.eq(head)
         self._cross(m)
         return m
 
-    def _receive(self, m: Module) -> tuple[Signal, Signal, data.View]:
-        """Write what arrives (IB), and a cycle later look its head up (RT)."""
+    def _store(self, m: Module, reserves: Value, writes: Value, flit: Value) -> None:
         storage, rx = self.storage, self.rx
-        kept, keeps = Signal(reset_less=True), Signal()
-        blocks, small = blocks_of(rx.data), Signal()
         m.d.comb += [
-            small.eq(blocks <= self.geometry.largest),
-            storage.reserve_flits.eq(Mux(rx.valid & rx.first & small, blocks, 0)),
+            storage.reserve_flits.eq(reserves),
             storage.reserve_vl.eq(rx.vl),
-            keeps.eq(Mux(rx.first, storage.accepted, kept)),
             storage.write_vl[0].eq(rx.vl),
-            storage.write_count[0].eq(rx.valid & keeps),
-            storage.write_data[0].eq(Cat(rx.last, rx.first, rx.data)),
+            storage.write_count[0].eq(writes),
+            storage.write_data[0].eq(flit),
         ]
-        with m.If(rx.valid):
-            m.d.sync += kept.eq(keeps)
-        arrived, refused = Signal(), Signal()
-        vl, size = Signal(lane_shape(self.geometry.vls)), Signal.like(self.blocks[0])
-        header = Signal(HEADER_BITS)
-        m.d.sync += [
-            arrived.eq(rx.valid & rx.first & storage.accepted),
-            refused.eq(rx.valid & rx.first & ~storage.accepted),
-        ]
-        with m.If(rx.valid & rx.first):
-            m.d.sync += [vl.eq(rx.vl), size.eq(blocks), header.eq(rx.data[-HEADER_BITS:])]
-        found, routed = Signal(DropCause), Signal(self._routed)
-        m.d.comb += [
-            self.header.eq(header),
-            routed.drop.eq(Value.cast(self.cause).any()),
-            routed.output.eq(self.output),
-            routed.outgoing_vl.eq(self.outgoing_vl),
-            routed.blocks.eq(size),
-            routed.vl.eq(vl),
-        ]
-        if self.by_channel:
-            m.d.comb += routed.channel.eq(self.channel)
-        with m.If(refused):
-            m.d.comb += found.eq(DropCause.NO_ROOM)
-        with m.Elif(arrived):
-            m.d.comb += found.eq(self.cause)
-        m.d.sync += self.dropped.eq(found)
-        return arrived, vl, routed
+
+    @property
+    def _accepted(self) -> Value:
+        accepted: Value = self.storage.accepted
+        return accepted
 
     def _cross(self, m: Module) -> None:
         """Let a granted packet leave the buffer, as many flits in a cycle as are there and may (X)."""

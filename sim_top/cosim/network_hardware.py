@@ -25,6 +25,7 @@ from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
+from vlane.switch_kinds import SwitchKind
 from vlane.switch_programs import lft_write, lft_writes, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
@@ -66,15 +67,15 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         If the study asks for what the hardware has not.
     """
     study, settings, buffers, kind = world.study, world.settings, world.buffers, world.routes.kind
-    for field, value, must in (
-        ("switch.allocation", study.switch.allocation, "turns"),
-        ("switch.crossbar", study.switch.crossbar, "multiplexed"),
+    _check_form(kind, study.switch.allocation, study.switch.crossbar)
+    limits: tuple[tuple[str, int, int], ...] = (
         ("switch.iterations", study.switch.iterations, 1),
         ("switch.speed", study.switch.speed, 1),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
-    ):
-        if value != must:
-            raise InputError(field, f"{must} for switches in hardware", value)
+    )
+    for field, given, only in limits:
+        if given != only:
+            raise InputError(field, f"{only} for switches in hardware", given)
     if world.routes.by_lane:
         raise InputError(
             "network.routing",
@@ -117,6 +118,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         "lids": max(2, world.routes.lft.shape[1]),
         "data_bits": 64 * WORDS,
     }  # fmt: skip
+    if len(kind.hardware_forms) > 1:
+        parameters |= {"crossbar": study.switch.crossbar, "allocation": study.switch.allocation}
     if len(kind.hardware_credits) > 1:
         link = study.link
         parameters |= {
@@ -132,6 +135,18 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     except InputError as error:
         raise refused_parameter(error, "hardware: ") from None
     return parameters
+
+
+def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:
+    """Refuse a form of switches that there is not in hardware."""
+    forms = kind.hardware_forms
+    crossbars = dict.fromkeys(each.crossbar for each in forms)
+    if crossbar not in crossbars:
+        raise InputError("switch.crossbar", f"{' or '.join(crossbars)} for switches in hardware", crossbar)
+    allocations = [each.allocation for each in forms if each.crossbar == crossbar]
+    if allocation not in allocations:
+        must = f"{' or '.join(allocations)} with crossbar {crossbar} for switches in hardware"
+        raise InputError("switch.allocation", must, allocation)
 
 
 def cable(

@@ -24,6 +24,7 @@ SWITCHES = tuple(_KINDS)
 _MANY_LANES = 0.08
 _HALF = 0.5
 _BY_FCP = 0.3
+_OTHER_FORM = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,12 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
             "maximum": parameters["minimum"], "credit": FCP.name, "fcp_period": source.randint(lanes + 1, 600),
             "fcp_blocks": source.choice((0, 1, parameters["minimum"])),
         }  # fmt: skip
+    first, *others = kind.hardware_forms
+    if others:
+        form = source.choice(others) if source.random() < _OTHER_FORM else first
+        parameters |= {"crossbar": form.crossbar, "allocation": form.allocation}
+        if form.vls_apart:
+            parameters["maximum"] = parameters["minimum"]
     return Point(block, parameters, cycles, source.randrange(1 << 16))
 
 
@@ -98,6 +105,9 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
         "ports": (2, 3, 4, 5), "data_vls": (2, 3), "line_rate": (False,), "scheduler": (DEFAULT,), "largest": (1, 2),
         "data_bits": (64,), "lids": (3,), "entries": (2, 4),
     }  # fmt: skip
+    if "crossbar" in point.parameters:
+        first = _KINDS[point.block].hardware_forms[0]
+        smaller |= {"allocation": (first.allocation,), "crossbar": (first.crossbar,)}
     if "credit" in point.parameters:
         smaller["credit"] = (RETURNS.name,)
     for name, values in smaller.items():

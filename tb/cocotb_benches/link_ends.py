@@ -22,9 +22,10 @@ _CYCLES, _DRAIN, _READY = 3000, 1500, 0.9
 
 
 class Kind(Protocol):
-    """Properties of one kind of switch: headers, maps to lanes, blocks per return."""
+    """Properties of one kind of switch: headers, maps to lanes, blocks per return, and whether several VLs return."""
 
     blocks: int
+    vls_apart: bool
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header that is sent on a lane, from one with destination and size."""
@@ -60,7 +61,7 @@ class Room:
 
 
 class Sender:
-    """Drives ``rx`` of a port with random packets, and listens to ``returned``."""
+    """Drives ``rx`` of a port with random packets, and listens to ``returned``: blocks and VL, or a bit for each VL."""
 
     def __init__(self, dut: Any, kind: Kind, port: int, told: dict[str, Any], source: random.Random) -> None:
         self.dut, self.kind, self.port, self.told, self.source = dut, kind, port, told, source
@@ -92,9 +93,11 @@ class Sender:
     def listen(self) -> None:
         """Read the outputs of a cycle."""
         blocks = int(getattr(self.dut, f"returned__{self.port}__blocks").value)
-        if blocks:
-            lane = int(getattr(self.dut, f"returned__{self.port}__vl").value)
-            self.room.used[lane] -= blocks
+        freed = [(lane, 1) for lane in range(self.told["data_vls"]) if blocks >> lane & 1]
+        if not self.kind.vls_apart:
+            freed = [(int(getattr(self.dut, f"returned__{self.port}__vl").value), blocks)] if blocks else []
+        for lane, count in freed:
+            self.room.used[lane] -= count
             assert self.room.used[lane] >= 0, f"port {self.port}: more room of VL {lane} than was taken"
 
 
@@ -110,6 +113,9 @@ class Receiver:
     def drive(self) -> None:
         """Set the inputs of a cycle; back-pressure is created by holding blocks back."""
         lanes = [lane for lane, blocks in enumerate(self.held) if blocks]
+        if self.kind.vls_apart:
+            self._drive_lanes(lanes)
+            return
         gives = bool(lanes) and self.source.random() < 1 / (1 + self.kind.blocks)
         lane = self.source.choice(lanes) if gives else 0
         blocks = min(self.source.randint(1, self.kind.blocks), self.held[lane]) if gives else 0
@@ -117,6 +123,14 @@ class Receiver:
         self.room.used[lane] -= blocks
         getattr(self.dut, f"heard__{self.port}__blocks").value = blocks
         getattr(self.dut, f"heard__{self.port}__vl").value = lane
+
+    def _drive_lanes(self, lanes: list[int]) -> None:
+        """Let a block of some of these lanes go."""
+        freed = [lane for lane in lanes if self.source.random() < 0.5]
+        for lane in freed:
+            self.held[lane] -= 1
+            self.room.used[lane] -= 1
+        getattr(self.dut, f"heard__{self.port}__blocks").value = sum(1 << lane for lane in freed)
 
     def listen(self) -> None:
         """Read the outputs of a cycle."""

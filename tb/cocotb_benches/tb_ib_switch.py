@@ -6,11 +6,13 @@ import random
 from typing import Any
 
 import cocotb
-from vlane.tb.cocotb_benches.cocotb_drive import follow, qualified_agree
+from vlane.tb.cocotb_benches.cocotb_drive import follow, qualified_agree, setting
 from vlane.tb.cocotb_benches.link_ends import delivers
 from vlane.tb.directed.directed_ib_switch import STEPS
+from vlane.tb.directed.directed_per_vl_switch import STEPS as PER_VL_STEPS
 from vlane.tb.switches.stimulus_ib_switch import qualified
 
+from vlane.ib_switch import IBSwitchParameters
 from vlane.lrh import LocalRouteHeader
 
 
@@ -18,6 +20,9 @@ class InfiniBand:
     """Headers with a VL; SL2VL = SL modulo lanes."""
 
     blocks = 1
+
+    def __init__(self) -> None:
+        self.vls_apart = IBSwitchParameters(**setting()["parameters"]).form.vls_apart
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header with any SL."""
@@ -45,7 +50,8 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
     """Packets, drops, room and contention written out by hand; the contents of memories do not matter here."""
-    assert await follow(dut, STEPS) == len(STEPS)
+    steps = PER_VL_STEPS if InfiniBand().vls_apart else STEPS
+    assert await follow(dut, steps) == len(steps)
 
 
 @cocotb.test()

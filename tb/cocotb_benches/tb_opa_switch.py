@@ -26,6 +26,7 @@ class OmniPath:
     """Headers with a channel, 0 to 7; SC2SC adds 16 to it, SC2VL_t = channel modulo lanes."""
 
     blocks = 3
+    vls_apart = False
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:  # noqa: ARG002 - the lane is not in it
         """Return a header with any channel and any of 32 service levels."""

@@ -7,7 +7,7 @@ from typing import Any
 from vlane.lrh import LNH_BTH, LocalRouteHeader, packet_words
 from vlane.schedulers import DEFAULT
 
-__all__ = ["PARAMETERS", "STEPS"]
+__all__ = ["BODY", "PARAMETERS", "STEPS", "Step", "flit", "header"]
 
 PARAMETERS: dict[str, Any] = {
     "ports": 2, "data_vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, "scheduler": DEFAULT,
@@ -23,12 +23,13 @@ _NOTHING = {
 } | {"dropped": 0}
 
 
-def _header(vl: int, sl: int, dlid: int, flits: int) -> int:
+def header(vl: int, sl: int, dlid: int, flits: int) -> int:
     """Return a header with a SLID, which the switch does not change."""
     return LocalRouteHeader(vl, 0, sl, 0, LNH_BTH, dlid, packet_words(64 * flits), 0xABC).pack()
 
 
-def _flit(port: str, vl: int, data: int, *, first: bool = True, last: bool = True) -> dict[str, int]:
+def flit(port: str, vl: int, data: int, *, first: bool = True, last: bool = True) -> dict[str, int]:
+    """Return a flit on a link."""
     return {
         f"{port}__valid": 1,
         f"{port}__vl": vl,
@@ -42,7 +43,7 @@ def _return(port: int, vl: int) -> dict[str, int]:
     return {f"returned__{port}__blocks": 1, f"returned__{port}__vl": vl}
 
 
-_BODY = 0x0123_4567_89AB_CDEF
+BODY = 0x0123_4567_89AB_CDEF
 
 STEPS: list[Step] = [
     # The table: LIDs 1 to 3 are there; LID 1 leads to port 2, LID 2 to port 0. SL2VL is as after power-on: SL modulo 2.
@@ -50,56 +51,56 @@ STEPS: list[Step] = [
     ({"lft__enable": 1, "lft__lid": 1, "lft__port": 2}, {}),
     ({"lft__enable": 1, "lft__lid": 2, "lft__port": 0}, {}),
     # Cycle a: one flit on VL 0, SL 1. Its block is told in a + 4, it leaves in a + 5, on VL 1.
-    (_flit("rx__0", 0, _header(0, 1, 1, 1)), {}),
+    (flit("rx__0", 0, header(0, 1, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
     ({}, {}),
     ({}, _return(0, 0)),
-    ({}, _flit("tx__1", 1, _header(1, 1, 1, 1))),
+    ({}, flit("tx__1", 1, header(1, 1, 1, 1))),
     # Both inputs at once, SL 0: output 2 takes input 2 first, as input 1 was the last; the other follows at once.
-    (_flit("rx__0", 1, _header(1, 0, 1, 1)) | _flit("rx__1", 1, _header(1, 2, 1, 1)), {}),
+    (flit("rx__0", 1, header(1, 0, 1, 1)) | flit("rx__1", 1, header(1, 2, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
     ({}, {}),
     ({}, _return(1, 1)),
-    ({}, _flit("tx__1", 0, _header(0, 2, 1, 1)) | _return(0, 1)),
-    ({}, _flit("tx__1", 0, _header(0, 0, 1, 1))),
+    ({}, flit("tx__1", 0, header(0, 2, 1, 1)) | _return(0, 1)),
+    ({}, flit("tx__1", 0, header(0, 0, 1, 1))),
     # Two flits for port 0, then one for a LID above the top: told two cycles after their heads; their blocks come back.
-    (_flit("rx__0", 0, _header(0, 0, 2, 2), last=False), {}),
-    (_flit("rx__0", 0, _BODY, first=False), {}),
-    (_flit("rx__0", 1, _header(1, 0, 7, 1)), {"dropped": 3}),
+    (flit("rx__0", 0, header(0, 0, 2, 2), last=False), {}),
+    (flit("rx__0", 0, BODY, first=False), {}),
+    (flit("rx__0", 1, header(1, 0, 7, 1)), {"dropped": 3}),
     ({}, {}),
     ({}, _return(0, 0) | {"dropped": 1}),
     ({}, _return(0, 0)),
     ({}, _return(0, 1)),
     # The far end of port 2 has heard nothing of VL 0's two and VL 1's one: of VL 0 a packet of 2 fits, then none.
-    (_flit("rx__1", 0, _header(0, 0, 1, 2), last=False), {}),
-    (_flit("rx__1", 0, _BODY, first=False), {}),
-    (_flit("rx__1", 0, _header(0, 2, 1, 1)), {}),
+    (flit("rx__1", 0, header(0, 0, 1, 2), last=False), {}),
+    (flit("rx__1", 0, BODY, first=False), {}),
+    (flit("rx__1", 0, header(0, 2, 1, 1)), {}),
     ({}, {}),
     ({}, _return(1, 0)),
-    ({}, _return(1, 0) | _flit("tx__1", 0, _header(0, 0, 1, 2), last=False)),
-    ({}, _return(1, 0) | _flit("tx__1", 0, _BODY, first=False)),
+    ({}, _return(1, 0) | flit("tx__1", 0, header(0, 0, 1, 2), last=False)),
+    ({}, _return(1, 0) | flit("tx__1", 0, BODY, first=False)),
     ({}, {}),
     ({}, {}),
     # A block of VL 0 comes back: it counts from the next cycle on, and the packet is there a cycle after that.
     ({"heard__1__blocks": 1, "heard__1__vl": 0}, {}),
     ({}, {}),
-    ({}, _flit("tx__1", 0, _header(0, 2, 1, 1))),
+    ({}, flit("tx__1", 0, header(0, 2, 1, 1))),
     ({}, {}),
     # Port 2's link stalls in the cycle in which a packet could start, and the next: it is there two cycles later.
-    (_flit("rx__0", 1, _header(1, 1, 1, 1)), {}),
+    (flit("rx__0", 1, header(1, 1, 1, 1)), {}),
     ({}, {}),
     ({}, {}),
     ({}, {}),
     ({"ready": 0b01}, _return(0, 1)),
     ({"ready": 0b01}, {}),
     ({}, {}),
-    ({}, _flit("tx__1", 1, _header(1, 1, 1, 1))),
+    ({}, flit("tx__1", 1, header(1, 1, 1, 1))),
     # A packet larger than the largest is discarded and told, whether its VL has room (3) or not (5).
-    (_flit("rx__0", 1, _header(1, 0, 1, 5), last=False), {}),
-    (_flit("rx__0", 1, _BODY, first=False), {}),
-    (_flit("rx__0", 0, _header(0, 0, 1, 3)), {"dropped": 4}),
+    (flit("rx__0", 1, header(1, 0, 1, 5), last=False), {}),
+    (flit("rx__0", 1, BODY, first=False), {}),
+    (flit("rx__0", 0, header(0, 0, 1, 3)), {"dropped": 4}),
     ({}, {}),
     ({}, {"dropped": 4}),
     ({}, {}),

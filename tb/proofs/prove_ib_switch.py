@@ -4,34 +4,57 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Assume, Cat, Module, Signal, Value
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.round_robin import RoundRobin
 from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
+from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_lane_input import LaneInputProperties, lane_input
+from vlane.tb.proofs.prove_lane_output import LaneOutputProperties, lane_output
+from vlane.tb.proofs.prove_pair_allocator import PairAllocatorProperties
 from vlane.tb.proofs.prove_queues import DEPTH, SizeQueueProperties, WritePortProperties
 from vlane.tb.proofs.prove_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
 from vlane.tb.proofs.prove_round_robin import RoundRobinProperties
 from vlane.tb.proofs.prove_switch import SwitchWiringProperties
 from vlane.tb.proofs.prove_switch_input import SwitchInputProperties, switch_input
 from vlane.tb.proofs.prove_switch_output import SwitchOutputProperties, switch_output
+from vlane.tb.proofs.prove_tables import at
 
 from vlane.schedulers import DEFAULT, IB_ARBITER
 
-__all__ = ["INSTANCES", "IBSwitchProperties"]
+__all__ = ["INSTANCES", "IBSwitchProperties", "PerVLSwitchProperties"]
 
 _SL = slice(52, 56)
 """Of the local route header."""
 
 
-class IBSwitchProperties(SwitchWiringProperties):
-    """The InfiniBand switch's connections.
+class _SL2VLSwitchProperties(SwitchWiringProperties):
+    """Connections of an InfiniBand switch, whatever its crossbar."""
+
+    def _mapped_away(self, number: int) -> Value:
+        dropped: Value = self.switch.map.drop[number]
+        return dropped
+
+    def _own(self, m: Module) -> None:
+        s, claim = self.switch, self.claim
+        for number, port in enumerate(s.inputs):
+            claim(m, "lane-map", s.map.sl[number] == port.header[_SL])
+            found = s.table.port[number]
+            claim(m, "lane-map", s.map.output[number] + 1 == found, when=(found != 0) & (found <= s.ports))
+            vl = s.map.vl[number]
+            claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
+
+
+class IBSwitchProperties(_SL2VLSwitchProperties):
+    """The connections of a switch with a multiplexed crossbar.
 
     Parameters
     ----------
@@ -39,18 +62,9 @@ class IBSwitchProperties(SwitchWiringProperties):
         The component.
     """
 
-    def _mapped_away(self, number: int) -> Value:
-        dropped: Value = self.switch.map.drop[number]
-        return dropped
-
     def _own(self, m: Module) -> None:
+        super()._own(m)
         s, a, claim = self.switch, self.switch.allocator, self.claim
-        for number, port in enumerate(s.inputs):
-            claim(m, "lane-map", s.map.sl[number] == port.header[_SL])
-            found = s.table.port[number]
-            claim(m, "lane-map", s.map.output[number] + 1 == found, when=(found != 0) & (found <= s.ports))
-            vl = s.map.vl[number]
-            claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
         for number, output in enumerate(s.outputs):
             source: Any = Value.cast(a.source[number])
             claim(m, "resources", (a.output_free[number] == output.free) & (a.room[number] == output.room))
@@ -61,12 +75,71 @@ class IBSwitchProperties(SwitchWiringProperties):
             self._crosses(m, output.crossing[0], [(each.to == number, each) for each in crossings])
 
 
+class PerVLSwitchProperties(_SL2VLSwitchProperties):
+    """The connections of a switch whose crossbar has a port for each VL.
+
+    Parameters
+    ----------
+    switch : PerVLSwitch
+        The component.
+    """
+
+    def _own_sizes(self, m: Module, side: Any) -> None:
+        p = self.switch.parameters
+        for part in side.parts:
+            self.claim(
+                m, "sizes", Value.cast(int([part.maximum, part.mtu_flits, part.vls] == [p.minimum, p.largest, 1]))
+            )
+
+    def _heads(self, m: Module, number: int) -> None:
+        s, a = self.switch, self.switch.allocator
+        port, vls = s.inputs[number], s.geometry.vls
+        sees = [
+            a.valid[number] == port.valid, a.drop[number] == port.drop, a.input_free[number] == port.free,
+            port.granted == a.granted[number],
+        ]  # fmt: skip
+        for lane in range(vls):
+            pair = number * vls + lane
+            sees += [a.output[pair] == port.outputs[lane], a.outgoing_vl[pair] == port.outgoing_vls[lane]]
+            if a.queues:
+                sees.append(a.sizes[pair] == port.blocks[lane])
+        self.claim(m, "heads", Cat(sees).all())
+
+    def _own(self, m: Module) -> None:
+        super()._own(m)
+        s, a, claim, vls = self.switch, self.switch.allocator, self.claim, self.switch.geometry.vls
+        sizes = [port.blocks[lane] for port in s.inputs for lane in range(vls)]
+        crossings = [crossing for port in s.inputs for crossing in port.crossing]
+        for pair in range(a.pairs):
+            output, lane = s.outputs[pair // vls], pair % vls
+            free = a.output_free[pair // vls][lane] == output.free[lane]
+            claim(m, "resources", free & (a.left[pair] == output.left[lane]))
+            m.d.comb += Assume(a.source[pair] < a.pairs)
+            claim(m, "reserved", output.reserved[lane] == at(sizes, a.source[pair]), when=a.takes[pair])
+            claim(m, "reserved", ~output.reserved[lane].any(), when=~a.takes[pair])
+            took, source = Signal(name=f"took_{pair}"), Signal.like(a.source[pair], name=f"took_from_{pair}")
+            with m.If(a.takes[pair]):
+                m.d.sync += [took.eq(1), source.eq(a.source[pair])]
+            claim(m, "crossing", inside(self.fragment, f"source_{pair}") == source, when=took)
+            for number, crossing in enumerate(crossings):
+                same = Cat(output.crossing[lane].valid, output.crossing[lane].flit) == Cat(
+                    crossing.valid, crossing.flit
+                )
+                claim(m, "crossing", same, when=took & (source == number))
+
+
 _SMALL = {"scheduler": DEFAULT, "entries": 1, "data_bits": 64}
 INSTANCES = (
     Instance("turns", RoundRobinProperties, {"count": 4}, part=RoundRobin),
     Instance("turns-of-one", RoundRobinProperties, {"count": 1}, part=RoundRobin),
     Instance("allocation", AllocatorProperties, {"ports": 2, "vls": 2}, part=Allocator),
     Instance("allocation-three", AllocatorProperties, {"ports": 3, "vls": 3}, part=Allocator),
+    Instance("pair-turns", PairAllocatorProperties, {
+        "ports": 2, "vls": 2, "blocks": 3, "largest": 2, "queues": False,
+    }, part=PairAllocator),
+    Instance("pair-queues", PairAllocatorProperties, {
+        "ports": 2, "vls": 2, "blocks": 3, "largest": 2, "queues": True,
+    }, part=PairAllocator),
     Instance("room", RoomProperties, {
         "vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 1, "behind": True,
     }, part=Room),
@@ -77,12 +150,24 @@ INSTANCES = (
     Instance("input", SwitchInputProperties, {"flits": 1, "largest": 2, "channels": False}, part=switch_input),
     Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
+    Instance("lane-input", LaneInputProperties, {"largest": 2}, part=lane_input),
+    Instance("lane-output", LaneOutputProperties, {"fcp": False}, part=lane_output),
+    Instance("lane-output-fcp", LaneOutputProperties, {"fcp": True}, part=lane_output),
     Instance("connections", IBSwitchProperties, {
         "ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4,
         "scheduler": IB_ARBITER, "entries": 2, "line_rate": True, "data_bits": 64,
     }),
     Instance("connections-fcp", IBSwitchProperties, {
         "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,
+        "credit": "fcp",
+    }),
+    Instance("connections-queues", PerVLSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,
+        "crossbar": "per_vl", "allocation": "fifo",
+    }),
+    Instance("connections-pairs-fcp", PerVLSwitchProperties, {
+        "ports": 2, "data_vls": 3, "blocks": 12, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4,
+        "scheduler": IB_ARBITER, "entries": 2, "line_rate": True, "data_bits": 64, "crossbar": "per_vl",
         "credit": "fcp",
     }),
     Instance("delivery", DeliveryProperties, {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from amaranth.hdl import Assume, Cat, Module, Value
+from amaranth.hdl import Assume, Cat, Fragment, Module, Value
 from vlane.tb.proofs.inside import emptied
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.turns import at_most_one
@@ -60,15 +60,19 @@ class SwitchWiringProperties(Properties):
 
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.switch
-        m.submodules.switch = s
+        m.submodules.switch = self.fragment = Fragment.get(s, None)
         for number in range(s.ports):
             self._look_up(m, number)
             self._links(m, number)
             self._heads(m, number)
-            for buffer in (s.inputs[number].storage, s.outputs[number].storage):
-                self._sizes(m, buffer, "")
+            for side in (s.inputs[number], s.outputs[number]):
+                self._own_sizes(m, side)
         self._own(m)
         return m
+
+    def _own_sizes(self, m: Module, side: Any) -> None:
+        """Claim the sizes of an input's or an output's buffer."""
+        self._sizes(m, side.storage, "")
 
     def _sizes(self, m: Module, storage: Any, kind: str) -> None:
         """Claim the sizes of a buffer."""
@@ -105,12 +109,13 @@ class SwitchWiringProperties(Properties):
         ends = [(port.returned, "returned"), (output.heard, "heard")] if output.turns is None else []
         for end, name in ends:
             mine = getattr(s, name)[number]
-            pairs += [(mine.blocks, end.blocks), (mine.vl, end.vl)]
+            pairs += [(getattr(mine, each), getattr(end, each)) for each in end.signature.members]
         if output.turns is not None:
             for end, name in ((output.says, "says"), (output.hears, "hears")):
                 mine = getattr(s, name)[number]
                 pairs += [(mine.valid, end.valid), (mine.vl, end.vl), (mine.limit, end.limit)]
-            pairs += [(output.freed.blocks, port.returned.blocks), (output.freed.vl, port.returned.vl)]
+            freed, returned = output.freed, port.returned
+            pairs += [(getattr(freed, each), getattr(returned, each)) for each in returned.signature.members]
         pairs += [(output.ready, s.ready[number]), (Value.cast(s.dropped[number]), Value.cast(port.dropped))]
         self.claim(m, "links", Cat(one == other for one, other in pairs).all())
         program = getattr(output.scheduler, "program", None)

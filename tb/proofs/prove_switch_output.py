@@ -17,7 +17,7 @@ from vlane.tb.proofs.prove_room import PERIOD, STEP, WINDOW
 from vlane.tb.proofs.prove_tables import at, constant
 from vlane.tb.proofs.turns import at_most_one
 
-__all__ = ["SwitchOutputProperties", "switch_output"]
+__all__ = ["AnyScheduler", "SwitchOutputProperties", "switch_output"]
 
 VLS, BLOCKS, MINIMUM, MAXIMUM, LARGEST = 2, 4, 1, 3, 2
 """Of the buffer, and of the one at the far end."""
@@ -27,12 +27,17 @@ _FCP_BLOCKS = 3
 """Of each lane's part, with flow-control packets."""
 
 
-class _AnyScheduler(wiring.Component):
-    """A scheduler that may decide anything."""
+class AnyScheduler(wiring.Component):
+    """A scheduler that may decide anything.
 
-    def __init__(self) -> None:
-        behind = {"behind": In(VLS)}
-        super().__init__({**egress_members(VLS), **behind})
+    Parameters
+    ----------
+    vls : int
+        Lanes.
+    """
+
+    def __init__(self, vls: int) -> None:
+        super().__init__({**egress_members(vls), "behind": In(vls)})
 
     def elaborate(self, _platform: object) -> Module:
         return Module()
@@ -42,8 +47,8 @@ def switch_output(*, flits: int, write_ports: int, fcp: bool) -> SwitchOutput:
     """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
     blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
     return SwitchOutput(
-        _AnyScheduler(), ports=2, geometry=BufferGeometry(VLS, blocks, least, most, LARGEST), data_bits=1, flits=flits,
-        write_ports=write_ports, vl_bits=4, fcp=FCPTimes(STEP, PERIOD) if fcp else None,
+        AnyScheduler(VLS), ports=2, geometry=BufferGeometry(VLS, blocks, least, most, LARGEST), data_bits=1,
+        flits=flits, write_ports=write_ports, vl_bits=4, fcp=FCPTimes(STEP, PERIOD) if fcp else None,
     )  # fmt: skip
 
 

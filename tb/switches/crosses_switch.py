@@ -79,8 +79,12 @@ def _starts_on(ports: int, heard: str, blocks: str) -> Event:
         found: NDArray[np.bool_] = np.zeros(0, np.bool_)
         for port in range(ports):
             starts = cycles.on(f"tx__{port}__valid") & cycles.on(f"tx__{port}__first")
+            lane = cycles.bits(f"tx__{port}__vl")
             told = after(cycles.on(f"{heard}__{port}__{blocks}"))
-            same = cycles.bits(f"tx__{port}__vl") == after(cycles.bits(f"{heard}__{port}__vl"))
+            if cycles.has(f"{heard}__{port}__vl"):
+                same = lane == after(cycles.bits(f"{heard}__{port}__vl"))
+            else:
+                same = (after(cycles.bits(f"{heard}__{port}__{blocks}")) >> lane & np.uint64(1)) != 0
             found = starts & told & same | (found if len(found) else False)
         return found
 

@@ -9,20 +9,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.random_bits import below
 from vlane.golden.links.fcp_limits import FCPLimits, count_freed
 from vlane.golden.links.room import Rooms, give_back
+from vlane.golden.switches.kinds import vls_apart
 from vlane.golden.switches.output_ports import say_limits
 from vlane.tb.native.packing import put
 from vlane.tb.switches.surroundings_switch import RING, SwitchSurroundings
 
 from vlane.fcp import COUNTER_MODULUS
 
-__all__ = ["BLOCKS_HEARD", "BLOCKS_TOLD", "LANE_TOLD", "count_told", "fields", "hear", "say", "show_heard", "show_told"]
+__all__ = [
+    "BLOCKS_HEARD",
+    "BLOCKS_TOLD",
+    "LANES_TOLD",
+    "count_told",
+    "fields",
+    "hear",
+    "say",
+    "show_heard",
+    "show_told",
+]
 
 (LANE_HEARD, BLOCKS_HEARD, BLOCKS_FREED) = range(3)
-(LANE_TOLD, BLOCKS_TOLD) = range(2)
+(LANES_HEARD, _, LANES_FREED) = range(3)
+(LANES_TOLD, BLOCKS_TOLD) = range(2)
 (LANE_SAID, LIMIT_SAID) = range(2)
 _ANY = 65536
 _LOST = 8
@@ -30,17 +43,17 @@ _LOST = 8
 
 
 @inner
-def _two(remote: Rooms) -> int:  # noqa: ARG001 - its type says it all
-    return 2
+def _of_returns(remote: Rooms, switches: Any) -> int:  # noqa: ARG001 - its type says it all
+    return 1 if vls_apart(switches) else 2
 
 
 @inner
-def _three(remote: FCPLimits) -> int:  # noqa: ARG001 - its type says it all
+def _of_limits(remote: FCPLimits, switches: Any) -> int:  # noqa: ARG001 - its type says it all
     return 3
 
 
-@by_type({Rooms: _two, FCPLimits: _three})
-def fields(remote: Any) -> int:
+@by_type({Rooms: _of_returns, FCPLimits: _of_limits})
+def fields(remote: Any, switches: Any) -> int:
     """Return how many fields of a row tell of room, at a port and in a direction."""
 
 
@@ -87,11 +100,31 @@ def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> t
 
 
 @inner
+def _hear_of_lanes(
+    remote: Rooms, around: SwitchSurroundings, port: int, reckless: bool, bits: NDArray[np.uint64]  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:  # fmt: skip
+    """Draw of which lanes a receiver lets a block go, and note which of them the sender gets."""
+    lanes, heard = around.owed.shape[1], around.heard[port]
+    told, freed = below(bits, 1 << lanes), 0
+    for lane in range(lanes):
+        if around.owed[port, lane] > 0:
+            around.owed[port, lane] -= (told >> lane) & 1
+        elif not reckless:
+            told &= ~(1 << lane)
+        if remote.taken[port, lane].blocks != 0:
+            freed |= told & 1 << lane
+    heard[LANES_HEARD], heard[BLOCKS_HEARD], heard[LANES_FREED] = told, told != 0, freed
+
+
+@inner
 def _hear_returns(
     remote: Rooms, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     lanes, heard = around.owed.shape[1], around.heard[port]
+    if vls_apart(around.switches):
+        _hear_of_lanes(remote, around, port, reckless, bits)
+        return
     blocks = 1 + below(bits, most)
     if not reckless:
         lane, blocks = _free_owed(around, port, lane, blocks)
@@ -136,6 +169,13 @@ def _show_returns(
     lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
     if blocks == 0:
         return
+    if vls_apart(around.switches):
+        put(rows, row, where, first, around.heard[port, LANES_HEARD])
+        freed = around.heard[port, LANES_FREED]
+        while freed != 0:
+            give_back(remote, port, lowest(freed), 1)
+            freed &= freed - 1
+        return
     put(rows, row, where, first, blocks)
     put(rows, row, where, first + 1, lane)
     if around.heard[port, BLOCKS_FREED] != 0:
@@ -176,12 +216,19 @@ def _show_returned(
     where: NDArray[np.int64], first: int,
 ) -> None:  # fmt: skip
     told = around.back[port, slot]
-    if told[BLOCKS_TOLD] != 0:
-        lane, blocks = told[LANE_TOLD], told[BLOCKS_TOLD]
+    lanes, blocks = told[LANES_TOLD], told[BLOCKS_TOLD]
+    if lanes == 0:
+        return
+    if vls_apart(around.switches):
+        put(expected, row, where, first, lanes)
+    else:
         put(expected, row, where, first, blocks)
-        put(expected, row, where, first + 1, lane)
+        put(expected, row, where, first + 1, lowest(lanes))
+    while lanes != 0:
+        lane = lowest(lanes)
+        lanes &= lanes - 1
         give_back(around.up, port, lane, min(blocks, int(around.up.taken[port, lane].blocks)))
-        told[BLOCKS_TOLD] = 0
+    told[LANES_TOLD] = 0
 
 
 @inner
@@ -189,7 +236,7 @@ def _show_said(
     remote: FCPLimits, around: SwitchSurroundings, port: int, slot: int, expected: NDArray[np.uint64], row: int,
     where: NDArray[np.int64], first: int,
 ) -> None:  # fmt: skip
-    around.back[port, slot, BLOCKS_TOLD] = 0
+    around.back[port, slot, LANES_TOLD] = 0
     said = around.said[port, slot]
     if said[LANE_SAID] != 0:
         lane, limit = said[LANE_SAID] - 1, said[LIMIT_SAID]

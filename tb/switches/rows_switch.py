@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.inputs import DROPPED
-from vlane.golden.switches.kinds import allocate, receive, store
+from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
     EVENTS,
@@ -49,7 +50,7 @@ from vlane.tb.switches.row_layout import (
 from vlane.tb.switches.rows_credit import (
     BLOCKS_HEARD,
     BLOCKS_TOLD,
-    LANE_TOLD,
+    LANES_TOLD,
     count_told,
     fields,
     hear,
@@ -151,13 +152,17 @@ def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) ->
         if port == NOBODY:
             continue
         field = around.packets.pool[packet]
-        rules[ONE_FLIT] += field.flits == 1 and around.back[port, (cycle + 1) % RING, BLOCKS_TOLD] != 0
+        crossing = around.back[port, (cycle + 1) % RING, LANES_TOLD]
+        if vls_apart(around.switches):
+            crossing &= 1 << lane
+        rules[ONE_FLIT] += field.flits == 1 and crossing != 0
         since, before = cycle, 0
         while before < field.flits:
             since += 1
             moved = min(flits_moved(around.out_ports.returns, since - cycle, cycle - field.arrived), field.flits)
             told = around.back[port, (since + 1) % RING]
-            told[LANE_TOLD], told[BLOCKS_TOLD] = lane, moved - before
+            told[LANES_TOLD] |= 1 << lane
+            told[BLOCKS_TOLD] = moved - before
             before = moved
 
 
@@ -276,9 +281,12 @@ def _told_back(around: SwitchSurroundings, slot: int) -> None:
     """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
     for port in range(len(around.tx)):
         told = around.back[port, slot]
-        if told[BLOCKS_TOLD] != 0:
-            give_back(around.own, port, told[LANE_TOLD], told[BLOCKS_TOLD])
-            count_told(around.remote, port, told[LANE_TOLD], told[BLOCKS_TOLD])
+        lanes = told[LANES_TOLD]
+        while lanes != 0:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
+            give_back(around.own, port, lane, told[BLOCKS_TOLD])
+            count_told(around.remote, port, lane, told[BLOCKS_TOLD])
 
 
 @kernel
@@ -289,7 +297,7 @@ def fill_rows(
 ) -> None:  # fmt: skip
     """Write one row of inputs and of expected outputs per cycle."""
     ports = len(around.tx)
-    layout = RowLayout(ports, words, fields(around.remote))
+    layout = RowLayout(ports, words, fields(around.remote, around.switches))
     for row in range(len(rows)):
         clear_row(rows, row)
         clear_row(expected, row)

@@ -154,7 +154,7 @@ def new_hardware(
 @inner
 def layout_of(net: Network, hardware: Hardware) -> RowLayout:
     """Return where ports are in the rows of a switch."""
-    return RowLayout(hardware.ports, WORDS, fields(net.out_ports.remote))
+    return RowLayout(hardware.ports, WORDS, fields(net.out_ports.remote, net.switches))
 
 
 def show_write(inputs: Layout, write: TableWrite, writes: Words, number: int, _: Network) -> None:

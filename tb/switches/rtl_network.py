@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
 from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
@@ -20,7 +21,7 @@ from vlane.golden.network.network import MOVED, NOW, Network, depart, run_cycle,
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
-from vlane.golden.switches.kinds import route
+from vlane.golden.switches.kinds import route, vls_apart
 from vlane.golden.switches.packets import (
     NOBODY,
     TO_SINK,
@@ -126,12 +127,20 @@ def _returns_come(remote: Rooms, net: Network, hardware: Hardware, number: int, 
     """Take the blocks that left the input of a port."""
     outs, shown = hardware.outs, hardware.shown
     first = told_at(layout_of(net, hardware), port)
-    blocks = int(get(shown, number, outs, first))
+    blocks = int(np.int64(get(shown, number, outs, first)))
     if blocks == 0:
         return
-    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
     cable = net.wiring.cable[hardware.first[number] + port]
-    if lane < hardware.back.shape[1] and cable.told != NOWHERE:
+    if cable.told == NOWHERE:
+        hardware.counts[BAD_FLITS] += 1
+        return
+    if vls_apart(net.switches):
+        while blocks != 0:
+            begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lowest(blocks), 1)
+            blocks &= blocks - 1
+        return
+    lane = int(np.int64(get(shown, number, outs, first + 1)))  # signed, to be added to others
+    if lane < hardware.back.shape[1]:
         begin_at_once(net.out_ports.returns, cable.told, cycle + cable.telling, lane, blocks)
     else:
         hardware.counts[BAD_FLITS] += 1
@@ -186,13 +195,18 @@ def _returns_go(remote: Rooms, net: Network, hardware: Hardware, number: int, po
     for lane in range(lanes):
         back[lane] += taken(remote, end, lane)
     settle(net.out_ports.returns, remote, end, cycle + 1)
-    heard = heard_at(layout_of(net, hardware), port)
+    heard, several = heard_at(layout_of(net, hardware), port), 0
     for lane in range(lanes):
         back[lane] -= taken(remote, end, lane)
         if back[lane] > 0:
-            put(hardware.given, number, hardware.ins, heard, back[lane])
-            put(hardware.given, number, hardware.ins, heard + 1, lane)
+            if vls_apart(net.switches):
+                several |= 1 << lane
+            else:
+                put(hardware.given, number, hardware.ins, heard, back[lane])
+                put(hardware.given, number, hardware.ins, heard + 1, lane)
         back[lane] = 0
+    if several != 0:
+        put(hardware.given, number, hardware.ins, heard, several)
 
 
 @inner

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.switches.ib_switch import new_ib_switches
-from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
 from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch
@@ -16,6 +15,7 @@ from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
 from vlane.tb.switches.surroundings_switch import RULES
 
+from vlane.ib_switch import IBSwitchParameters
 from vlane.sl2vl import SL_COUNT
 from vlane.switch_kinds import INFINIBAND
 from vlane.switch_programs import TableWrite, sl2vl_writes
@@ -41,7 +41,11 @@ class IBSwitchTraffic(SwitchTraffic):
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch after reset."""
-        return new_ib_switches(lanes=self.parameters["data_vls"], lft=lft, tables=rows_apart(self._vl, by_lane=False))
+        tables = rows_apart(self._vl, by_lane=False)
+        form = IBSwitchParameters(**self.parameters).form
+        return INFINIBAND_MAKERS[form.allocation, form.crossbar](
+            lanes=self.parameters["data_vls"], lft=lft, tables=tables
+        )  # fmt: skip
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

@@ -47,14 +47,15 @@ def switch_elements(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where a switch's inputs and outputs are, port by port.
 
-    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears, blocks and VL
-    or a flow-control packet; which links are ready; then the forwarding table's program port and the inputs named in
-    ``program``. Outputs: the flits; what is returned, or said; why packets drop.
+    Inputs: reset; of each port the flit's valid, VL, first, last and words; of each port what it hears: blocks and VL,
+    blocks of each VL, or a flow-control packet; which links are ready; then the forwarding table's program port and the
+    inputs named in ``program``. Outputs: the flits; what is returned, or said; why packets drop.
     """
     flits = [("valid", 1), ("vl", 1), ("first", 1), ("last", 1), ("data", words)]
     is_by_fcp = "hears__0__valid" in inputs
     heard, returned = ("hears", "says") if is_by_fcp else ("heard", "returned")
-    returns = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
+    told = ("valid", "vl", "limit") if is_by_fcp else ("blocks", "vl")
+    returns = [name for name in told if f"{heard}__0__{name}" in inputs]
     given = [("rst", 1)]
     given += [(f"rx__{port}__{name}", count) for port in range(ports) for name, count in flits]
     given += [(f"{heard}__{port}__{name}", 1) for port in range(ports) for name in returns]
@@ -175,7 +176,7 @@ class SwitchTraffic(Stimulus):
             stalled=np.zeros(ports, np.int64),
             written=np.zeros((4, _WRITTEN), np.int64),
             rows=np.zeros(4, np.uint64),
-            grants=new_records(Grant, 2 * ports + 2),
+            grants=new_records(Grant, max(ports * lanes, 2 * ports + 2)),
             regs=np.zeros(3, np.int64),
         )
 

@@ -53,9 +53,9 @@ RING = 128
 """What a table write goes to: the forwarding table, its top, or the map from levels or channels to lanes."""
 
 RULES = (
-    Rule("granted", "IBS-3, OPAS-3", "a packet was granted"),
-    Rule("several_granted", "IBS-3, OPAS-3", "several packets were granted in a cycle"),
-    Rule("one_flit", "IBS-5, OPAS-6", "a one-flit packet was granted while the last flit of another one crossed"),
+    Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
+    Rule("several_granted", "IBS-3, IBS-P2, OPAS-3", "several packets were granted in a cycle"),
+    Rule("one_flit", "IBS-5, IBS-P3, OPAS-6", "a one-flit packet was granted while another one's last flit crossed"),
     Rule("started", "IBS-7", "a packet entered a link"),
     Rule("waited", "IBS-6", "a head found no room at the far end"),
     Rule("stalled", "IBS-7", "a link stalled while a packet waited for it"),
@@ -135,14 +135,15 @@ class SwitchSurroundings(NamedTuple):
     tx : Records of Shown, (ports, ring)
         By cycle, what each output shows.
     back : array of int64, (ports, ring, 2)
-        By cycle: lane and number of the blocks told on ``returned``.
+        By cycle: lanes, as bits, of the blocks told on ``returned``, and how many of each.
     dropped : array of int64, (ports, ring)
         By cycle: why a packet drops.
     owed : array of int64, (ports, lanes)
         Blocks that the receiver behind each output holds.
     heard : array of int64, (ports, 3)
-        Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets; or whether
-        there is a flow-control packet, and its limit.
+        Within a cycle: the lane that ``heard`` names, how many blocks, and how many of them the sender gets; or, where
+        VLs cross apart, the lanes, as bits, whether there are any, and of which the sender gets a block; or the lane of
+        a flow-control packet, whether there is one, and its limit.
     said : array of int64, (ports, ring, 2)
         By cycle: the flow-control packet that each port shows, lane + 1 (0 for none) and limit.
     freed, known : array of int64, (ports, lanes)
@@ -153,7 +154,7 @@ class SwitchSurroundings(NamedTuple):
         Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
         The row of SL2VL in each.
-    grants : Records of Grant, (2 * ports + 2,)
+    grants : Records of Grant, (as many as a switch may grant in a cycle,)
         Within a cycle.
     regs : array of int64, (3,)
         The cycle; packets sent; packets started.

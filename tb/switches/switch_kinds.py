@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type
-from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.kinds import INFINIBAND_SWITCHES
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.packets import Packet
 from vlane.tb.switches import rows_ib_switch, rows_opa_switch
@@ -25,42 +25,42 @@ __all__ = [
 ]
 
 
-@by_type({IBSwitches: rows_ib_switch.lane_numbers, OPASwitches: rows_opa_switch.lane_numbers})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.lane_numbers), OPASwitches: rows_opa_switch.lane_numbers})
 def lane_numbers(switches: Any) -> int:
     """Return how many lanes a link can name."""
 
 
-@by_type({IBSwitches: rows_ib_switch.describe, OPASwitches: rows_opa_switch.describe})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.describe), OPASwitches: rows_opa_switch.describe})
 def describe(switches: Any, lane: int, bits: NDArray[np.uint64]) -> tuple[int, int, int, int]:
     """Draw a packet; return the bits of its header that pass through, its SL, its channel, its stamp."""
 
 
-@by_type({IBSwitches: rows_ib_switch.stamp_of, OPASwitches: rows_opa_switch.stamp_of})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.stamp_of), OPASwitches: rows_opa_switch.stamp_of})
 def stamp_of(switches: Any, field: Packet, lane: int) -> int:
     """Return the stamp with which a packet leaves on a lane."""
 
 
-@by_type({IBSwitches: rows_ib_switch.stamped, OPASwitches: rows_opa_switch.stamped})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.stamped), OPASwitches: rows_opa_switch.stamped})
 def stamped(switches: Any, header: int, stamp: int) -> Any:
     """Return a header with its stamp, an unsigned number."""
 
 
-@by_type({IBSwitches: rows_ib_switch.count_kinds, OPASwitches: rows_opa_switch.count_kinds})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.count_kinds), OPASwitches: rows_opa_switch.count_kinds})
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants of a cycle under the kind's own rules."""
 
 
-@by_type({IBSwitches: rows_ib_switch.draw_map, OPASwitches: rows_opa_switch.draw_map})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.draw_map), OPASwitches: rows_opa_switch.draw_map})
 def draw_map(switches: Any, around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
     """Draw a write of the map from levels or channels to lanes."""
 
 
-@by_type({IBSwitches: rows_ib_switch.apply_map, OPASwitches: rows_opa_switch.apply_map})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.apply_map), OPASwitches: rows_opa_switch.apply_map})
 def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
     """Let golden's map hold what was written."""
 
 
-@by_type({IBSwitches: rows_ib_switch.show_map, OPASwitches: rows_opa_switch.show_map})
+@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.show_map), OPASwitches: rows_opa_switch.show_map})
 def show_map(
     switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
     first: int,

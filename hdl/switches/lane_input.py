@@ -1,0 +1,108 @@
+"""Input side of a switch whose crossbar has a port per VL: packets of several lanes cross at the same time."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
+from vlane.hdl.common.part import Part
+from vlane.hdl.common.select import equals
+from vlane.hdl.links.link import LaneCrossingSignature, LaneReturnSignature, with_vl
+from vlane.hdl.switches.receiving_input import ReceivingInput
+
+__all__ = ["LaneInput"]
+
+
+class LaneInput(ReceivingInput):
+    """One input: a VL buffer, a queue of heads and a crossbar port for each lane (``docs/ib_switch.md``, IBS-P3).
+
+    Parameters
+    ----------
+    ports, geometry, data_bits, vl_bits
+        As of ``ReceivingInput``; each lane has its part of the buffer.
+
+    Members
+    -------
+    rx : In(LinkSignature(data_bits, vl_bits))
+        Flits that arrive.
+    header : Out(64)
+        Of the head that is looked up in this cycle.
+    output, outgoing_vl, cause : In(range(ports)), In(lane_shape(vls)), In(DropCause)
+        What was found.
+    dropped : Out(DropCause)
+        Drop cause of the head that was looked up in the previous cycle.
+    valid, drop : Out(vls)
+        By lane: its first packet may take part; it goes nowhere.
+    outputs, outgoing_vls : Out(ArrayLayout(range(ports), vls)), Out(ArrayLayout(lane_shape(vls), vls))
+        Where they go, and on which lane.
+    blocks : Out(ArrayLayout(range(largest + 1), vls))
+        Their sizes.
+    returned : Out(LaneReturnSignature(vls))
+        Blocks that left, a cycle later.
+    free : Out(vls)
+        Lanes that may take part.
+    granted : In(vls)
+        Lanes whose packet crosses, or drops, from the next cycle on.
+    crossing : Out(LaneCrossingSignature(data_bits)).array(vls)
+        By lane: the flit that crosses.
+    """
+
+    names_lane = False
+
+    def __init__(self, *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int) -> None:
+        self.parts = [geometry.part(data_bits=data_bits) for _ in range(geometry.vls)]
+        members: dict[str, Any] = {
+            "returned": Out(LaneReturnSignature(geometry.vls)),
+            "free": Out(geometry.vls),
+            "granted": In(geometry.vls),
+            "crossing": Out(LaneCrossingSignature(data_bits)).array(geometry.vls),
+        }
+        super().__init__(
+            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=False
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        received = self._receive(m)
+        for lane, part in enumerate(self.parts):
+            m.submodules[f"part_{lane}"] = Part(part, part.parameters)
+            head = self._wait(m, received, lane, self.granted[lane])
+            self._cross(m, lane, head)
+        return m
+
+    def _store(self, m: Module, reserves: Value, writes: Value, flit: Value) -> None:
+        for lane, part in enumerate(self.parts):
+            is_its = equals(self.rx.vl, lane)
+            m.d.comb += [
+                part.reserve_flits.eq(Mux(is_its, reserves, 0)),
+                part.write_count[0].eq(writes & is_its),
+                part.write_data[0].eq(flit),
+            ]
+
+    @property
+    def _accepted(self) -> Value:
+        return reduce(or_, (part.accepted for part in self.parts))
+
+    def _cross(self, m: Module, lane: int, head: Any) -> None:
+        """Let a granted packet leave its part of the buffer, a flit a cycle as long as they are there (X)."""
+        part, crossing = self.parts[lane], self.crossing[lane]
+        packet = Signal(data.StructLayout({"drop": 1, "outgoing_vl": head.outgoing_vl.shape()}), name=f"packet_{lane}")
+        busy, moves, flit = Signal(name=f"busy_{lane}"), Signal(name=f"moves_{lane}"), part.read_data[0]
+        is_last, is_first, body = flit[0], flit[1], flit[FLAGS:]
+        m.d.comb += [
+            moves.eq(busy & part.readable[0].any()),
+            part.read_count[0].eq(moves),
+            self.free[lane].eq(~busy | is_last),
+            crossing.valid.eq(moves & ~packet.drop),
+            crossing.flit.eq(Cat(is_last, is_first, Mux(is_first, with_vl(body, packet.outgoing_vl), body))),
+        ]
+        with m.If(self.granted[lane]):
+            m.d.sync += [busy.eq(1), packet.drop.eq(head.drop), packet.outgoing_vl.eq(head.outgoing_vl)]
+        with m.Elif(is_last):
+            m.d.sync += busy.eq(0)
+        m.d.sync += self.returned.blocks[lane].eq(moves)

@@ -1,0 +1,101 @@
+"""Output side of a switch whose crossbar has a port per VL: packets of several lanes come in at the same time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.common.part import Part
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.links.link import LaneCrossingSignature, LaneReturnSignature
+from vlane.hdl.switches.sending_output import SendingOutput
+
+__all__ = ["LaneOutput"]
+
+
+class LaneOutput(SendingOutput):
+    """One output: a VL buffer and a crossbar port for each lane (``docs/ib_switch.md``, IBS-P3).
+
+    Parameters
+    ----------
+    scheduler, geometry, data_bits, vl_bits, fcp
+        As of ``SendingOutput``; each lane has its part of the buffer.
+
+    Members
+    -------
+    reserved : In(ArrayLayout(range(largest + 1), vls))
+        By lane: blocks of the packet that was granted in this cycle, 0 if none was.
+    left : Out(ArrayLayout(range(minimum + 1), vls))
+        By lane: blocks of its part that are not reserved.
+    free : Out(vls)
+        Lanes to which another packet may be granted.
+    crossing : In(LaneCrossingSignature(data_bits)).array(vls)
+        By lane: the flit that comes in, if the lane is busy.
+    ready : In(1)
+        A packet may start on the link.
+    tx : Out(LinkSignature(data_bits, vl_bits))
+        Flits that leave, a cycle after they were chosen.
+    heard : In(LaneReturnSignature(vls))
+        Room that came free at the far end. Not with ``fcp``.
+    freed : In(LaneReturnSignature(vls))
+        With ``fcp`` only: room that came free in the input beside this output.
+    hears : In(LimitSignature())
+        With ``fcp`` only: a flow-control packet that arrives.
+    says : Out(LimitSignature())
+        With ``fcp`` only: one that leaves, a cycle after it was chosen.
+    """
+
+    vls_apart = True
+
+    def __init__(
+        self, scheduler: Any, *, geometry: BufferGeometry, data_bits: int, vl_bits: int, fcp: FCPTimes | None
+    ) -> None:
+        vls = geometry.vls
+        self.parts = [geometry.part(data_bits=data_bits) for _ in range(vls)]
+        packet = range(geometry.largest + 1)
+        self._granted = [Signal(packet, name=f"granted_{lane}") for lane in range(vls)]
+        members: dict[str, Any] = {
+            "reserved": In(data.ArrayLayout(packet, vls)),
+            "left": Out(data.ArrayLayout(range(geometry.minimum + 1), vls)),
+            "free": Out(vls),
+            "crossing": In(LaneCrossingSignature(data_bits)).array(vls),
+        }
+        super().__init__(
+            scheduler, members, returns=LaneReturnSignature(vls), geometry=geometry, data_bits=data_bits,
+            vl_bits=vl_bits, returned=1, fcp=fcp,
+        )  # fmt: skip
+
+    def _take_in(self, m: Module) -> None:
+        """Store what crosses; a lane is busy until the last flit of the packet (IBS-P3)."""
+        for lane, part in enumerate(self.parts):
+            m.submodules[f"part_{lane}"] = Part(part, part.parameters)
+            busy, comes, ends = (Signal(name=f"{name}_{lane}") for name in ("busy", "comes", "ends"))
+            crossing, reserved = self.crossing[lane], self.reserved[lane]
+            m.d.comb += [
+                comes.eq(busy & crossing.valid),
+                ends.eq(comes & crossing.flit[0]),
+                part.reserve_flits.eq(reserved),
+                part.write_count[0].eq(comes),
+                part.write_data[0].eq(crossing.flit),
+                self.free[lane].eq(~busy | ends),
+                self.left[lane].eq(self.geometry.minimum - part.used[0]),
+            ]
+            m.d.sync += self._granted[lane].eq(reserved)
+            with m.If(reserved.any()):
+                m.d.sync += busy.eq(1)
+            with m.Elif(ends):
+                m.d.sync += busy.eq(0)
+
+    def _comes(self, lane: int) -> tuple[Value, Value]:
+        size = self._granted[lane]  # a packet's first flit crosses in the cycle after its grant
+        return size.any(), size
+
+    def _read(self, m: Module, vl: Value, reads: Value) -> tuple[Value, Value]:
+        looks = [equals(vl, lane) for lane in range(self.geometry.vls)]
+        m.d.comb += [part.read_count[0].eq(reads & look) for part, look in zip(self.parts, looks, strict=True)]
+        flit = one_of(looks, (part.read_data[0] for part in self.parts))
+        return flit, one_of(looks, (part.readable[0].any() for part in self.parts))

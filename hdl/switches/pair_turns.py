@@ -1,0 +1,58 @@
+"""Order of requests by turn: each place serves them round robin, from the one after that it served last."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["PairTurns"]
+
+
+class PairTurns(wiring.Component):
+    """Round robin of many places, of which each request is for one (IBS-P2).
+
+    Latency 0. After reset request 0 is first everywhere.
+
+    Parameters
+    ----------
+    count : int
+        Requests, 2 or more.
+    places : int
+        Places.
+
+    Members
+    -------
+    place : In(ArrayLayout(range(places), count))
+        By request: the place that it is for.
+    serves, served : In(places), In(ArrayLayout(range(count), places))
+        Places that serve a request in this cycle; by place, which one.
+    before : Out(count).array(count)
+        By request, a bit per request: if both are for one place, that one is before this one.
+    """
+
+    def __init__(self, count: int, places: int) -> None:
+        self.count, self.places = count, places
+        super().__init__(
+            {
+                "place": In(data.ArrayLayout(range(places), count)),
+                "serves": In(places),
+                "served": In(data.ArrayLayout(range(count), places)),
+                "before": Out(count).array(count),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        numbers = range(self.count)
+        last = [Signal(numbers, name=f"last_{place}", init=self.count - 1) for place in range(self.places)]
+        for place, pointer in enumerate(last):
+            with m.If(self.serves[place]):
+                m.d.sync += pointer.eq(self.served[place])
+        behind = Signal(self.count)
+        m.d.comb += behind.eq(Cat(number > Array(last)[self.place[number]] for number in numbers))
+        for number, before in enumerate(self.before):
+            lower: list[Value] = [behind[other] | ~behind[number] for other in range(number)]
+            higher: list[Value] = [behind[other] & ~behind[number] for other in range(number + 1, self.count)]
+            m.d.comb += before.eq(Cat(*lower, Const(0, 1), *higher))
+        return m

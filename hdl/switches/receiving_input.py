@@ -1,0 +1,142 @@
+"""Input side of a switch as far as packets wait: heads are looked up and queued by lane, whatever crosses."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.buffers.buffer_geometry import BufferGeometry
+from vlane.hdl.common.part import FIFOPart
+from vlane.hdl.common.select import equals
+from vlane.hdl.links.link import LinkSignature, blocks_of, lane_shape
+
+from vlane.drop_cause import DropCause
+from vlane.units import HEADER_BITS
+
+__all__ = ["ReceivingInput"]
+
+
+class ReceivingInput(wiring.Component):
+    """Base of the inputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stages IB and RT).
+
+    A subclass adds the buffer and the packets that cross, and describes all members.
+
+    Parameters
+    ----------
+    members : dict
+        Beside the shared ones.
+    ports : int
+        Of the switch.
+    geometry : BufferGeometry
+        Of the buffer.
+    data_bits : int
+        Carried of a flit.
+    vl_bits : int
+        Of a lane's number on links.
+    by_channel : bool
+        Whether headers carry a channel, in Omni-Path's form, and not a lane.
+    """
+
+    names_lane: ClassVar[bool]
+    """Whether a packet that crosses must know the lane on which it came."""
+
+    def __init__(
+        self, members: dict[str, Any], *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int,
+        by_channel: bool,
+    ) -> None:  # fmt: skip
+        vls, lane = geometry.vls, lane_shape(geometry.vls)
+        packet = range(geometry.largest + 1)
+        self.geometry, self.by_channel = geometry, by_channel
+        channel = {"channel": In(5)} if by_channel else {}
+        super().__init__(
+            {
+                "rx": In(LinkSignature(data_bits, vl_bits)),
+                "header": Out(HEADER_BITS),
+                "output": In(range(ports)),
+                "outgoing_vl": In(lane),
+                **channel,
+                "cause": In(DropCause),
+                "dropped": Out(DropCause),
+                "valid": Out(vls),
+                "drop": Out(vls),
+                "outputs": Out(data.ArrayLayout(range(ports), vls)),
+                "outgoing_vls": Out(data.ArrayLayout(lane, vls)),
+                "blocks": Out(data.ArrayLayout(packet, vls)),
+                **members,
+            }
+        )
+        came_on, channels = {"vl": lane} if self.names_lane else {}, {"channel": 5} if by_channel else {}
+        self._routed = data.StructLayout(
+            {"drop": 1, "output": range(ports), "outgoing_vl": lane, "blocks": packet, **came_on, **channels}
+        )
+
+    @abstractmethod
+    def _store(self, m: Module, reserves: Value, writes: Value, flit: Value) -> None:
+        """Reserve blocks for a packet, 0 for none, and write a flit that arrives, on the lane of ``rx``."""
+
+    @property
+    @abstractmethod
+    def _accepted(self) -> Value:
+        """Whether what is reserved in this cycle is there."""
+
+    def _receive(self, m: Module) -> tuple[Signal, Signal, Any]:
+        """Write what arrives (IB), and a cycle later look its head up (RT); return whether one was, lane, result."""
+        rx = self.rx
+        kept, keeps = Signal(reset_less=True), Signal()
+        blocks, small = blocks_of(rx.data), Signal()
+        m.d.comb += [
+            small.eq(blocks <= self.geometry.largest),
+            keeps.eq(Mux(rx.first, self._accepted, kept)),
+        ]
+        self._store(m, Mux(rx.valid & rx.first & small, blocks, 0), rx.valid & keeps, Cat(rx.last, rx.first, rx.data))
+        with m.If(rx.valid):
+            m.d.sync += kept.eq(keeps)
+        arrived, refused = Signal(), Signal()
+        vl, size = Signal(lane_shape(self.geometry.vls)), Signal.like(self.blocks[0])
+        header = Signal(HEADER_BITS)
+        m.d.sync += [
+            arrived.eq(rx.valid & rx.first & self._accepted),
+            refused.eq(rx.valid & rx.first & ~self._accepted),
+        ]
+        with m.If(rx.valid & rx.first):
+            m.d.sync += [vl.eq(rx.vl), size.eq(blocks), header.eq(rx.data[-HEADER_BITS:])]
+        found, routed = Signal(DropCause), Signal(self._routed)
+        m.d.comb += [
+            self.header.eq(header),
+            routed.drop.eq(Value.cast(self.cause).any()),
+            routed.output.eq(self.output),
+            routed.outgoing_vl.eq(self.outgoing_vl),
+            routed.blocks.eq(size),
+        ]
+        if self.names_lane:
+            m.d.comb += routed.vl.eq(vl)
+        if self.by_channel:
+            m.d.comb += routed.channel.eq(self.channel)
+        with m.If(refused):
+            m.d.comb += found.eq(DropCause.NO_ROOM)
+        with m.Elif(arrived):
+            m.d.comb += found.eq(self.cause)
+        m.d.sync += self.dropped.eq(found)
+        return arrived, vl, routed
+
+    def _wait(self, m: Module, received: tuple[Signal, Signal, Any], lane: int, leaves: Value) -> Any:
+        """Queue what is received on a lane, until it leaves; return what is known of the first packet."""
+        arrived, vl, routed = received
+        heads = SyncFIFO(width=self._routed.size, depth=self.geometry.maximum)
+        m.submodules[f"heads_{lane}"] = FIFOPart(heads)
+        head = data.View(self._routed, heads.r_data)
+        m.d.comb += [
+            heads.w_en.eq(arrived & equals(vl, lane)),
+            heads.w_data.eq(routed.as_value()),
+            heads.r_en.eq(leaves),
+            self.valid[lane].eq(heads.r_rdy),
+            self.drop[lane].eq(head.drop),
+            self.outputs[lane].eq(head.output),
+            self.outgoing_vls[lane].eq(head.outgoing_vl),
+            self.blocks[lane].eq(head.blocks),
+        ]
+        return head

@@ -1,0 +1,158 @@
+"""Output side of a switch as far as packets leave: their sizes in order, the egress scheduler, the remote credits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
+from vlane.hdl.buffers.size_queue import SizeQueue
+from vlane.hdl.common.part import Part
+from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
+
+__all__ = ["SendingOutput"]
+
+
+class SendingOutput(wiring.Component):
+    """Base of the outputs (``docs/ib_switch.md``, ``docs/opa_switch.md``: stage OB).
+
+    A subclass adds the buffer and the packets that come into it, and describes all members.
+
+    Parameters
+    ----------
+    scheduler : Component
+        With the egress schedulers' shared port list, as many lanes, and no VL15.
+    members : dict
+        Beside the shared ones.
+    returns : ReturnSignature or LaneReturnSignature
+        How room that comes free is told.
+    geometry : BufferGeometry
+        Of the buffer, and of the one at the far end.
+    data_bits : int
+        Carried of a flit.
+    vl_bits : int
+        Of a lane's number on links.
+    returned : int
+        Blocks of a lane that may come back in a cycle.
+    fcp : FCPTimes or None
+        Of the flow-control packets that tell of room, if any do.
+    """
+
+    vls_apart: ClassVar[bool]
+    """Whether blocks of several lanes may come free in a cycle."""
+
+    def __init__(
+        self, scheduler: Any, members: dict[str, Any], *, returns: ReturnSignature | LaneReturnSignature,
+        geometry: BufferGeometry, data_bits: int, vl_bits: int, returned: int, fcp: FCPTimes | None,
+    ) -> None:  # fmt: skip
+        self.scheduler, self.geometry, self.returns = scheduler, geometry, returns
+        self.looks_behind = "behind" in scheduler.signature.members
+        self.turns = geometry.round_robin(fcp, vls_apart=self.vls_apart) if fcp else None
+        self.remote = (
+            geometry.limits(behind=self.looks_behind)
+            if fcp
+            else geometry.room(returned=returned, behind=self.looks_behind)
+        )
+        told = {"freed": In(returns), "hears": In(LimitSignature()), "says": Out(LimitSignature())}
+        super().__init__(
+            {
+                **members,
+                "ready": In(1),
+                "tx": Out(LinkSignature(data_bits, vl_bits)),
+                **(told if fcp else {"heard": In(returns)}),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.remote = self.remote
+        m.submodules.scheduler = Part(self.scheduler, self.scheduler.parameters)
+        self._take_in(m)
+        self._queue(m)
+        self._send(m)
+        return m
+
+    @abstractmethod
+    def _take_in(self, m: Module) -> None:
+        """Store what crosses."""
+
+    @abstractmethod
+    def _comes(self, lane: int) -> tuple[Value, Value]:
+        """Return whether a packet's first flit crosses to a lane, and the packet's size."""
+
+    @abstractmethod
+    def _read(self, m: Module, vl: Value, reads: Value) -> tuple[Value, Value]:
+        """Let a lane's oldest flit leave the buffer if one is read; return it, and whether it is there."""
+
+    def _queue(self, m: Module) -> None:
+        """Let packets ask for the link once their first flit is there (IBS-6)."""
+        heads, geometry = self.scheduler.heads, self.geometry
+        for lane in range(geometry.vls):
+            queue = SizeQueue(depth=geometry.maximum, largest=geometry.largest)
+            m.submodules[f"sizes_{lane}"] = Part(queue, geometry.maximum, geometry.largest)
+            comes, size = self._comes(lane)
+            m.d.comb += [
+                queue.comes.eq(comes),
+                queue.size.eq(size),
+                queue.leaves.eq(self.remote.take[lane]),
+                heads.request[lane].eq(queue.there),
+                heads.fits[lane].eq(queue.there & self.remote.fits[lane]),
+                heads.blocks[lane].eq(queue.head),
+                self.remote.blocks[lane].eq(queue.head),
+            ]
+            if self.turns is None:
+                m.d.comb += self.remote.give[lane].eq(self.returns.of_lane(self.heard, lane))
+            if self.looks_behind:
+                self._look_behind(m, lane, queue)
+
+    def _look_behind(self, m: Module, lane: int, queue: SizeQueue) -> None:
+        """Tell the scheduler of the packet behind a lane's head."""
+        m.d.comb += [
+            self.remote.behind_blocks[lane].eq(queue.behind),
+            self.scheduler.behind[lane].eq(queue.follows & self.remote.fits_behind[lane]),
+        ]
+        if "behind_blocks" in self.scheduler.signature.members:
+            m.d.comb += self.scheduler.behind_blocks[lane].eq(queue.behind)
+
+    def _tell(self, m: Module, is_free: Signal) -> Value:
+        """Return whether a flow-control packet takes the link in this cycle (IBS-C4)."""
+        if self.turns is None:
+            return Const(0)
+        m.submodules.turns = turns = self.turns
+        connect(m, flipped(self.freed), turns.freed)
+        connect(m, flipped(self.hears), self.remote.hears)
+        connect(m, turns.says, flipped(self.says))
+        m.d.comb += turns.may.eq(is_free)
+        return turns.takes
+
+    def _send(self, m: Module) -> None:
+        """Start a packet when the link is free, and send it to its end (IBS-7, IBS-9)."""
+        scheduler, tx = self.scheduler, self.tx
+        sending, starts, moves, is_free = Signal(), Signal(), Signal(), Signal()
+        vl, now = Signal(lane_shape(self.geometry.vls), reset_less=True), Signal(lane_shape(self.geometry.vls))
+        lanes = range(self.geometry.vls)
+        flit, there = self._read(m, now, sending | starts)
+        m.d.comb += [
+            is_free.eq(~sending & self.ready),
+            scheduler.ready.eq(is_free & ~self._tell(m, is_free)),
+            starts.eq(scheduler.grant & scheduler.ready),
+            now.eq(Mux(sending, vl, scheduler.vl)),
+            moves.eq((sending | starts) & there),
+            self.remote.take_blocks.eq(one_of(self.remote.take, (scheduler.heads.blocks[lane] for lane in lanes))),
+            *(self.remote.take[lane].eq(starts & equals(scheduler.vl, lane)) for lane in lanes),
+        ]
+        with m.If(starts):
+            m.d.sync += vl.eq(scheduler.vl)
+        m.d.sync += [
+            sending.eq((sending | starts) & ~(moves & flit[0])),
+            tx.valid.eq(moves),
+            tx.vl.eq(Mux(moves, now, 0)),
+            tx.last.eq(moves & flit[0]),
+            tx.first.eq(moves & flit[1]),
+            tx.data.eq(Mux(moves, flit[FLAGS:], 0)),
+        ]

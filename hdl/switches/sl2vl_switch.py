@@ -1,0 +1,79 @@
+"""What InfiniBand switches have in common, whatever their crossbar: heads are looked up in LFT and SL2VL."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, connect, flipped
+from vlane.hdl.links.fcp_round_robin import FCPTimes
+from vlane.hdl.links.link import field_of
+from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.pair_allocator import PairAllocator
+from vlane.hdl.switches.switch import Switch
+from vlane.hdl.tables.sl2vl import SL2VL, SL2VLProgramSignature
+
+from vlane.errors import InputError
+from vlane.ib_switch import IBSwitchParameters
+from vlane.sl2vl import SL2VLParameters
+from vlane.switch_kinds import INFINIBAND
+
+__all__ = ["SL2VLSwitch"]
+
+
+class SL2VLSwitch(Switch):
+    """Base of the InfiniBand switches. A subclass makes ``allocator`` first, allocates, and lets packets cross.
+
+    Parameters
+    ----------
+    parameters : IBSwitchParameters
+        Shape of the switch.
+
+    Raises
+    ------
+    InputError
+        If its crossbar is another one.
+    """
+
+    latency = 5
+    """Cycles from a head on ``rx`` to its flit on ``tx``, at zero load."""
+
+    vls_apart: ClassVar[bool]
+    """Whether the crossbar has a port for each lane."""
+
+    allocator: Allocator | PairAllocator
+
+    def __init__(self, parameters: IBSwitchParameters) -> None:
+        p = parameters
+        if p.form.vls_apart != self.vls_apart:
+            raise InputError("crossbar", f"that of a {type(self).__name__}", p.crossbar)
+        self.map = SL2VL(SL2VLParameters(inputs=p.ports, outputs=p.ports, data_vls=p.data_vls))
+        super().__init__(
+            p, kind=INFINIBAND,
+            members={"sl2vl": In(SL2VLProgramSignature())},
+            fcp=p.fcp_times and FCPTimes(*p.fcp_times),
+        )  # fmt: skip
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        self.connect_ports(m)
+        m.submodules.sl2vl, m.submodules.allocator = self.map, self.allocator
+        connect(m, flipped(self.sl2vl), self.map.program)
+        for number, port in enumerate(self.inputs):
+            m.d.comb += [
+                self.map.output[number].eq(self.look_up(m, number, mapped_away=self.map.drop[number])),
+                self.map.sl[number].eq(field_of(port.header, "sl")),
+                port.outgoing_vl.eq(self.map.vl[number]),
+            ]
+        self._allocate(m)
+        self._cross(m)
+        return m
+
+    @abstractmethod
+    def _allocate(self, m: Module) -> None:
+        """Wire the allocator to the heads and to the room (VA-SA)."""
+
+    @abstractmethod
+    def _cross(self, m: Module) -> None:
+        """Let outputs take the flits that are for them (X)."""
