@@ -15,7 +15,7 @@ from typing import Any
 
 from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import irregular
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled
+from vlane.sim_top.study.planned_voqsw import as_cabled
 
 from vlane.planning.voqsw import plan_voqsw
 from vlane.planning.voqsw_paths import find_tuples, follow_paths

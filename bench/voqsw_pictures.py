@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from vlane.golden.network.cores import running
 from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import irregular
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled
 from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
 from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, cases
+from vlane.sim_top.study.planned_voqsw import as_cabled
 from vlane.sim_top.study.world import World, make_network, make_world
 
 from vlane.files import write_whole

@@ -12,7 +12,8 @@ import pytest
 from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.routing import Routes, up_down
 from vlane.golden.network.topology import Topology, irregular
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled, as_fabric, programmed
+from vlane.sim_top.fabric.voqsw_fabric import as_fabric, programmed
+from vlane.sim_top.study.planned_voqsw import as_cabled
 
 from tests.conftest import DATA, assert_refused, call
 from vlane.errors import InputError

@@ -15,9 +15,10 @@ from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
 from vlane.sim_top.cli.options import MOST_SEED, AsJson
 from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled, as_fabric, lanes_for, programmed
+from vlane.sim_top.fabric.voqsw_fabric import as_fabric, lanes_for, programmed
 from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.sim_top.study.named_networks import FORMS, named_network
+from vlane.sim_top.study.planned_voqsw import as_cabled
 
 from vlane.errors import InputError, unknown_word
 from vlane.fabric.capture import load_fabric

@@ -1,4 +1,4 @@
-"""VOQsw for a network or a captured fabric: arrays to plan with, and the fabric that the plan programs."""
+"""VOQsw for a network or a captured fabric: the fabric that a plan programs."""
 
 from __future__ import annotations
 
@@ -16,35 +16,16 @@ from vlane.fabric.portinfo import PortInfo
 from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.planning.voqsw import VOQswTables
-from vlane.planning.voqsw_paths import Cabled, Paths
+from vlane.planning.voqsw_paths import Paths
 from vlane.vlarb import VLArbEntry
 
-__all__ = ["as_cabled", "as_fabric", "lanes_for", "programmed"]
+__all__ = ["as_fabric", "lanes_for", "programmed"]
 
 _SWITCH_GUID, _HOST_GUID = 0x200000, 0x100000
 _OPERATIONAL = (1, 2, 4, 8, 15)
 """Numbers of data VLs that a port can run (PortInfo.OperationalVLs)."""
 _ENTRIES, _WEIGHT, _MTU = 8, 66, 2048
 """Each VL may send two packets of the MTU, 33 blocks each, in its turn."""
-
-
-def as_cabled(topology: Topology, routes: Routes) -> Cabled:
-    """Return a topology with the LIDs of its routes as arrays.
-
-    Raises
-    ------
-    InputError
-        If switches forward by rule, or choose VLs by the incoming VL: SL2VL tables say neither.
-    """
-    if not routes.lft.shape[1]:
-        raise InputError("network", "one with forwarding tables, for fewer hosts", f"{len(topology.hosts)} hosts")
-    if routes.by_lane:
-        raise InputError("routing", "one that needs no VLs itself, as updown", "one by incoming VL")
-    far = np.full(topology.switches * topology.ports, -1, np.int64)
-    for (switch, port), (other, its_port) in topology.far_ends().items():
-        far[switch * topology.ports + port] = other * topology.ports + its_port
-    hosts = np.array([switch * topology.ports + port for switch, port in topology.hosts], np.int64)
-    return Cabled(topology.switches, topology.ports, far, hosts, routes.lids)
 
 
 def as_fabric(topology: Topology, routes: Routes, *, data_vls: int) -> Fabric:

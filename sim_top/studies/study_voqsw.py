@@ -9,7 +9,6 @@ from statistics import fmean, stdev
 import polars as pl
 from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import irregular
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, within
 from vlane.sim_top.studies.measured import Measured
@@ -24,6 +23,7 @@ from vlane.sim_top.studies.study_voqsw_cases import (
     TABLES,
     cases,
 )
+from vlane.sim_top.study.planned_voqsw import as_cabled
 
 from vlane.planning.voqsw import plan_voqsw
 from vlane.planning.voqsw_paths import find_tuples, follow_paths

@@ -8,15 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
-from vlane.sim_top.fabric.voqsw_fabric import as_cabled
 
 from vlane.errors import InputError
 from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw
-from vlane.planning.voqsw_paths import Paths, find_tuples, follow_paths
+from vlane.planning.voqsw_paths import Cabled, Paths, find_tuples, follow_paths
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_voqsw import MOST_LEVELS, VOQswSection
 
-__all__ = ["with_voqsw"]
+__all__ = ["as_cabled", "with_voqsw"]
+
+
+def as_cabled(topology: Topology, routes: Routes) -> Cabled:
+    """Return a topology with the LIDs of its routes as arrays.
+
+    Raises
+    ------
+    InputError
+        If switches forward by rule, or choose VLs by the incoming VL: SL2VL tables say neither.
+    """
+    if not routes.lft.shape[1]:
+        raise InputError("network", "one with forwarding tables, for fewer hosts", f"{len(topology.hosts)} hosts")
+    if routes.by_lane:
+        raise InputError("routing", "one that needs no VLs itself, as updown", "one by incoming VL")
+    far = np.full(topology.switches * topology.ports, -1, np.int64)
+    for (switch, port), (other, its_port) in topology.far_ends().items():
+        far[switch * topology.ports + port] = other * topology.ports + its_port
+    hosts = np.array([switch * topology.ports + port for switch, port in topology.hosts], np.int64)
+    return Cabled(topology.switches, topology.ports, far, hosts, routes.lids)
 
 
 def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tuple[Routes, NDArray[np.int16]]:
