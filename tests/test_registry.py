@@ -34,12 +34,12 @@ FAMILIES = {
 
 MAY_NAME: dict[str, set[str]] = {
     "vlane/schedulers.py": set(SCHEDULERS),
-    "sim_top/cli/main.py": {"dtable"},
+    "sim_top/cli/main.py": {"dtable", "vlarb"},
     "sim_top/studies/by_name.py": {"dtable"},
     "sim_top/studies/study_dtable_cases.py": {"vlarb", "drr", "scfq"},
     "Makefile": {IB_ARBITER},
 }
-"""Files that name schedulers though they are not a scheduler's own: the registry, the command group that plans
+"""Files that name schedulers though they are not a scheduler's own: the registry, the command groups of
 tables, studies that compare schedulers, the main job."""
 
 ENTRIES = list(SCHEDULERS.values())

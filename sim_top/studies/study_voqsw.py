@@ -68,9 +68,10 @@ class _Throughputs:
             pl.col("accepted").cast(pl.Float64).sum().alias("both"),
             pl.col("accepted").filter(pl.col("sl") == 1).cast(pl.Float64).sum().alias("hot"),
             (pl.col("latency_mean_cycles") * pl.col("packets")).sum().alias("waited"),
-            pl.col("packets").cast(pl.Float64).sum().alias("packets"),
+            pl.col("packets").filter(pl.col("latency_mean_cycles").is_not_null()).sum().alias("timed"),
         )
-        self.runs = runs.with_columns((pl.col("waited") / pl.col("packets")).alias("latency"))
+        timed = pl.when(pl.col("timed") > 0).then(pl.col("timed").cast(pl.Float64))
+        self.runs = runs.with_columns((pl.col("waited") / timed).alias("latency"))
         self.clock = measured.clock
 
     def of(self, switches: int, tables: str, traffic: str = "uniform", variant: str = "main") -> ByNetwork:
@@ -92,10 +93,10 @@ class _Throughputs:
         return dict(case.select("network", "both").iter_rows())
 
     def curve(self, switches: int, tables: str, traffic: str) -> list[tuple[float, float, float]]:
-        """Return (load, accepted, latency in ns) of each load, means over networks."""
+        """Return (load, accepted, latency in ns) of each load, means over networks, where any packet was timed."""
         case = self._case(switches, tables, traffic, "main")
         shown = case.group_by("load").agg(pl.col("both").mean(), pl.col("latency").mean()).sort("load")
-        return [(load, both, self.clock.ns(latency)) for load, both, latency in shown.iter_rows()]
+        return [(load, both, self.clock.ns(latency)) for load, both, latency in shown.drop_nulls().iter_rows()]
 
     def _case(self, switches: int, tables: str, traffic: str, variant: str) -> pl.DataFrame:
         labels = {"switches": str(switches), "tables": tables, "traffic": traffic, "variant": variant}
@@ -213,14 +214,14 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
 
 def _curves(throughputs: _Throughputs, title: str, switches: int, traffic: str, tables: tuple[str, ...]) -> Chart:
     curves = []
-    for number, name in enumerate(tables):
+    for name in tables:
         points = throughputs.curve(switches, name, traffic)
         line = [(_payload(accepted), latency) for _, accepted, latency in points]
         marks = [
             Mark(x, y, "full", f"{_NAMES[name]}, offered {load:g}: {x:.4g} bytes/ns/switch, {y:,.4g} ns")
             for (x, y), (load, _, _) in zip(line, points, strict=True)
         ]
-        curves.append(Curve(_NAMES[name], number, [line], marks=marks))
+        curves.append(Curve(_NAMES[name], list(TABLES).index(name), [line], marks=marks))
     return Chart(title, "accepted payload (bytes/ns/switch)", "mean latency (ns)", curves, is_logarithmic=True)
 
 
