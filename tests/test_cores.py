@@ -180,6 +180,7 @@ COMMON = {
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drops lft port",
     "switches.inputs.queues": "filled queue",
+    "switches.requests": "asked behind first last",
     "switches.tables": "row vl",
     "switches.centre": "last_input link_busy read written",
     "switches.centre.queues": "filled queue",

@@ -168,8 +168,8 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ),
         (
             "[buffers]",
-            '[switch]\nallocation = "fifo"\ncrossbar = "per_vl"\n[buffers]',
-            ["switch.allocation", "turns with switch.crossbar per_vl", "fifo"],
+            '[switch]\nallocation = "fifo"\ncrossbar = "flits"\n[buffers]',
+            ["switch.allocation", "turns with switch.crossbar flits", "fifo"],
         ),
         (
             "[buffers]",
