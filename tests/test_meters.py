@@ -14,7 +14,7 @@ _DELIVERIES = [((1, 2, 3, 4, 5), 100), ((2, 1, 3, 4, 6), 90), ((1, 2, 4, 3, 5), 
 
 def _digest(deliveries: list[tuple[tuple[int, ...], int]]) -> int:
     """Return the digest of packets delivered in these cycles."""
-    meters, packet = new_meters(first=0, end=1000, nics=3), new_records(Packet, 1)[0]
+    meters, packet = new_meters(first=0, end=1000, nics=4), new_records(Packet, 1)[0]
     packet.flits = packet.hops = 1
     for values, cycle in deliveries:
         for name, value in zip(_FIELDS, values, strict=True):
