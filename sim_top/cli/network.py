@@ -52,8 +52,8 @@ def run_network(
     if not 1 <= length <= MAX_CYCLES:
         raise InputError("--cycles", f"1 to {MAX_CYCLES}", length)
     with file.refusals():
-        check_world(world)
         parameters = hardware_parameters(world)
+        check_world(world)
         timed = run.model_copy(update={"cycles": length, "warm_up_cycles": 0})
         world = replace(world, study=world.study.model_copy(update={"run": timed}))
         check_faults(world)
