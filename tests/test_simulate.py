@@ -168,11 +168,6 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         ),
         (
             "[buffers]",
-            '[switch]\nallocation = "fifo"\ncrossbar = "flits"\n[buffers]',
-            ["switch.allocation", "turns with switch.crossbar flits", "fifo"],
-        ),
-        (
-            "[buffers]",
             '[switch]\nkind = "opa"\ncrossbar = "per_vl"\n[buffers]',
             ["switch.crossbar", "multiplexed", "per_vl"],
         ),
