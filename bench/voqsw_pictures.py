@@ -23,12 +23,11 @@ from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import irregular
 from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
 from vlane.sim_top.studies.study_voqsw_cases import BASELINE, HOT, cases
-from vlane.sim_top.study.planned_voqsw import as_cabled
+from vlane.sim_top.study.planned_voqsw import tuples_of
 from vlane.sim_top.study.world import World, make_network, make_world
 
 from vlane.files import write_whole
 from vlane.planning.voqsw import plan_voqsw
-from vlane.planning.voqsw_paths import find_tuples, follow_paths
 
 _SWITCHES, _NETWORK, _TRAFFIC, _LOAD = 8, 1, "hot40", 0.3
 _SHOWN, _FRAMES, _LAST = {BASELINE: "8 virtual networks", "full": "VOQsw, full"}, 48, 12_000
@@ -51,7 +50,7 @@ def draw_network(file: Path) -> None:
     """Draw switches by their distance from the root, tree links thick in colour, all links as wide as they are used."""
     topology = irregular(_SWITCHES, ports=8, hosts=4, seed=_NETWORK)
     routes = up_down(topology, (0,) * 16)
-    paths = follow_paths(as_cabled(topology, routes), routes.lft)
+    paths = tuples_of(topology, routes).paths
     taken = np.bincount(paths.row // 8 // 8 * 8 + paths.row % 8, minlength=_SWITCHES * 8)
     depth, parent = {0: 0}, {}
     queue = deque([0])
@@ -167,7 +166,7 @@ def draw_levels(file: Path) -> None:
         for seed in networks:
             topology = irregular(size, ports=8, hosts=4, seed=seed)
             routes = up_down(topology, (0,) * 16)
-            plan = plan_voqsw(find_tuples(follow_paths(as_cabled(topology, routes), routes.lft)), 1 << 12)
+            plan = plan_voqsw(tuples_of(topology, routes), 1 << 12)
             found.setdefault(4 * size, []).append((plan.levels_for_full, plan.least_for_full))
     hosts = sorted(found)
     for place, name in enumerate(("paper's rule", "least possible")):

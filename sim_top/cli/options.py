@@ -25,6 +25,7 @@ __all__ = [
     "clock_at",
     "key_and_text",
     "load_plugins",
+    "numbers_of",
 ]
 
 MOST_SEED = (1 << 63) - 1
@@ -115,3 +116,18 @@ def check_cycles(option: str, cycles: int, least: int = 1) -> None:
     """
     if not least <= cycles <= _MOST_CYCLES:
         raise InputError(option, f"{least} to {_MOST_CYCLES}, a day's work", cycles)
+
+
+def numbers_of(option: str, text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of 0 to ``most`` that an option lists, in order, each once; none for an empty text.
+
+    Raises
+    ------
+    InputError
+        Naming the option and the word that is no such number.
+    """
+    words = [word.strip() for word in text.split(",")] if text else []
+    for word in words:
+        if not (word.isascii() and word.isdigit() and len(word) < 4 and int(word) <= most):
+            raise InputError(option, f"numbers of 0 to {most}, divided by commas", word)
+    return tuple(sorted({int(word) for word in words}))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.cli.options import AsJson
+from vlane.sim_top.cli.options import AsJson, numbers_of
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.vlarb_explained import LevelGets, PortsAlike, explain
 from vlane.sim_top.fabric.vlarb_page import in_words, shown_wait, write_vlarb_page
@@ -48,7 +48,7 @@ def explain_tables(
         raise InputError(
             "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(fabric)
         )
-    groups = explain(loaded, _levels(sls))
+    groups = explain(loaded, numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT))
     files = [write_vlarb_page(loaded, groups, clock, page)] if page else []
     if as_json:
         emit_json(
@@ -64,14 +64,6 @@ def explain_tables(
         _print(loaded, each, clock)
     for file in files:
         screen.print(str(file), markup=False, soft_wrap=True)
-
-
-def _levels(words: str) -> list[int]:
-    given = [word.strip() for word in words.split(",")] if words else list(map(str, range(SL_COUNT)))
-    for word in given:
-        if not (word.isascii() and word.isdigit() and len(word) < 3 and int(word) < SL_COUNT):
-            raise InputError("--sls", f"numbers of 0 to {SL_COUNT - 1}, divided by commas", word)
-    return sorted({int(word) for word in given})
 
 
 def _group_document(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
-from vlane.sim_top.cli.options import MOST_SEED, AsJson
+from vlane.sim_top.cli.options import MOST_SEED, AsJson, numbers_of
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.fabric.voqsw_fabric import as_fabric, lanes_for, programmed
 from vlane.sim_top.output.console import emit_json, say, screen, table
@@ -107,8 +107,8 @@ def voqsw(
         raise unknown_word("--search", SEARCHES, search)
     if rest not in RESTS:
         raise unknown_word("--rest", RESTS, rest)
-    lanes = lanes_left(vls, _numbers("--aside-vls", aside_vls, 14))
-    sl_aside = _numbers("--aside-sls", aside_sls, SL_COUNT - 1)
+    lanes = lanes_left(vls, numbers_of("--aside-vls", aside_vls, 14))
+    sl_aside = numbers_of("--aside-sls", aside_sls, SL_COUNT - 1)
     counted = sls > SL_COUNT - len(sl_aside)
     if counted and (out is not None or sls > _MOST_LEVELS):
         most = SL_COUNT - len(sl_aside) if out is not None else _MOST_LEVELS
@@ -153,14 +153,6 @@ def voqsw(
     else:
         _print(document, files)
     raise typer.Exit(0 if checked.ok else 1)
-
-
-def _numbers(option: str, text: str, most: int) -> tuple[int, ...]:
-    words = [word.strip() for word in text.split(",")] if text else []
-    for word in words:
-        if not (word.isascii() and word.isdigit() and len(word) < 4 and int(word) <= most):
-            raise InputError(option, f"numbers of 0 to {most}, divided by commas", word)
-    return tuple(sorted({int(word) for word in words}))
 
 
 def _network(word: str | None, folder: Path | None, study: Path | None, lanes: tuple[int, ...], seed: int) -> _Network:

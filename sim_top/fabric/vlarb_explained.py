@@ -15,13 +15,11 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.fabric.model import Fabric, Kind, Port
 from vlane.planning.vlarb_waits import longest_wait
 from vlane.sl2vl import VL_DROP
-from vlane.units import blocks_of
+from vlane.units import mtu_blocks
 from vlane.vlarb import VLArbTable
 
 __all__ = ["LevelGets", "PortsAlike", "explain", "saturated_shares"]
 
-_HEADERS = 26
-"""Bytes of LRH, BTH, ICRC and VCRC."""
 _ASSUMED_MTU = 4096
 _MOST_DECISIONS = 200_000
 
@@ -112,7 +110,7 @@ def _lanes(fabric: Fabric, port: Port, sl: int) -> tuple[int, ...]:
 
 def _levels(table: VLArbTable, data_vls: int, mtu: int, lanes: Mapping[int, tuple[int, ...]]) -> Iterator[LevelGets]:
     used = sorted({lane for each in lanes.values() for lane in each if lane < data_vls})
-    largest = blocks_of(mtu + _HEADERS)
+    largest = mtu_blocks(mtu)
     all_large = saturated_shares(table, dict.fromkeys(used, largest), data_vls=data_vls)
     shares = {lane: [all_large[lane]] for lane in used}
     for lane in used:

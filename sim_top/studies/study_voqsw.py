@@ -23,10 +23,9 @@ from vlane.sim_top.studies.study_voqsw_cases import (
     TABLES,
     cases,
 )
-from vlane.sim_top.study.planned_voqsw import as_cabled
+from vlane.sim_top.study.planned_voqsw import tuples_of
 
 from vlane.planning.voqsw import plan_voqsw
-from vlane.planning.voqsw_paths import find_tuples, follow_paths
 from vlane.sl2vl import SL_COUNT
 
 __all__ = ["STUDY"]
@@ -78,6 +77,11 @@ class _Throughputs:
         """Return the throughput of each network."""
         best = self._case(switches, tables, traffic, variant).group_by("network").agg(pl.col("both").max())
         return dict(best.iter_rows())
+
+    def gain(self, switches: int, tables: str, variant: str) -> list[float]:
+        """Return the throughput of each network over that of virtual networks, which have no hosts that choose VLs."""
+        base = self.of(switches, BASELINE, variant="main" if variant == "first_by_level" else variant)
+        return _ratio(self.of(switches, tables, variant=variant), base)
 
     def parts(self, switches: int, tables: str, traffic: str) -> tuple[ByNetwork, ByNetwork]:
         """Return what hot hosts got at the greatest load, and what all others did."""
@@ -158,15 +162,14 @@ def _hot_figures(throughputs: _Throughputs) -> Iterator[Figure]:
 def _variant_figures(throughputs: _Throughputs) -> Iterator[Figure]:
     for switches in (8, 16):
         for variant, tables in _variants(switches):
-            base_of = "main" if variant == "first_by_level" else variant
-            base = throughputs.of(switches, BASELINE, variant=base_of)
-            gain = _ratio(throughputs.of(switches, tables, variant=variant), base)
+            gain = throughputs.gain(switches, tables, variant)
             published = _PUBLISHED[switches][3].get(tables.removesuffix("_spread"))
             bound = _OURS if published is None else within(published, 0.25, _BY_NETWORK)
             name = f"throughput over {_NAMES[BASELINE]}, {switches} switches, {_NAMES[tables]}, {variant}"
             yield Figure(name, "", published, gain, bound)
 
 
+@cache
 def _variants(switches: int) -> list[tuple[str, str]]:
     found = [case.labels for case in cases("sensitivity", quick=True) if case.labels["switches"] == str(switches)]
     return list(dict.fromkeys((each["variant"], each["tables"]) for each in found if each["tables"] != BASELINE))
@@ -177,7 +180,7 @@ def _planned(switches: int, network: int) -> tuple[int, float, float]:
     """Return the SLs for full VOQ of a random network, and its shares of VOQ with 8 and 4 SLs."""
     topology = irregular(switches, ports=8, hosts=4, seed=network)
     routes = up_down(topology, tuple(range(SL_COUNT)))
-    tuples = find_tuples(follow_paths(as_cabled(topology, routes), routes.lft))
+    tuples = tuples_of(topology, routes)
     eight, four = (plan_voqsw(tuples, levels) for levels in (8, 4))
     return eight.levels_for_full, eight.share, four.share
 
@@ -233,8 +236,7 @@ def _gains(throughputs: _Throughputs, switches: int) -> Chart:
     for number, tables in enumerate(("full", "sls8", "sls4", *SPREAD)):
         marks = []
         for place, variant in enumerate(words):
-            base = throughputs.of(switches, BASELINE, variant="main" if variant == "first_by_level" else variant)
-            values = _ratio(throughputs.of(switches, tables, variant=variant), base)
+            values = throughputs.gain(switches, tables, variant)
             if values:
                 said = f"{_NAMES[tables]}, {variant}: {fmean(values):.3g}"
                 marks.append(Mark(place, fmean(values), "full", said, (min(values), max(values))))

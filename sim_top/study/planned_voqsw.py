@@ -11,11 +11,11 @@ from vlane.golden.network.topology import Topology
 
 from vlane.errors import InputError
 from vlane.planning.voqsw import VOQswTables, make_tables, plan_voqsw
-from vlane.planning.voqsw_paths import Cabled, Paths, find_tuples, follow_paths
+from vlane.planning.voqsw_paths import Cabled, Paths, Tuples, find_tuples, follow_paths
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_voqsw import MOST_LEVELS, VOQswSection
 
-__all__ = ["as_cabled", "with_voqsw"]
+__all__ = ["as_cabled", "tuples_of", "with_voqsw"]
 
 
 def as_cabled(topology: Topology, routes: Routes) -> Cabled:
@@ -37,6 +37,17 @@ def as_cabled(topology: Topology, routes: Routes) -> Cabled:
     return Cabled(topology.switches, topology.ports, far, hosts, routes.lids)
 
 
+def tuples_of(topology: Topology, routes: Routes) -> Tuples:
+    """Return the 4-tuples that the paths of a network pass.
+
+    Raises
+    ------
+    InputError
+        As ``as_cabled``.
+    """
+    return find_tuples(follow_paths(as_cabled(topology, routes), routes.lft))
+
+
 def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tuple[Routes, NDArray[np.int16]]:
     """Return routes with the planned tables, and the SL of each path by source and destination.
 
@@ -50,9 +61,10 @@ def with_voqsw(section: VOQswSection, topology: Topology, routes: Routes) -> tup
     """
     if (routes.lids[:, 1] > 1).any():
         raise InputError("voqsw", "left out where hosts have several LIDs, whose paths may need an SL each", "given")
-    paths = follow_paths(as_cabled(topology, routes), routes.lft)
     most = MOST_LEVELS if section.sls == "full" else section.sls
-    plan = plan_voqsw(find_tuples(paths), most, section.search, rest=section.rest)
+    tuples = tuples_of(topology, routes)
+    paths = tuples.paths
+    plan = plan_voqsw(tuples, most, section.search, rest=section.rest)
     if section.sls == "full" and not plan.full:
         raise InputError("voqsw.sls", f"a number: full VOQ takes more than {MOST_LEVELS} SLs here", "full")
     levels = plan.levels_used if section.sls == "full" else section.sls

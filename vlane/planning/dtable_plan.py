@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from vlane.dtable import IB_COUNTER_MOST, MAX_WEIGHT, DTable
 from vlane.planning.dtable_request import ServiceLevel, TableRequest
+from vlane.planning.fill_in import reversed_bits
 
 __all__ = ["LevelPlan", "TablePlan", "plan_table"]
 
@@ -115,7 +116,7 @@ def _place(request: TableRequest) -> dict[int, tuple[int, ...]]:
     for level in sorted(request.sls, key=lambda one: (one.distance, one.sl)):
         bits = level.distance.bit_length() - 1
         for turn in range(level.distance):
-            first = int(f"{turn:0{bits}b}"[::-1], 2)
+            first = reversed_bits(turn, bits)
             wanted = range(first, request.entries, level.distance)
             if all(free[place] for place in wanted):
                 break
