@@ -163,9 +163,8 @@ def test_a_switch_of_shared_parts_does_what_the_whole_one_does() -> None:
         compile_model(block.make(parameters), "ib_switch") as short,
         _whole(block.make(parameters), "ib_switch") as whole,
     ):
-        rows = np.zeros((4000, short.input_words), np.uint64)
-        stimulus = block.qualify(parameters, cycles=len(rows), seed=3, inputs=short.inputs, outputs=short.outputs)
-        stimulus.fill(rows, np.zeros((len(rows), short.output_words), np.uint64))
+        stimulus = block.qualify(parameters, cycles=4000, seed=3, inputs=short.inputs, outputs=short.outputs)
+        rows, _ = stimulus.record(short.input_words, short.output_words)
         found = short.run(rows)
 
         assert np.array_equal(found, whole.run(rows))

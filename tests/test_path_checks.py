@@ -85,7 +85,8 @@ def test_details_of_a_refusal_stay_and_are_harmless() -> None:
 def test_a_lane_with_traffic_that_no_entry_serves_is_refused(name: str, verb: tuple[str, ...], study: Path) -> None:
     """Before anything runs or compiles: table, VL, SL and a port."""
     (study.parent / "t.toml").write_text(_TABLES[name].format(4, 0))
-    study.write_text(STUDY + f'[scheduler]\nname = "{name}"\ntable = "t.toml"\n')
+    text = STUDY.replace("blocks = 64", "blocks = 64\nminimum_blocks = 8\nlargest_blocks = 8")
+    study.write_text(text + f'[scheduler]\nname = "{name}"\ntable = "t.toml"\n')
     options = ("--out", study.parent / "out") if verb == ("simulate",) else ("--rtl", "0")
 
     called = call(*verb, study, *options)

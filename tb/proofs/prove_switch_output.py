@@ -38,6 +38,7 @@ class AnyScheduler(wiring.Component):
 
     def __init__(self, vls: int) -> None:
         super().__init__({**egress_members(vls), "behind": In(vls)})
+        self.parameters = {"vls": vls}
 
     def elaborate(self, _platform: object) -> Module:
         return Module()
