@@ -101,7 +101,13 @@ def test_hardware_does_what_is_written_by_hand(parameters: dict[str, Any], steps
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", [PARAMETERS, directed_per_vl_switch.PARAMETERS], ids=["multiplexed", "per_vl"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param(PARAMETERS, id="multiplexed"),
+        pytest.param(directed_per_vl_switch.PARAMETERS, id="per_vl", marks=pytest.mark.long),
+    ],
+)
 def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
     """Golden, the cycles by hand, and a third party's senders and receivers with a scoreboard."""
     tests = (

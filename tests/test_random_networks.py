@@ -27,7 +27,7 @@ from tests.plain_per_vl_fifo import PerVLFifoSwitch
 from tests.plain_traffic import packets_of, random_trace
 from vlane.lft import UNASSIGNED
 
-NETWORKS, TESTED_BY_DEFAULT = 500, 3
+NETWORKS, TESTED_BY_DEFAULT = 500, 2
 _FASTER_KINDS = (
     *(("ib", "turns", "multiplexed", "returns", name) for name in ("rr", "dtable")),
     ("ib", "turns", "multiplexed", "fcps", "rr"),

@@ -38,7 +38,7 @@ def accepts(kind: str, content: dict[str, Any]) -> bool:
 def kind_of(file: Path) -> str:
     """Return the kind of an example."""
     content = tomllib.loads(file.read_text())
-    telling = {"network": "study", "dtable_plan": "plan", "outputs": "map"}
+    telling = {"network": "study", "dtable_plan": "plan", "level": "wants", "outputs": "map"}
     return next((kind for key, kind in telling.items() if key in content), "tables")
 
 

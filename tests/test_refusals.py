@@ -21,6 +21,7 @@ from vlane import study, tables
 from vlane.document import Document, read_document
 from vlane.errors import InputError
 from vlane.planning import dtable_request as dtable_plan
+from vlane.planning import vlarb_wants
 from vlane.refusal import WORDS, checked, is_key
 from vlane.study_model import read_study
 
@@ -70,6 +71,13 @@ DOCUMENTS: list[tuple[type[BaseModel], dict[str, Any]]] = [
         },
     ),
     (dtable_plan.RequestFile, {"dtable_plan": {"entries": 64, "gmtu_blocks": 32, "k": 1, "w": 2, "sl": [LEVEL]}}),
+    (
+        vlarb_wants.WantsFile,
+        {
+            "link": {"rate_gbps": "EDR 4X", "mtu": 256, "data_vls": 2},
+            "level": [{"sl": 0, "share": 1, "wait_us": 2, "priority": "high"}],
+        },
+    ),
 ]
 BAD: list[Any] = [
     None, True, 0, -1, 3, 1 << 70, -(10**400), 10**400, 0.5, -2.5, 1e300, math.nan, math.inf, "", "x", "4", "\0", [], [0] * 99,

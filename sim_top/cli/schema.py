@@ -23,7 +23,7 @@ app = App()
 
 @app.command(epilog="Example: vlane schema study --out study.schema.json")
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of file: study, tables, plan or map.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of file: study, tables, plan, wants or map.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the schema there.")] = None,
     keys: Annotated[bool, typer.Option("--keys", help="Print the keys as tables instead.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002

@@ -1,4 +1,4 @@
-"""``vlane vlarb explain``: what the arbitration tables of a fabric give each service level."""
+"""``vlane vlarb``: what the arbitration tables of a fabric give each service level, and tables for what is wanted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from vlane.sim_top.output.console import emit_json, say, screen, table
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.model import Fabric
+from vlane.files import write_whole
+from vlane.planning.vlarb_plan import PlannedLevel, VLArbPlan, opensm_lines, plan_vlarb
+from vlane.planning.vlarb_wants import Wants, read_wants
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
-from vlane.sl2vl import SL_COUNT
+from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.vlarb import VLArbTable
 
 __all__ = ["app"]
 
@@ -43,11 +47,7 @@ def explain_tables(
 ) -> None:
     """Explain what each service level of a fabric gets today: share of a full link, Gb/s, longest wait."""
     clock = LinkClock(rate_of(rate, "--rate"))
-    loaded = load_fabric(fabric)
-    if not loaded.vlarb:
-        raise InputError(
-            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(fabric)
-        )
+    loaded = _with_tables(load_fabric(fabric))
     groups = explain(loaded, numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT))
     files = [write_vlarb_page(loaded, groups, clock, page)] if page else []
     if as_json:
@@ -66,13 +66,102 @@ def explain_tables(
         screen.print(str(file), markup=False, soft_wrap=True)
 
 
+@app.command("plan", epilog="Example: vlane vlarb plan sim_top/configs/vlarb_wants.toml --out table.toml")
+def plan_tables(
+    file: Annotated[Path, typer.Argument(metavar="WANTS", help="Wants: a TOML file with [link] and [[level]].")],
+    fabric: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A captured fabric, whose tables of today are shown beside.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write both lists there, as a table file.")] = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Plan arbitration tables from least shares and longest waits of service levels, or say which cannot be met."""
+    wants = read_wants(file)
+    planned = plan_vlarb(wants)
+    loaded = load_fabric(fabric) if fabric else None
+    groups = explain(_with_tables(loaded), [each.sl for each in wants.levels]) if loaded else []
+    if out is not None:
+        write_whole(out, _table_file(planned), option="--out")
+    if as_json:
+        emit_json(
+            {
+                "rate_gbps": wants.rate_gbps,
+                "mtu": wants.mtu,
+                **_lists(planned.table),
+                "sl2vl": list(planned.sl2vl),
+                "opensm": opensm_lines(planned, wants.data_vls),
+                "levels": [_level_document(each, wants.clock) for each in planned.levels],
+                "today": [_group_document(loaded, each, wants.clock) for each in groups] if loaded else None,
+                "file": str(out) if out else None,
+            }
+        )
+        return
+    _print_plan(planned, wants)
+    if loaded:
+        for each in groups:
+            _print(loaded, each, wants.clock)
+
+
+def _with_tables(fabric: Fabric) -> Fabric:
+    """Return a fabric that has arbitration tables."""
+    if not fabric.vlarb:
+        raise InputError(
+            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=fabric.name
+        )
+    return fabric
+
+
+def _table_file(planned: VLArbPlan) -> str:
+    lists = (f"{name} = {[list(entry) for entry in getattr(planned.table, name)]}\n" for name in ("high", "low"))
+    limit = f"limit_of_high_priority = {planned.table.limit_of_high_priority}\n"
+    return f"[vlarb]\n{''.join(lists)}{limit}\n[sl2vl]\nrow = {list(planned.sl2vl)}\n"
+
+
+def _level_document(level: PlannedLevel, clock: LinkClock) -> dict[str, Any]:
+    share, wait = level.wanted.share, level.wanted.wait_us
+    return {
+        "sl": level.wanted.sl,
+        "vl": level.vl,
+        "priority": "high" if level.wanted.high else "low",
+        "share_wanted": None if share is None else float(share),
+        "share": float(level.share),
+        "rate_gbps": float(level.share) * clock.rate_gbps,
+        "wait_wanted_us": None if wait is None else float(wait),
+        "wait_bound_us": None if isinf(level.wait_blocks) else clock.ns(level.wait_blocks) / 1000,
+    }
+
+
+def _print_plan(planned: VLArbPlan, wants: Wants) -> None:
+    rows = []
+    for each in (_level_document(level, wants.clock) for level in planned.levels):
+        wanted = "" if each["share_wanted"] is None else f"{100 * each['share_wanted']:.2f} %"
+        waits = [
+            "" if each["wait_wanted_us"] is None else f"{each['wait_wanted_us']:.4g}",
+            "no bound" if each["wait_bound_us"] is None else f"{each['wait_bound_us']:.4g}",
+        ]
+        shares = [wanted, f"{100 * each['share']:.2f} %", f"{each['rate_gbps']:,.3g}"]
+        rows.append([str(each["sl"]), str(each["vl"]), each["priority"], *shares, *waits])
+    columns = [">SL", ">VL", "list", ">share wanted", ">share", ">Gb/s", ">wait wanted (us)", ">longest wait (us)"]
+    screen.print(table(f"{wants.rate_gbps:g} Gb/s, MTU {wants.mtu}", columns, rows))
+    for line in opensm_lines(planned, wants.data_vls):
+        screen.print(line, markup=False, soft_wrap=True)
+    if planned.sl2vl[0] == VL_DROP:
+        say("SL 0, which subnet management uses, is dropped: give it a [[level]]", style="yellow")
+
+
+def _lists(table: VLArbTable) -> dict[str, Any]:
+    return {
+        "high": [list(entry) for entry in table.high],
+        "low": [list(entry) for entry in table.low],
+        "limit_of_high_priority": table.limit_of_high_priority,
+    }
+
+
 def _group_document(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> dict[str, Any]:
     return {
         "ports": [fabric.show(port) for port in group.ports],
         "mtu": group.mtu,
-        "high": [list(entry) for entry in group.table.high],
-        "low": [list(entry) for entry in group.table.low],
-        "limit_of_high_priority": group.table.limit_of_high_priority,
+        **_lists(group.table),
         "levels": [
             {
                 "sl": level.sl,

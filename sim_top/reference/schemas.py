@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from vlane.dut_map import DutMap
 from vlane.errors import unknown_word
 from vlane.planning.dtable_request import RequestFile
+from vlane.planning.vlarb_wants import WantsFile
 from vlane.plugins import load_installed
 from vlane.study_model import study_model
 from vlane.tables import table_model
@@ -44,6 +45,9 @@ SCHEMAS = {
     "tables": FileKind("vlane table file", "Tables of schedulers and maps, for --table.", table_model),
     "plan": FileKind(
         "vlane request for a Deficit Table", "What vlane dtable plan plans a table from.", lambda: RequestFile
+    ),
+    "wants": FileKind(
+        "vlane wants of service levels", "What vlane vlarb plan plans arbitration tables from.", lambda: WantsFile
     ),
     "map": FileKind("vlane map file", "Whose port is whose, for vlane cosim --dut.", lambda: DutMap),
 }

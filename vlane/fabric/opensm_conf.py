@@ -21,7 +21,7 @@ from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, VLArbEntry
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Configured", "OpenSMConf", "Option", "Pair", "read_opensm_conf"]
+__all__ = ["OP_VLS", "Configured", "OpenSMConf", "Option", "Pair", "read_opensm_conf"]
 
 _TYPE_PREFIX = {Kind.CA: "qos_ca_", Kind.SWITCH: "qos_swe_", Kind.ROUTER: "qos_rtr_"}
 _DEFAULTS = {
@@ -33,7 +33,8 @@ _DEFAULTS = {
 _NUMBER = re.compile(r"\s*+([+-]?)(0[xX][0-9a-fA-F]{1,64}|0[0-7]{0,64}|[1-9][0-9]{0,64})")
 _PAIR = re.compile(r"\s*[0-9]{1,9}\s*:\s*-?[0-9]{1,9}\s*$")
 _ULONG = 1 << 64
-_OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
+OP_VLS = {"1": 1, "2": 2, "3": 4, "4": 8, "5": 15}
+"""Data lanes by the number that max_op_vls has for them (IBA 14.2.5.6, VLCap)."""
 _SLS = 16
 
 
@@ -157,7 +158,7 @@ class OpenSMConf:
     def max_op_vls(self) -> int | None:
         """The data lanes that max_op_vls allows, or ``None`` if it is not set or unknown."""
         option = self.get("max_op_vls")
-        return _OP_VLS.get(option.value) if option else None
+        return OP_VLS.get(option.value) if option else None
 
     def limit(self, kind: Kind) -> int:
         """Return LimitOfHighPriority of the ports of one kind of node."""

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field
 
 from vlane.document import Document, read_document
 from vlane.dtable import IB_ENTRIES, IB_SLS, MAX_SLS
 from vlane.errors import InputError, unknown_word
+from vlane.planning.exact import Exact, shown_exact
 from vlane.refusal import checked
 from vlane.units import MAX_PACKET_BLOCKS
 
@@ -22,7 +23,6 @@ __all__ = ["RequestFile", "ServiceLevel", "TableRequest", "read_request", "reque
 _SIZES = (32, 64, 128)
 _FORMS = ("ib", "free")
 _NAME_LENGTH = 32
-_DIGITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class TableRequest:
             raise self.refusal("entries", f"{IB_ENTRIES} in the ib form", self.entries)
         for name, value in (("k", self.k), ("w", self.w)):
             if value is not None and value <= 0:
-                raise self.refusal(name, "above 0", _shown(value))
+                raise self.refusal(name, "above 0", shown_exact(value))
         if not self.sls:
             raise self.refusal("sl", "given, one section per service level", "missing")
         self._check_levels()
@@ -117,7 +117,7 @@ class TableRequest:
             if not 1 <= level.mtu_blocks <= self.gmtu_blocks:
                 raise self.refusal("mtu_blocks", f"1 to gmtu_blocks, {self.gmtu_blocks}", level.mtu_blocks, level)
             if not 0 < level.bandwidth <= 1:
-                raise self.refusal("bandwidth", "above 0, at most 1", _shown(level.bandwidth), level)
+                raise self.refusal("bandwidth", "above 0, at most 1", shown_exact(level.bandwidth), level)
 
     def refusal(self, field: str, must: str, got: object, level: ServiceLevel | None = None) -> InputError:
         """Return the refusal of a field of this request, or of one of its levels."""
@@ -125,24 +125,6 @@ class TableRequest:
             place = next(place for place, each in enumerate(self.sls) if each is level)
             field = f"sl.{place}.{field}" + (f" of {level.name}" if field != "name" else "")
         return InputError(f"dtable_plan.{field}", must, got, source=self.source)
-
-
-def _shown(value: Fraction) -> str:
-    return str(Decimal(value.numerator) / Decimal(value.denominator))
-
-
-def _exact(value: object) -> object:
-    """Take a number of the file as it is written, not as binary floating point has it."""
-    if isinstance(value, bool) or not isinstance(value, Decimal | int):
-        return value
-    if isinstance(value, int):
-        value = Decimal(value) if abs(value) < 10**_DIGITS else Decimal("Infinity")
-    if not value.is_finite() or abs(value.adjusted()) > _DIGITS or len(value.as_tuple().digits) > _DIGITS:
-        raise InputError("", f"a number of at most {_DIGITS} digits", value)
-    return Fraction(value)
-
-
-_Exact = Annotated[Fraction, BeforeValidator(_exact), WithJsonSchema({"type": "number"})]
 
 
 class _Level(BaseModel):
@@ -154,7 +136,7 @@ class _Level(BaseModel):
     sl: int = Field(description="Its number.")
     distance: int = Field(description="Most entries from one of its entries to the next: a power of two from 2 on.")
     mtu_blocks: int = Field(description="Its largest packet, in blocks of 64 bytes.")
-    bandwidth: _Exact = Field(description="Its share of the link, above 0, at most 1.")
+    bandwidth: Exact = Field(description="Its share of the link, above 0, at most 1.")
 
 
 class _Request(BaseModel):
@@ -165,8 +147,8 @@ class _Request(BaseModel):
     entries: int = Field(description="Entries of the table: 32, 64 or 128; 64 in the ib form.")
     gmtu_blocks: int = Field(description="Largest packet of all, in blocks of 64 bytes.")
     form: str = Field("ib", description="ib: packed as InfiniBand's table; free: weights of 8 bits each.")
-    k: _Exact | None = Field(None, description="Pool of weight, in largest packets per entry; searched if left out.")
-    w: _Exact | None = Field(None, description="Most weight of an entry, in largest packets; searched if left out.")
+    k: Exact | None = Field(None, description="Pool of weight, in largest packets per entry; searched if left out.")
+    w: Exact | None = Field(None, description="Most weight of an entry, in largest packets; searched if left out.")
     sl: list[_Level] = Field(default_factory=list)
 
 

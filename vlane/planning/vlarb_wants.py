@@ -1,0 +1,155 @@
+"""What arbitration tables are planned from: shares and waits of service levels (``docs/vlarb_plan.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vlane.document import read_document
+from vlane.errors import InputError
+from vlane.planning.exact import Exact, shown_exact
+from vlane.rates import LinkClock, rate_of
+from vlane.refusal import checked
+from vlane.sl2vl import SL_COUNT
+
+__all__ = ["Wanted", "Wants", "WantsFile", "read_wants"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one service level wants.
+
+    Parameters
+    ----------
+    sl : int
+        The level.
+    share : Fraction or None
+        Least share of a full link; ``None``: what the others leave.
+    wait_us : Fraction or None
+        Longest wait of a packet for its turn, in microseconds; ``None``: any.
+    high : bool
+        Whether it is in the high list.
+    field : str
+        Key of the share in the file.
+    """
+
+    sl: int
+    share: Fraction | None
+    wait_us: Fraction | None
+    high: bool
+    field: str = "share"
+
+    @property
+    def is_guaranteed(self) -> bool:
+        """Whether it wants anything."""
+        return self.share is not None or self.wait_us is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What is wanted of every port.
+
+    Parameters
+    ----------
+    rate_gbps : float
+        Data rate of a link.
+    mtu : int
+        Of every packet, in bytes.
+    data_vls : int
+        Lanes of a port.
+    levels : tuple of Wanted
+        In the order of the file, each SL once.
+    source : str
+        The file.
+    """
+
+    rate_gbps: float
+    mtu: int
+    data_vls: int
+    levels: tuple[Wanted, ...]
+    source: str = ""
+
+    @property
+    def clock(self) -> LinkClock:
+        """Time that a block of 64 bytes takes."""
+        return LinkClock(self.rate_gbps)
+
+
+class _Link(BaseModel):
+    """The links that the tables are for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    rate_gbps: str | Exact = Field("EDR 4X", description="Data rate, in Gb/s or by name (EDR 4X).")
+    mtu: Literal[256, 512, 1024, 2048, 4096] = Field(4096, description="Largest payload of a packet, in bytes.")
+    data_vls: Literal[1, 2, 4, 8, 15] = Field(8, description="Data lanes of every port.")
+
+
+class _Level(BaseModel):
+    """What a service level wants; nothing but its SL: what the others leave."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    sl: int = Field(ge=0, lt=SL_COUNT, description="The level.")
+    share: Exact | None = Field(None, description="Least share of a full link, above 0, at most 1.")
+    rate_gbps: Exact | None = Field(None, description="The same in Gb/s, instead of the share.")
+    wait_us: Exact | None = Field(None, description="Longest wait of a packet for its turn, in microseconds.")
+    priority: Literal["high", "low"] | None = Field(
+        None, description="The list that its entries are in; if left out, high with a wait_us, otherwise low."
+    )
+
+
+class WantsFile(BaseModel):
+    """The keys of wants."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    link: _Link
+    level: list[_Level] = Field(min_length=1)
+
+
+def read_wants(path: Path) -> Wants:
+    """Return the wants of a TOML file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or parsed, has an unknown or missing key, or a value is out of range; with the line.
+    """
+    document = read_document(path, "wants file", parse_float=Decimal)
+    read = checked(WantsFile, document)
+    try:
+        rate = read.link.rate_gbps
+        gbps = rate_of(float(rate) if isinstance(rate, Fraction) else rate, "link.rate_gbps")
+        levels = tuple(_wanted(place, each, gbps) for place, each in enumerate(read.level))
+        _check_once(levels)
+    except InputError as error:
+        raise document.placed(error) from None
+    return Wants(gbps, read.link.mtu, read.link.data_vls, levels, document.source)
+
+
+def _wanted(place: int, level: _Level, gbps: float) -> Wanted:
+    if level.share is not None and level.rate_gbps is not None:
+        raise InputError(f"level.{place}.rate_gbps", "left out beside a share", shown_exact(level.rate_gbps))
+    if level.share is not None and not 0 < level.share <= 1:
+        raise InputError(f"level.{place}.share", "above 0, at most 1", shown_exact(level.share))
+    if level.rate_gbps is not None and not 0 < level.rate_gbps <= Fraction(gbps):
+        raise InputError(
+            f"level.{place}.rate_gbps", f"above 0, at most {gbps:g}, the link's", shown_exact(level.rate_gbps)
+        )
+    if level.wait_us is not None and level.wait_us <= 0:
+        raise InputError(f"level.{place}.wait_us", "above 0", shown_exact(level.wait_us))
+    share = level.share if level.rate_gbps is None else level.rate_gbps / Fraction(gbps)
+    high = level.wait_us is not None if level.priority is None else level.priority == "high"
+    return Wanted(level.sl, share, level.wait_us, high, "share" if level.rate_gbps is None else "rate_gbps")
+
+
+def _check_once(levels: tuple[Wanted, ...]) -> None:
+    for place, each in enumerate(levels):
+        if each.sl in {earlier.sl for earlier in levels[:place]}:
+            raise InputError(f"level.{place}.sl", "given once", each.sl)
