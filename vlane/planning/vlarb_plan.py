@@ -24,8 +24,8 @@ _TRIED = 300
 """Lists that are tried for waits."""
 _SHORT = 10
 """Entries of a list whose order is searched, too."""
-_STEPS = 10
-"""Halvings with which the least wait beside the other wants is found for a refusal."""
+_GROWN, _HALVED = 12, 8
+"""Steps in which the least wait beside the other wants is found for a refusal: four times as long, and halvings."""
 
 _Entries = tuple[VLArbEntry, ...]
 _TableOf = Callable[[_Entries], VLArbTable]
@@ -321,16 +321,19 @@ def _with_wait(wants: Wants, place: int, wait: Fraction | None) -> Wants:
 
 
 def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fraction) -> str:
-    """Return what a level's wait must be beside these wants, to a thousandth of what was refused or a little more."""
-    above, below = None, refused
-    for _ in range(_STEPS):
-        tried = 2 * below if above is None else (above + below) / 2
-        if _planned(_lanes(_with_wait(wants, place, tried), vls), mtu_blocks(wants.mtu)) is None:
-            below = tried
-        else:
-            above = tried
+    """Return what a level's wait must be beside these wants: the least that was found, by growing and halving."""
+
+    def is_met(wait: Fraction) -> bool:
+        return _planned(_lanes(_with_wait(wants, place, wait), vls), mtu_blocks(wants.mtu)) is not None
+
+    least = max(refused, Fraction(wants.clock.ns(1)) / 1000)
+    above = next((wait for step in range(_GROWN) if is_met(wait := least * 4**step)), None)
     if above is None:
         return "left out, as there is no bound beside the other wants,"
+    below = max(least, above / 4)
+    for _ in range(_HALVED):
+        middle = (above + below) / 2
+        above, below = (middle, below) if is_met(middle) else (above, middle)
     return f"at least about {float(above):.4g} beside the shares and the waits before it"
 
 
