@@ -10,6 +10,7 @@ from vlane.sim_top.study.world import make_world
 
 from tests.conftest import ROOT, assert_refused, call
 from vlane.planning.dtable_request import read_request
+from vlane.planning.vlarb_wants import read_wants
 from vlane.study_model import read_study
 from vlane.tables import read_tables
 
@@ -36,7 +37,7 @@ def test_a_copied_example_is_complete(example: Example, tmp_path: Path) -> None:
     if example.verb == "simulate":
         make_world(read_study(file), tmp_path)
     elif example.verb:
-        read_request(file)
+        {"dtable plan": read_request, "vlarb plan": read_wants}[example.verb](file)
     else:
         read_tables(file)
 

@@ -19,7 +19,7 @@ from vlane.files import usable_folder, write_whole
 __all__ = ["Example", "app", "examples"]
 
 _FOLDER = Path(__file__).resolve().parent.parent / "configs"
-_VERBS = {"network": "simulate", "dtable_plan": "dtable plan"}
+_VERBS = {"network": "simulate", "dtable_plan": "dtable plan", "level": "vlarb plan"}
 """Verb that takes a file, by a section that only its files have; other files are tables."""
 
 
