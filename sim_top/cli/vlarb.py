@@ -47,7 +47,7 @@ def explain_tables(
 ) -> None:
     """Explain what each service level of a fabric gets today: share of a full link, Gb/s, longest wait."""
     clock = LinkClock(rate_of(rate, "--rate"))
-    loaded = _with_tables(load_fabric(fabric))
+    loaded = _fabric_with_tables(fabric)
     groups = explain(loaded, numbers_of("--sls", sls, SL_COUNT - 1) or range(SL_COUNT))
     files = [write_vlarb_page(loaded, groups, clock, page)] if page else []
     if as_json:
@@ -78,8 +78,8 @@ def plan_tables(
     """Plan arbitration tables from least shares and longest waits of service levels, or say which cannot be met."""
     wants = read_wants(file)
     planned = plan_vlarb(wants)
-    loaded = load_fabric(fabric) if fabric else None
-    groups = explain(_with_tables(loaded), [each.sl for each in wants.levels]) if loaded else []
+    loaded = _fabric_with_tables(fabric) if fabric else None
+    groups = explain(loaded, [each.sl for each in wants.levels]) if loaded else []
     if out is not None:
         write_whole(out, _table_file(planned), option="--out")
     if as_json:
@@ -102,13 +102,19 @@ def plan_tables(
             _print(loaded, each, wants.clock)
 
 
-def _with_tables(fabric: Fabric) -> Fabric:
-    """Return a fabric that has arbitration tables."""
+def _fabric_with_tables(folder: Path) -> Fabric:
+    """Return a captured fabric, or refuse one without arbitration tables."""
+    fabric = load_fabric(folder)
     if not fabric.vlarb:
         raise InputError(
-            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=fabric.name
+            "--fabric", "a capture with arbitration tables, smpquery-vlarb.txt", "without", source=str(folder)
         )
     return fabric
+
+
+def _bound_us(blocks: float, clock: LinkClock) -> float | None:
+    """Return a longest wait in us, or nothing if it has no bound."""
+    return None if isinf(blocks) else clock.ns(blocks) / 1000
 
 
 def _table_file(planned: VLArbPlan) -> str:
@@ -127,7 +133,7 @@ def _level_document(level: PlannedLevel, clock: LinkClock) -> dict[str, Any]:
         "share": float(level.share),
         "rate_gbps": float(level.share) * clock.rate_gbps,
         "wait_wanted_us": None if wait is None else float(wait),
-        "wait_bound_us": None if isinf(level.wait_blocks) else clock.ns(level.wait_blocks) / 1000,
+        "wait_bound_us": _bound_us(level.wait_blocks, clock),
     }
 
 
@@ -170,7 +176,7 @@ def _group_document(fabric: Fabric, group: PortsAlike, clock: LinkClock) -> dict
                 "share_least": level.least,
                 "share_most": level.most,
                 "rate_gbps": level.share * clock.rate_gbps,
-                "wait_bound_us": None if isinf(level.wait_blocks) else clock.ns(level.wait_blocks) / 1000,
+                "wait_bound_us": _bound_us(level.wait_blocks, clock),
                 "served": level.served,
             }
             for level in group.levels

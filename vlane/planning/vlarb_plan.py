@@ -6,13 +6,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, islice
 from math import ceil, inf
 
 from vlane.errors import InputError
 from vlane.fabric.opensm_conf import OP_VLS
 from vlane.planning.exact import shown_exact
-from vlane.planning.vlarb_waits import longest_wait
+from vlane.planning.vlarb_waits import blocks_of_limit, longest_wait
 from vlane.planning.vlarb_wants import Wanted, Wants
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.units import mtu_blocks
@@ -90,13 +91,12 @@ def plan_vlarb(wants: Wants) -> VLArbPlan:
     InputError
         Naming the want that cannot be met beside the others, and what could.
     """
-    vls = _vls(wants)
-    table = _planned(_lanes(wants, vls), mtu_blocks(wants.mtu))
+    vls, mtu = _vls(wants), mtu_blocks(wants.mtu)
+    table = _planned(_lanes(wants, vls), mtu)
     if table is None:
-        raise _refusal(wants, vls)
+        raise _refusal(wants, vls, mtu)
     others = next((vls[each.sl] for each in reversed(wants.levels) if not each.is_guaranteed), VL_DROP)
-    most = dict.fromkeys(vls.values(), mtu_blocks(wants.mtu))
-    shares = _shares(table, mtu_blocks(wants.mtu))
+    most, shares = dict.fromkeys(vls.values(), mtu), _shares(table, mtu)
     levels = tuple(
         PlannedLevel(each, vls[each.sl], shares[vls[each.sl]], longest_wait(table, vls[each.sl], most=most))
         for each in wants.levels
@@ -153,6 +153,7 @@ def _planned(lanes: Sequence[_Lane], mtu: int) -> VLArbTable | None:
         return VLArbTable(entries, (), LIMIT_UNBOUNDED) if entries else None
     at_least = tuple(VLArbEntry(each.vl, mtu) for each in low)
 
+    @cache
     def upper_of(limit: int) -> _Entries | None:
         return _list(high, _part(limit, mtu), mtu, lambda entries: VLArbTable(entries, at_least, limit))
 
@@ -169,13 +170,8 @@ def _planned(lanes: Sequence[_Lane], mtu: int) -> VLArbTable | None:
 
 def _part(limit: int, mtu: int) -> Fraction:
     """Return the high list's part of a full link: n packets of it for each one of the low list."""
-    packets = _packets_before_low(limit, mtu)
+    packets = -(-blocks_of_limit(limit) // mtu)
     return Fraction(1) if limit == LIMIT_UNBOUNDED else Fraction(packets, packets + 1)
-
-
-def _packets_before_low(limit: int, mtu: int) -> int:
-    """Return the packets of the high list after which the counter has expired (VLA-8)."""
-    return ceil(max(1, 64 * limit) / mtu)
 
 
 def _list(lanes: Sequence[_Lane], part: Fraction, mtu: int, table_of: _TableOf) -> _Entries | None:
@@ -297,16 +293,15 @@ def _shares(table: VLArbTable, mtu: int) -> dict[int, Fraction]:
     return shares
 
 
-def _refusal(wants: Wants, vls: Mapping[int, int]) -> InputError:
+def _refusal(wants: Wants, vls: Mapping[int, int], mtu: int) -> InputError:
     """Return which want cannot be met: of waits the first in the file that cannot beside those before it."""
-    mtu = mtu_blocks(wants.mtu)
     kept = replace(wants, levels=tuple(replace(each, wait_us=None) for each in wants.levels))
     if _planned(_lanes(kept, vls), mtu) is None:
         return _refused_shares(wants, mtu)
     for place, level in enumerate(wants.levels):
         before, kept = kept, _with_wait(kept, place, level.wait_us)
         if level.wait_us is not None and _planned(_lanes(kept, vls), mtu) is None:
-            must = _least_wait(before, vls, place, level.wait_us)
+            must = _least_wait(before, vls, place, level.wait_us, mtu)
             return _told(wants, place, "wait_us", must, shown_exact(level.wait_us))
     raise AssertionError("all wants together are those that were refused")
 
@@ -320,11 +315,11 @@ def _with_wait(wants: Wants, place: int, wait: Fraction | None) -> Wants:
     return replace(wants, levels=(*wants.levels[:place], level, *wants.levels[place + 1 :]))
 
 
-def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fraction) -> str:
+def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fraction, mtu: int) -> str:
     """Return what a level's wait must be beside these wants: the least that was found, by growing and halving."""
 
     def is_met(wait: Fraction) -> bool:
-        return _planned(_lanes(_with_wait(wants, place, wait), vls), mtu_blocks(wants.mtu)) is not None
+        return _planned(_lanes(_with_wait(wants, place, wait), vls), mtu) is not None
 
     least = max(refused, Fraction(wants.clock.ns(1)) / 1000)
     above = next((wait for step in range(_GROWN) if is_met(wait := least * 4**step)), None)
@@ -340,25 +335,17 @@ def _least_wait(wants: Wants, vls: Mapping[int, int], place: int, refused: Fract
 def _refused_shares(wants: Wants, mtu: int) -> InputError:
     """Return which shares cannot be given together: in all, in the low list, or with whole packets in 64 entries."""
     high, low = (sum(each.share or Fraction(0) for each in wants.levels if each.high is way) for way in (True, False))
-    largest = max(range(len(wants.levels)), key=lambda place: wants.levels[place].share or 0)
-    name = wants.levels[largest].field
+
+    def largest_must_be_less(places: Iterable[int], so_that: str, total: Fraction | int) -> InputError:
+        place = max(places, key=lambda place: wants.levels[place].share or 0)
+        return _told(wants, place, wants.levels[place].field, f"less, so that {so_that}", f"{float(total):.6g} in all")
+
+    every = range(len(wants.levels))
     if high + low > 1:
-        return _told(wants, largest, name, "less, so that all shares are at most 1", f"{float(high + low):.6g} in all")
-    if low:
-        parts = (_part(limit, mtu) for limit in range(LIMIT_UNBOUNDED + 1))
-        most = 1 - min(part for part in parts if part >= high) if any(each.high for each in wants.levels) else 1
-        if low > most:
-            place = max(
-                (place for place, each in enumerate(wants.levels) if not each.high),
-                key=lambda place: wants.levels[place].share or 0,
-            )
-            return _told(
-                wants, place, wants.levels[place].field,
-                f"less, so that the low list has at most {float(most):.4g} beside {float(high):.4g} of the high list,"
-                " by LimitOfHighPriority, or of priority high",
-                f"{float(low):.6g} in all",
-            )  # fmt: skip
-    return _told(
-        wants, largest, name, f"less, so that whole packets of the MTU in {MAX_ENTRIES} entries give all shares",
-        f"{float(high + low):.6g} in all",
-    )  # fmt: skip
+        return largest_must_be_less(every, "all shares are at most 1", high + low)
+    beside = 1 - min(part for limit in range(LIMIT_UNBOUNDED + 1) if (part := _part(limit, mtu)) >= high)
+    if low > beside and any(each.high for each in wants.levels):
+        of_low = (place for place in every if not wants.levels[place].high)
+        must = f"the low list has at most {float(beside):.4g} beside {float(high):.4g} of the high list"
+        return largest_must_be_less(of_low, f"{must}, by LimitOfHighPriority, or of priority high", low)
+    return largest_must_be_less(every, f"whole packets of the MTU in {MAX_ENTRIES} entries give all shares", high + low)

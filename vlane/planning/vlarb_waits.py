@@ -9,7 +9,12 @@ from vlane.errors import InputError
 from vlane.units import MAX_PACKET_BLOCKS
 from vlane.vlarb import LIMIT_UNBOUNDED, VLArbEntry, VLArbTable
 
-__all__ = ["longest_wait"]
+__all__ = ["blocks_of_limit", "longest_wait"]
+
+
+def blocks_of_limit(limit: int) -> int:
+    """Return the blocks of the high list that a LimitOfHighPriority below 255 allows before the low list (VLA-8)."""
+    return max(1, 64 * limit)
 
 
 def longest_wait(
@@ -59,7 +64,7 @@ def longest_wait(
     )
     others_high = [most[entry.vl] for entry in high if entry.vl != vl]
     others_low = [most[entry.vl] for entry in low if entry.vl != vl]
-    load = max(1, 64 * table.limit_of_high_priority)
+    load = blocks_of_limit(table.limit_of_high_priority)
     waits = [inf]
     if any(entry.vl == vl for entry in high):
         gap = max(sum(entry.weight - 1 + most[entry.vl] for entry in each) for each in _gaps(high, vl))
