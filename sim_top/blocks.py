@@ -8,6 +8,7 @@ from typing import Any
 
 from vlane.hdl.buffers.vlbuffer import VLBuffer
 from vlane.hdl.congestion.cc_marker import CCMarker
+from vlane.hdl.congestion.cc_source import CCSource
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
 from vlane.hdl.schedulers.by_name import component
@@ -17,11 +18,12 @@ from vlane.hdl.tables.lft import LFT
 from vlane.hdl.tables.sc import SC
 from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.tb.buffers import stimulus_vlbuffer
-from vlane.tb.congestion import stimulus_cc_marker
+from vlane.tb.congestion import stimulus_cc_marker, stimulus_cc_source
 from vlane.tb.credits import stimulus_credit_ib, stimulus_credit_opa
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.proofs import (
     prove_cc_marker,
+    prove_cc_source,
     prove_credit_ib,
     prove_credit_opa,
     prove_ib_switch,
@@ -38,6 +40,7 @@ from vlane.tb.switches import stimulus_ib_switch, stimulus_opa_switch
 from vlane.tb.tables import stimulus_lft, stimulus_sc, stimulus_sl2vl
 
 from vlane.cc_marker import CCMarkerParameters
+from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
 from vlane.errors import unknown_word
 from vlane.ib_switch import IBSwitchParameters
@@ -199,6 +202,16 @@ BLOCKS = {
             },
             qualify=stimulus_cc_marker.qualified,
             proofs=prove_cc_marker.INSTANCES,
+        ),
+        Block(
+            name="cc_source",
+            title="Pacing of InfiniBand's congestion control",
+            component=CCSource,
+            shape=CCSourceParameters,
+            full_size={"flows": 256, "cct_entries": 1024},
+            mutated={"flows": 8, "tick_cycles": 64},
+            qualify=stimulus_cc_source.qualified,
+            proofs=prove_cc_source.INSTANCES,
         ),
         Block(
             name="vlbuffer",

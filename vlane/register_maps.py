@@ -10,6 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.cc_source import (
+    BYTE_BITS,
+    CCTI_BITS,
+    MULTIPLIER_BITS,
+    SHIFT_BITS,
+    SL_BITS,
+    TIMER_BITS,
+    CCSourceSelect,
+)
 from vlane.opa_credit import BufferSelect
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
 from vlane.sc import SCTable
@@ -122,6 +131,36 @@ def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )  # fmt: skip
 
 
+def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    mode = (BitField("port_mode", 0, 1, "bit 0 of Port_Control: flows are SLs"),)
+    limit = (BitField("limit", 0, CCTI_BITS, "CCTI_Limit"),)
+    level = (
+        BitField("timer", 0, TIMER_BITS, "CCTI_Timer"),
+        BitField("increase", 16, BYTE_BITS, "CCTI_Increase"),
+        BitField("trigger", 24, BYTE_BITS, "Trigger_Threshold"),
+        BitField("minimum", 32, BYTE_BITS, "CCTI_Min"),
+    )
+    entry = (
+        BitField("multiplier", 0, MULTIPLIER_BITS, "multiplier"),
+        BitField("shift", MULTIPLIER_BITS, SHIFT_BITS, "shift"),
+    )
+    return (
+        Status("taken", "entries in use", "taken"),
+        Status("lost_becns", "BECNs that found no entry", "lost_becns"),
+        Window(
+            "port_control", "Port_Control", "program", mode, fixed={"select": CCSourceSelect.PORT_CONTROL}
+        ),
+        Window("ccti_limit", "CCTI_Limit", "program", limit, fixed={"select": CCSourceSelect.LIMIT}),
+        Window(
+            "sl", "CACongestionEntry of each SL", "program", level, (BitField("index", 0, SL_BITS),),
+            {"select": CCSourceSelect.LEVEL},
+        ),
+        Window(
+            "cct", "the CCT", "program", entry, (BitField("index", 0, CCTI_BITS),), {"select": CCSourceSelect.TABLE}
+        ),
+    )  # fmt: skip
+
+
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
     return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]))
 
@@ -144,6 +183,7 @@ _MAPS: dict[str, Callable[[Mapping[str, Any]], tuple[Register, ...]]] = {
     "lft": lambda _parameters: _lft(),
     "credit_opa": _credit_opa,
     "cc_marker": _cc_marker,
+    "cc_source": _cc_source,
     "ib_switch": lambda parameters: _switch(parameters, _sl2vl("sl2vl")),
     "opa_switch": lambda parameters: _switch(parameters, _sc("sc")),
 }
@@ -158,5 +198,6 @@ NUMBERS = {
     "ib_switch": 9,
     "opa_switch": 10,
     "cc_marker": 11,
+    "cc_source": 12,
 }
 """Each block's number in its identity register; none is ever given to another block."""

@@ -7,15 +7,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion import cc_marker, markers
+from vlane.golden.congestion import cc_marker, cc_source, markers
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
 
 from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.cc_source import (
+    BYTE_BITS,
+    CCTI_BITS,
+    DLID_BITS,
+    LOST_BITS,
+    MULTIPLIER_BITS,
+    SHIFT_BITS,
+    SL_BITS,
+    TIMER_BITS,
+    CCSourceSelect,
+)
 
-__all__ = ["CCMarkerMachine", "cc_marker_oracle"]
+__all__ = ["CCMarkerMachine", "CCSourceMachine", "cc_marker_oracle", "cc_source_oracle"]
 
 _VALUES = ("free", "asks", "fits", "start", "start_vl", "start_blocks", "program__enable", "program__select",
            "program__victim_mask", "program__threshold", "program__packet_size", "program__marking_rate",
@@ -126,3 +137,95 @@ def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
         np.zeros(len(cc_marker.RULES), np.int64),
     )  # fmt: skip
     return Oracle(machine, cc_marker_cycle, inputs, outputs, cc_marker.RULES)
+
+
+class CCSourceMachine(NamedTuple):
+    """A source behind its ports.
+
+    Parameters
+    ----------
+    made : Sources
+        Its state.
+    seen : Inputs
+        Its inputs, of this cycle and of the one before.
+    cycle : array of int64, (1,)
+        Cycles since reset.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    made: cc_source.Sources
+    seen: cc_source.Inputs
+    cycle: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    made, seen, ins, outs = machine.made, machine.seen, machine.ins, machine.outs
+    clear(shown)
+    for number in range(len(seen.asks)):
+        seen.asks[number] = read(given, ins, 1 + number)
+    first = 1 + len(seen.asks)
+    for number in range(len(seen.tells)):
+        seen.tells[number] = read(given, ins, first + number)
+    first += len(seen.tells)
+    for number in range(len(seen.written)):
+        seen.written[number] = read(given, ins, first + number)
+    write(shown, outs, len(seen.shown), made.sweep[0].taken)
+    write(shown, outs, len(seen.shown) + 1, made.sweep[0].lost)
+    cc_source.step(made, seen, machine.cycle[0], machine.rules)
+    for number in range(len(seen.shown)):
+        write(shown, outs, number, seen.shown[number])
+    machine.cycle[0] += 1
+    if flag(given, ins, 0):
+        cc_source.reset(made, 0)
+        cc_source.forget(seen)
+        machine.cycle[0] = 0
+
+
+def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a source's pacing."""
+    inputs = ports_of(
+        RESET,
+        Port("ask", 1, 1, "A packet shall be injected."),
+        Port("ask_dlid", DLID_BITS, 1, "Its destination."),
+        Port("ask_sl", SL_BITS, 1, "Its service level."),
+        Port("ask_blocks", 7, 1, "Its size."),
+        Port("becn", 1, 1, "A BECN arrives."),
+        Port("becn_dlid", DLID_BITS, 1, "Destination of its flow."),
+        Port("becn_sl", SL_BITS, 1, "Service level of its flow."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new setting holds from the next one on."),
+        Port("program__select", 2, 1, "What is written.", CCSourceSelect),
+        Port("program__index", CCTI_BITS, 1, "SL, or entry of the CCT; an absent one is not written."),
+        Port("program__port_mode", 1, 1, "Bit 0 of Port_Control: flows are SLs."),
+        Port("program__limit", CCTI_BITS, 1, "CCTI_Limit."),
+        Port("program__timer", TIMER_BITS, 1, "CCTI_Timer of an SL, in ticks."),
+        Port("program__increase", BYTE_BITS, 1, "CCTI_Increase of an SL."),
+        Port("program__trigger", BYTE_BITS, 1, "Trigger_Threshold of an SL."),
+        Port("program__minimum", BYTE_BITS, 1, "CCTI_Min of an SL."),
+        Port("program__shift", SHIFT_BITS, 1, "Shift of an entry of the CCT."),
+        Port("program__multiplier", MULTIPLIER_BITS, 1, "Multiplier of an entry of the CCT."),
+    )
+    outputs = ports_of(
+        Port("may", 1, 1, "The packet asked about in the cycle before may be injected, and counts as injected."),
+        Port("known", 1, 1, "Its flow is known."),
+        Port("ccti", CCTI_BITS, 1, "The CCTI of its flow; 0 if it is not known."),
+        Port("lost", 1, 1, "The BECN of the cycle before found no entry and is ignored."),
+        Port("log", 1, 1, "The BECN of the cycle before raised a CCTI to Trigger_Threshold or above."),
+        Port("log_dlid", DLID_BITS, 1, "Destination of the flow that is logged."),
+        Port("log_sl", SL_BITS, 1, "Service level of the flow that is logged."),
+        Port("taken", parameters["flows"].bit_length(), 1, "Entries in use."),
+        Port("lost_becns", LOST_BITS, 1, "How many BECNs were lost; it stays at its highest value."),
+    )
+    machine = CCSourceMachine(
+        cc_source.new_sources(**parameters), cc_source.new_inputs(), np.zeros(1, np.int64),
+        places(inputs, [port.name for port in inputs]), places(outputs, [port.name for port in outputs]),
+        np.zeros(len(cc_source.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, cc_source_cycle, inputs, outputs, cc_source.RULES)

@@ -7,6 +7,7 @@ from typing import Any
 
 from vlane.tb.congestion.stimulus_cc_marker import CERTAIN as EACH
 from vlane.tb.congestion.stimulus_cc_marker import CCMarkerPort, MarkerPhase
+from vlane.tb.congestion.stimulus_cc_source import CCSourceNIC, SourcePhase
 from vlane.tb.credits.phases_credit_opa import CERTAIN as ALWAYS
 from vlane.tb.credits.phases_credit_opa import SharedPhase
 from vlane.tb.credits.stimulus_credit_opa import CreditOPALink
@@ -88,6 +89,11 @@ def _cc_marker(parameters: Mapping[str, Any], settle: int, cycles: int, **given:
     return CCMarkerPort(parameters, phases=phases, **given)
 
 
+def _cc_source(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
+    phases = (SourcePhase(settle, ask=0), SourcePhase(cycles, becn=EACH // 8))
+    return CCSourceNIC(parameters, phases=phases, **given)
+
+
 def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
     def make(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
         phase = SwitchPhase(
@@ -106,6 +112,7 @@ _MAKERS: dict[str, Callable[..., Stimulus]] = {
     "lft": _tables(LFTLookups),
     "credit_opa": _credit_opa,
     "cc_marker": _cc_marker,
+    "cc_source": _cc_source,
     "ib_switch": _switch(IBSwitchTraffic),
     "opa_switch": _switch(OPASwitchTraffic),
 }
