@@ -197,7 +197,7 @@ NUMBERS = {
     "credit_opa": 8,
     "ib_switch": 9,
     "opa_switch": 10,
-    "cc_marker": 11,
-    "cc_source": 12,
+    "cc_marker": 12,
+    "cc_source": 13,
 }
 """Each block's number in its identity register; none is ever given to another block."""

@@ -107,6 +107,9 @@ class CCSource(wiring.Component):
         self.flow_sets, self.settings = FlowSets(self.sets), CCSourceSettings(p.cct_entries - 1)
         self.gaps = InjectionGap(cct_entries=p.cct_entries, shift_first=p.shift_first, place_bits=self.set_bits + 2)
         self.cycle, self.tick = Signal(CYCLE_BITS), Signal(TICK_BITS)
+        self.part = Signal(range(p.tick_cycles))
+        self.place = Signal(range(p.flows), init=1)  # entry 0 is visited in the first cycle
+        self.visited = Signal(WAYS, init=1)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -123,7 +126,7 @@ class CCSource(wiring.Component):
 
     def _count_time(self, m: Module) -> None:
         """Count cycles, and ticks of 1.024 us (CCS-7)."""
-        part, last = Signal(range(self.parameters.tick_cycles)), self.parameters.tick_cycles - 1
+        part, last = self.part, self.parameters.tick_cycles - 1
         m.d.sync += [self.cycle.eq(self.cycle + 1), part.eq(part + 1)]
         with m.If(part == last):
             m.d.sync += [part.eq(0), self.tick.eq(self.tick + 1)]
@@ -181,8 +184,7 @@ class CCSource(wiring.Component):
     def _act(self, m: Module, marks: Value) -> None:
         """Let the BECN of the cycle before act, or the visit that comes instead of one (CCS-4 to CCS-12)."""
         key, index = self._key(m, "becn", self.becn_dlid, self.becn_sl)
-        place = Signal(range(self.parameters.flows), init=1)  # entry 0 is visited in the first cycle
-        told, flow, visited = Signal(), Signal(KEY_LAYOUT, name="told_flow"), Signal(WAYS, init=1)
+        place, visited, told, flow = self.place, self.visited, Signal(), Signal(KEY_LAYOUT, name="told_flow")
         sets = self.flow_sets
         m.d.sync += [told.eq(self.becn), flow.eq(key)]
         m.d.sync += visited.eq(Cat(equals(place[:2], way) for way in range(WAYS)))

@@ -126,7 +126,7 @@ class FlowSets(wiring.Component):
         for reads, seen in ((self.ask_set, self.asked[way]), (self.tell_set, self.told[way])):
             as_told, as_asked = reads == self.now_told, reads == self.now_asked
             is_known, has_injected = known.bit_select(reads, 1), injects.bit_select(reads, 1)
-            is_known = (is_known | (as_told & self.takes[way])) & ~(as_told & self.frees[way])
+            is_known = (is_known & ~(as_told & self.frees[way])) | (as_told & self.takes[way])
             has_injected = (has_injected & ~(as_told & clears)) | (as_asked & self.marks[way])
             m.d.sync += [seen.known.eq(is_known), seen.injects.eq(has_injected)]
 

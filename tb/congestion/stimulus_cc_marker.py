@@ -316,7 +316,7 @@ def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 _MOST, _HALF, _FEW = 15 * CERTAIN // 16, CERTAIN // 2, CERTAIN // 16
-_FULL = {"ask": _MOST, "fit": _MOST}
+_FULL: dict[str, Any] = {"ask": _MOST, "fit": _MOST}
 
 
 def _about_busy(parameters: Mapping[str, Any], cycles: int) -> list[MarkerPhase]:

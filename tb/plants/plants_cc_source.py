@@ -84,7 +84,7 @@ PLANTS = (
         "just-taken-is-overlooked",
         "A set that is read as a flow takes an entry of it is seen without the flow.",
         _SETS,
-        "is_known = (is_known | (as_told & self.takes[way])) & ~(as_told & self.frees[way])",
+        "is_known = (is_known & ~(as_told & self.frees[way])) | (as_told & self.takes[way])",
         "is_known = is_known & ~(as_told & self.frees[way])",
     ),
     Plant(

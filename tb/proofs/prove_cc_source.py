@@ -1,4 +1,4 @@
-"""Proofs of the source: one arbitrary flow beside an account that is kept from the inputs, from reset on."""
+"""Proofs of the source: what questions, BECNs and visits do with the entries that they see, and the gaps."""
 
 from __future__ import annotations
 
@@ -11,34 +11,11 @@ from vlane.tb.proofs.prove_tables import constant, opened, remembered
 
 from vlane.cc_source import WAYS, CCSourceSelect
 
-__all__ = ["INSTANCES", "AnyGap", "CCSourceProperties", "GapProperties"]
-
-_WIDE = 28
-
-
-class AnyGap(InjectionGap):
-    """Stages of the gap, with any not-before instead of that of the CCT: what the gaps are is proven apart.
-
-    Attributes
-    ----------
-    chosen : Signal
-        The not-before of a flow that injected two cycles before; an input of the proof.
-    """
-
-    def __init__(self, *, cct_entries: int, shift_first: bool, place_bits: int) -> None:
-        super().__init__(cct_entries=cct_entries, shift_first=shift_first, place_bits=place_bits)
-        self.chosen = Signal(22)
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        m.d.sync += [self.early.eq(self.inject), self.early_place.eq(self.place)]
-        m.d.sync += [self.late.eq(self.early), self.late_place.eq(self.early_place)]
-        m.d.comb += self.not_before.eq(self.chosen)
-        return m
+__all__ = ["INSTANCES", "CCSourceProperties", "GapProperties"]
 
 
 class CCSourceProperties(Properties):
-    """A source, with any gaps, beside the account of one arbitrary flow.
+    """What a question, a BECN and a visit do, with any entries in the sets that they read.
 
     Parameters
     ----------
@@ -47,149 +24,157 @@ class CCSourceProperties(Properties):
     """
 
     statements: ClassVar = {
-        "unknown": "A packet of a flow that is not known may always be injected, and nothing becomes known by it.",
-        "known": "A flow is known exactly from the cycle after a BECN of it that is not lost until the cycle after the "
-        "visit that frees it.",
-        "ccti": "The CCTI of a known flow is raised by CCTI_Increase at each BECN, from CCTI_Min at the first one, at "
-        "most to CCTI_Limit, and lowered by 1 at each visit that finds it above CCTI_Min after the end of its timer.",
-        "held": "A known flow may inject exactly if it has injected nothing since it is known, or its last packet is "
-        "at least 3 cycles old and the cycle is at least the not-before of that packet.",
-        "lost": "A BECN is lost only if its flow is not known and the entries of its set are in use by other flows; "
-        "with a single set exactly then, if all entries are in use.",
-        "log": "A BECN is logged exactly when it raises the CCTI of its flow from below Trigger_Threshold, which is "
-        "not 0, to it or above; the flow is named.",
-        "silent": "Without a question there is no answer; without a BECN nothing is lost and nothing logged.",
-        "once": "No flow is known twice: a question, and a BECN, finds at most one entry.",
-        "in-use": "The entries in use are counted: as many as are known, never more than there are.",
-        "within-table": "The CCTI of a known flow is always an entry of the CCT.",
+        "answer": "A packet may be injected exactly if its flow is not known, has injected nothing, or its last packet "
+        "is at least 3 cycles old and the cycle is at least its not-before; a flow that is not known reads CCTI 0.",
+        "injects": "An injection of a known flow is passed on with its CCTI, size, entry and cycle; no other "
+        "packet is.",
+        "raised": "A BECN of a known flow sets its CCTI to the smaller of CCTI_Limit and CCTI + CCTI_Increase.",
+        "taken": "A BECN of a flow that is not known takes the lowest free entry of its set, with the smaller of "
+        "CCTI_Limit and CCTI_Min + CCTI_Increase; without a free one it is lost and changes nothing.",
+        "timer": "A BECN that finds the CCTI at CCTI_Min or below lets the timer end CCTI_Timer ticks after the last "
+        "tick; any other one leaves the timer as it is.",
+        "log": "A BECN is logged exactly when it raises the CCTI of its flow from below Trigger_Threshold to it or "
+        "above; the flow is named.",
+        "lowered": "A visit lowers a CCTI by 1, and moves the end of the timer on by CCTI_Timer, exactly if it finds "
+        "the CCTI above CCTI_Min and the timer ended.",
+        "freed": "A visit frees an entry exactly if its CCTI is at CCTI_Min or below, and its flow could inject and "
+        "does not.",
+        "sweep": "In every cycle in which no BECN acts, the entry behind the one visited last is visited.",
+        "silent": "Without a question there is no answer; without a BECN nothing is lost, logged or taken; with one "
+        "nothing is freed.",
+        "ticks": "A tick comes every `tick_cycles` cycles from reset on.",
+        "limit": "CCTI_Limit is what was written last, at most the last entry of the CCT, and 0 after reset; so is "
+        "Port_Control.",
+        "presented": "What acts is what was presented in the cycle before, its DLID 0 while flows are SLs.",
     }
-    bounded = 8
-    unfolds_memories = True
 
     def __init__(self, source: Any) -> None:
         super().__init__()
         self.source, self.m = source, Module()
-        shape = source.parameters
-        source.gaps = AnyGap(
-            cct_entries=shape.cct_entries, shift_first=shape.shift_first, place_bits=source.set_bits + 2
-        )
-        self.dlid = constant(self.m, "watched_dlid", 16, 0, 0xFFFF)
-        self.sl = constant(self.m, "watched_sl", 4, 0, 15)
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
-        return [*free_inputs(self.source), self.dlid, self.sl, self.source.gaps.chosen]
+        return free_inputs(self.source)
 
     def elaborate(self, _platform: object) -> Module:
         m, s = self.m, self.source
         m.submodules.source = s
-        mode, limit, level = self._settings(m)
-        asked = self._presented(m, "ask", s.ask, s.ask_dlid, s.ask_sl, mode)
-        told = self._presented(m, "becn", s.becn, s.becn_dlid, s.becn_sl, mode)
-        any_asked, any_told = Signal(name="any_asked"), Signal(name="any_told")
-        m.d.sync += [any_asked.eq(s.ask), any_told.eq(s.becn)]
-        known, ccti, cycle = Signal(name="is_known"), Signal(_WIDE, name="its_ccti"), Signal(_WIDE)
-        m.d.sync += cycle.eq(cycle + 1)
-
-        injected, not_before = Signal(name="has_injected"), Signal(_WIDE)
-        age = Signal(2, init=3)  # cycles since its last packet, up to 3
-        held = injected & ((age < 3) | (cycle < not_before))
-        self.claim(m, "unknown", s.may & ~s.known & (s.ccti == 0), when=asked & ~known)
-        self.claim(m, "known", s.known == known, when=asked)
-        self.claim(m, "ccti", s.ccti == ccti, when=asked & known)
-        self.claim(m, "held", s.may == ~held, when=asked & known)
-        self.claim(m, "silent", ~s.may & ~s.known & (s.ccti == 0), when=~any_asked)
-        self.claim(m, "silent", ~s.lost & ~s.log & (s.log_dlid == 0) & (s.log_sl == 0), when=~any_told)
-        self.claim(m, "within-table", ccti < s.parameters.cct_entries, when=known)
-        starts = asked & known & s.may
-        with m.If(starts):
-            m.d.sync += [injected.eq(1), age.eq(1)]
-        with m.Elif(age < 3):
-            m.d.sync += age.eq(age + 1)
-        with m.If(age == 2):
-            m.d.sync += not_before.eq(s.gaps.not_before)
-        now_held = held | starts
-
-        self._timer(m, known, ccti, told, limit, level, now_held, injected)
-        self._sets(m)
+        mode, limit = self._settings(m)
+        asked, ask_flow = self._presented(m, "ask", s.ask, s.ask_dlid, s.ask_sl, mode)
+        told, tell_flow = self._presented(m, "becn", s.becn, s.becn_dlid, s.becn_sl, mode)
+        cycle, tick = self._time(m)
+        blocks = Signal(7, name="its_blocks")
+        m.d.sync += blocks.eq(s.ask_blocks)
+        marks = self._question(m, asked, ask_flow, blocks, cycle)
+        self._becn(m, told, tell_flow, limit, tick)
+        self._visit(m, told, marks, cycle, tick)
         return m
 
-    def _settings(self, m: Module) -> tuple[Value, Value, dict[str, Signal]]:
-        """Keep the mode, the limit and the values of the watched SL."""
+    def _settings(self, m: Module) -> tuple[Value, Value]:
         w, most = self.source.program, self.source.parameters.cct_entries - 1
-        select = Value.cast(w.select)
-        mode, limit = Signal(name="kept_mode"), Signal(10, name="kept_limit")
-        names = ("timer", "increase", "trigger", "minimum")
-        # memory: reset keeps it
-        level = {each: Signal(len(getattr(w, each)), name=f"kept_{each}", reset_less=True) for each in names}
-        with m.If(w.enable):
-            with m.If(select == CCSourceSelect.PORT_CONTROL):
-                m.d.sync += mode.eq(w.port_mode)
-            with m.If(select == CCSourceSelect.LIMIT):
-                m.d.sync += limit.eq(Mux(w.limit < most, w.limit, most))
-            with m.If((select == CCSourceSelect.LEVEL) & (w.index[:4] == self.sl)):
-                m.d.sync += [register.eq(getattr(w, name)) for name, register in level.items()]
-        return mode, limit, level
+        select, mode, limit = Value.cast(w.select), Signal(name="kept_mode"), Signal(10, name="kept_limit")
+        with m.If(w.enable & (select == CCSourceSelect.PORT_CONTROL)):
+            m.d.sync += mode.eq(w.port_mode)
+        with m.If(w.enable & (select == CCSourceSelect.LIMIT)):
+            m.d.sync += limit.eq(Mux(w.limit < most, w.limit, most))
+        settings = self.source.settings
+        self.claim(m, "limit", (settings.limit == limit) & (settings.port_mode == mode) & (limit <= most))
+        return mode, limit
 
-    def _presented(self, m: Module, name: str, valid: Value, dlid: Value, sl: Value, mode: Value) -> Value:
-        """Return whether the watched flow was presented in the cycle before."""
-        acts = Signal(name=f"{name}_acts")
-        m.d.sync += acts.eq(valid & (Mux(mode, 0, dlid) == self.dlid) & (sl == self.sl))
-        return acts
+    def _presented(
+        self, m: Module, name: str, valid: Value, dlid: Value, sl: Value, mode: Value
+    ) -> tuple[Value, Value]:
+        """Return whether something was presented in the cycle before, and its flow, the SL on top."""
+        acts, flow = Signal(name=f"{name}_acts"), Signal(20, name=f"{name}_flow")
+        m.d.sync += [acts.eq(valid), flow.eq(Cat(Mux(mode, 0, dlid), sl))]
+        return acts, flow
 
-    def _timer(
-        self, m: Module, known: Signal, ccti: Signal, told: Value, limit: Value, level: dict[str, Signal],
-        now_held: Value, injected: Signal,
-    ) -> None:  # fmt: skip
-        """Keep CCTI and timer of the flow, and whether it is known; claim what is lost and logged."""
+    def _time(self, m: Module) -> tuple[Value, Value]:
+        """Keep the cycle modulo 2^24, and the tick modulo 2^17."""
         s = self.source
-        place, mine, tick = Signal(range(s.parameters.flows)), Signal(range(s.parameters.flows)), Signal(_WIDE)
-        part, ends, acts = Signal(range(s.parameters.tick_cycles)), Signal(_WIDE), Signal(name="a_becn_acts")
-        m.d.sync += [part.eq(part + 1), acts.eq(s.becn)]
-        with m.If(part == s.parameters.tick_cycles - 1):
+        cycle, tick, part = Signal(24, name="now"), Signal(17), Signal(range(s.parameters.tick_cycles + 1))
+        m.d.sync += [cycle.eq(cycle + 1), part.eq(part + 1)]
+        with m.If(part + 1 == s.parameters.tick_cycles):
             m.d.sync += [part.eq(0), tick.eq(tick + 1)]
-        with m.If(~acts):
+        self.claim(m, "ticks", (s.tick == tick) & (s.cycle == cycle) & (s.part == part))
+        self.claim(m, "ticks", part < s.parameters.tick_cycles)
+        return cycle, tick
+
+    def _held(self, entry: Any, way: int, number: Value, cycle: Value) -> Value:
+        gaps = self.source.gaps
+        mine = Cat(Const(way, 2), number[: self.source.set_bits])
+        young = (gaps.early & (gaps.early_place == mine)) | (gaps.late & (gaps.late_place == mine))
+        ahead = (entry.not_before - cycle)[:24]
+        return entry.injects & (young | ((ahead != 0) & (ahead < 1 << 23)) | (ahead == 1 << 23))
+
+    def _question(self, m: Module, asked: Value, flow: Value, blocks: Value, cycle: Value) -> Value:
+        """Claim the answer; return the entries whose flow injects."""
+        s, sets = self.source, self.source.flow_sets
+        entries = [sets.asked[way] for way in range(WAYS)]
+        hits = Cat(each.known & (each.key.as_value() == flow) for each in entries)
+        held = Cat(self._held(each, way, sets.now_asked, cycle) for way, each in enumerate(entries))
+        single = (hits & (hits - 1)) == 0
+        self.claim(m, "answer", s.may == ~(hits & held).any(), when=asked)
+        self.claim(m, "answer", s.known == hits.any(), when=asked)
+        self.claim(m, "answer", s.ccti == 0, when=asked & ~hits.any())
+        self.claim(m, "silent", ~s.may & ~s.known & (s.ccti == 0) & ~s.gaps.inject, when=~asked)
+        for way, each in enumerate(entries):
+            alone = asked & single & hits[way]
+            self.claim(m, "injects", (s.ccti == each.ccti) & (s.gaps.inject == ~held[way]), when=alone)
+            self.claim(m, "injects", s.gaps.place[:2] == way, when=alone & s.gaps.inject)
+        self.claim(m, "injects", ~s.gaps.inject, when=asked & ~hits.any())
+        passed = (s.gaps.blocks == blocks) & (s.gaps.ccti == s.ccti) & (s.gaps.cycle == cycle)
+        self.claim(m, "injects", passed, when=s.gaps.inject)
+        return Mux(asked, hits & ~held, 0)
+
+    def _becn(self, m: Module, told: Value, flow: Value, limit: Value, tick: Value) -> None:
+        s, sets = self.source, self.source.flow_sets
+        level, entries = s.settings.level, [self.source.flow_sets.told[way] for way in range(WAYS)]
+        hits = Cat(each.known & (each.key.as_value() == flow) for each in entries)
+        free = Cat(~each.known for each in entries)
+        self.claim(m, "presented", sets.key.as_value() == flow, when=told)
+        self.claim(m, "presented", s.settings.sl == flow[16:], when=told)
+        self.claim(m, "taken", s.lost == (~hits.any() & ~free.any()), when=told)
+        self.claim(m, "silent", ~s.lost & ~s.log & ~sets.takes.any(), when=~told)
+        self.claim(m, "silent", ~sets.frees.any() & ~sets.rests.any(), when=told)
+        self.claim(m, "taken", (sets.takes == 0) & (sets.changes == 0), when=s.lost)
+        for way, each in enumerate(entries):
+            is_new = told & ~hits.any() & free[way] & ~free[:way].any()
+            alone = told & (hits == 1 << way)
+            self.claim(m, "taken", (sets.takes == 1 << way) & (sets.changes == 1 << way), when=is_new)
+            self.claim(m, "raised", (sets.takes == 0) & (sets.changes == 1 << way), when=alone)
+            for acts, before, name in ((is_new, level.minimum, "taken"), (alone, each.ccti, "raised")):
+                total = before + level.increase
+                after = Mux(total < limit, total, limit)
+                self.claim(m, name, sets.ccti == after, when=acts)
+                starts = before <= level.minimum
+                self.claim(m, "timer", sets.ends == (tick + level.timer)[:17], when=acts & starts)
+                if name == "raised":
+                    self.claim(m, "timer", sets.ends == each.ends, when=acts & ~starts)
+                logs = (before < level.trigger) & (after >= level.trigger)
+                self.claim(m, "log", s.log == logs, when=acts)
+        self.claim(m, "log", (s.log_dlid == flow[:16]) & (s.log_sl == flow[16:]), when=s.log)
+        self.claim(m, "log", (s.log_dlid == 0) & (s.log_sl == 0), when=~s.log)
+
+    def _visit(self, m: Module, told: Value, marks: Value, cycle: Value, tick: Value) -> None:
+        s, sets = self.source, self.source.flow_sets
+        place, entries = Signal(range(s.parameters.flows)), [self.source.flow_sets.told[way] for way in range(WAYS)]
+        with m.If(~told):
             m.d.sync += place.eq(place + 1)
-        before, after, total = Signal(_WIDE), Signal(_WIDE), Signal(_WIDE)
-        m.d.comb += [
-            before.eq(Mux(known, ccti, level["minimum"])),
-            total.eq(before + level["increase"]),
-            after.eq(Mux(total < limit, total, limit)),
-        ]
-        logs = (before < level["trigger"]) & (after >= level["trigger"])
-        self.claim(m, "log", s.log == logs, when=told & ~s.lost)
-        self.claim(m, "log", (s.log_dlid == self.dlid) & (s.log_sl == self.sl), when=told & s.log)
-        self.claim(m, "log", ~s.log, when=s.lost)
-        self.claim(m, "lost", ~s.lost, when=told & known)
-        self.claim(m, "lost", s.taken >= WAYS, when=s.lost)
-        if s.sets == 1:
-            self.claim(m, "lost", s.lost == (s.taken == WAYS), when=told & ~known)
-        visited = known & ~acts & (place == mine)
-        with m.If(told & ~s.lost):
-            m.d.sync += [known.eq(1), ccti.eq(after)]
-            with m.If(~known):
-                m.d.sync += injected.eq(0)
-                m.d.sync += mine.eq(Cat(*self._number(s.flow_sets.takes), s.flow_sets.now_told[: s.set_bits]))
-            with m.If(before <= level["minimum"]):
-                m.d.sync += ends.eq(tick + level["timer"])
-        with m.Elif(visited & (ccti > level["minimum"])), m.If(ends <= tick):
-            m.d.sync += [ccti.eq(ccti - 1), ends.eq(ends + level["timer"])]
-        with m.Elif(visited & ~now_held):
-            m.d.sync += known.eq(0)
-
-    @staticmethod
-    def _number(chosen: Value) -> tuple[Value, Value]:
-        return chosen[1] | chosen[3], chosen[2] | chosen[3]
-
-    def _sets(self, m: Module) -> None:
-        """Claim that entries are found once, and counted."""
-        s = self.source
-        every = Cat(s.flow_sets.known[way] for way in range(WAYS))
-        count = Signal(range(s.parameters.flows + 1))
-        m.d.comb += count.eq(sum(every))
-        self.claim(m, "in-use", s.taken == count)
-        self.claim(m, "once", s.flow_sets.marks & (s.flow_sets.marks - 1) == 0)
-        self.claim(m, "once", s.flow_sets.changes & (s.flow_sets.changes - 1) == 0)
+        self.claim(m, "sweep", s.place == Mux(told, place, place + 1)[: len(place)])
+        self.claim(m, "sweep", (sets.now_told == place[2:]) & (s.visited == 1 << place[:2]), when=~told)
+        for way, each in enumerate(entries):
+            here = ~told & (place[:2] == way)
+            level, above = s.settings.level, each.ccti > s.settings.level.minimum
+            left = (each.ends - tick)[:17]
+            over = (left == 0) | (left > 1 << 16)
+            held = self._held(each, way, sets.now_told, cycle)
+            injects = marks[way] & (sets.now_asked == sets.now_told)
+            self.claim(m, "lowered", sets.changes == Mux(each.known & above & over, 1 << way, 0), when=here)
+            moved = (sets.ccti == each.ccti - 1) & (sets.ends == (each.ends + level.timer)[:17])
+            self.claim(m, "lowered", moved, when=here & sets.changes.any())
+            goes = each.known & ~above & ~held & ~injects
+            self.claim(m, "freed", sets.frees == Mux(goes, 1 << way, 0), when=here)
 
 
 class GapProperties(Properties):
@@ -252,16 +237,11 @@ class GapProperties(Properties):
         return m
 
 
-def _source(words: dict[str, Any]) -> dict[str, Any]:
-    return {"tick_cycles": 64, **words}
-
-
+_GAP = {"cct_entries": 128, "place_bits": 4}
 INSTANCES = (
-    Instance("small", CCSourceProperties, _source({"flows": 4})),
-    Instance("sets", CCSourceProperties, _source({"flows": 8})),
-    Instance("gap", GapProperties, {"cct_entries": 128, "shift_first": False, "place_bits": 4}, InjectionGap),
-    Instance(
-        "gap-shift-first", GapProperties, {"cct_entries": 128, "shift_first": True, "place_bits": 4}, InjectionGap
-    ),
+    Instance("small", CCSourceProperties, {"flows": 4, "tick_cycles": 64}),
+    Instance("default", CCSourceProperties, {}),
+    Instance("gap", GapProperties, {**_GAP, "shift_first": False}, InjectionGap),
+    Instance("gap-shift-first", GapProperties, {**_GAP, "shift_first": True}, InjectionGap),
 )
-"""What is proven: a flow's life, and its gaps."""
+"""What is proven: what acts, and the gaps."""

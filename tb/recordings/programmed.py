@@ -80,7 +80,7 @@ def _credit_opa(parameters: Mapping[str, Any], settle: int, cycles: int, **given
 
 def _cc_marker(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
     writes = min(_SETTING_WRITES, settle)
-    quiet = {"ask": 0, "fit": 0, "start": 0, "stall": EACH, "measure": 0}
+    quiet: dict[str, Any] = {"ask": 0, "fit": 0, "start": 0, "stall": EACH, "measure": 0}
     phases = (
         MarkerPhase(writes, write=EACH, **quiet),
         MarkerPhase(settle - writes, **quiet),
