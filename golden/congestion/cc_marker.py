@@ -11,6 +11,7 @@ from vlane.golden.congestion.markers import NOTHING, Decision, Markers
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 
+from vlane.bth import BTH_AT
 from vlane.cc_marker import CCMarkerSelect
 
 __all__ = ["RULES", "CCMarkerState", "Inputs", "decision_of", "new_inputs", "new_state", "reset", "step"]
@@ -236,6 +237,6 @@ def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -
     rules[PASSED] += found.eligible and not found.mark
     if at >= 0:
         rules[CNP] += admitted and blocks >= least and bth.is_cnp(given.flit, at)
-        rules[GRH_MARKED] += found.mark and at != bth.BTH_AT
+        rules[GRH_MARKED] += found.mark and at != BTH_AT
         rules[FECN_SET] += found.mark and not bth.has_fecn(given.flit, at)
         rules[FECN_KEPT] += not found.mark and bth.has_fecn(given.flit, at)

@@ -161,8 +161,8 @@ class Inputs(NamedTuple):
 
 def new_inputs() -> Inputs:
     """Return inputs that do nothing."""
-    of_questions, of_becns = np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64)
-    return Inputs(*of_questions, *of_becns, np.zeros(11, np.int64), np.zeros(7, np.int64))
+    asks, tells = np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64)
+    return Inputs(asks[0], asks[1], tells[0], tells[1], np.zeros(11, np.int64), np.zeros(7, np.int64))
 
 
 @inner
