@@ -74,11 +74,11 @@ PLANTS = (
         "with m.If(told & ~self.lost & level.trigger.any() & (raised >= level.trigger)):",
     ),
     Plant(
-        "injection-is-inherited",
-        "A flow that becomes known is held for a packet of the flow that had its entry before.",
+        "injection-is-forgotten",
+        "An injection is not noted if a BECN or a visit acts in the same set.",
         _SETS,
-        "clears = self.rests[way] | self.takes[way]",
-        "clears = self.takes[way] & 0",
+        "with m.If(of_asked & self.marks[way]):",
+        "with m.If(of_asked & self.marks[way] & ~of_told):",
     ),
     Plant(
         "just-taken-is-overlooked",
