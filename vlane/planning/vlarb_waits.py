@@ -7,9 +7,9 @@ from math import inf
 
 from vlane.errors import InputError
 from vlane.units import MAX_PACKET_BLOCKS
-from vlane.vlarb import LIMIT_UNBOUNDED, VLArbEntry, VLArbTable
+from vlane.vlarb import LIMIT_UNBOUNDED, MAX_WEIGHT, VLArbEntry, VLArbTable
 
-__all__ = ["blocks_of_limit", "longest_wait"]
+__all__ = ["blocks_of_limit", "longest_wait", "wait_of_distance"]
 
 
 def blocks_of_limit(limit: int) -> int:
@@ -92,3 +92,27 @@ def _gaps(entries: Sequence[VLArbEntry], vl: int) -> list[list[VLArbEntry]]:
     ends = [*places[1:], places[0] + len(entries)]
     around = [*entries, *entries]
     return [around[start + 1 : end] for start, end in zip(places, ends, strict=True)]
+
+
+def wait_of_distance(distance: int, *, largest: int, weight: int = MAX_WEIGHT) -> int:
+    """Return the longest wait, in blocks, of a VL whose entries of the high list are at most so far apart.
+
+    It holds whatever the other entries are, with limit 255: one packet is on the link, and each entry between two of
+    the VL's has its longest turn. Of a distance the power of two that is not greater counts, as in fill-in.
+
+    Parameters
+    ----------
+    distance : int
+        Entries from one entry of the VL to its next, at most.
+    largest : int
+        Blocks of the largest packet of any VL.
+    weight : int
+        Most weight of an entry.
+
+    Examples
+    --------
+    >>> wait_of_distance(2, largest=64), wait_of_distance(7, largest=4)
+    (382, 778)
+    """
+    between = (1 << distance.bit_length() - 1) - 1
+    return largest + between * (weight - 1 + largest)
