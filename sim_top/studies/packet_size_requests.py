@@ -73,7 +73,7 @@ class Requests:
     gbps : float
         Data rate of a link.
     attempts : int
-        Of each level, in random order.
+        Of each level, in random order: first all of levels with a share of their own, then all others.
     """
 
     switches: int
@@ -81,7 +81,7 @@ class Requests:
     seed: int
     packet_bytes: int
     gbps: float = 2.5
-    attempts: int = 30_000
+    attempts: int = 150_000
 
 
 def connections_file(requests: Requests) -> Path:
@@ -128,25 +128,24 @@ def _admitted(requests: Requests) -> pl.DataFrame:
     way = [[paths.of(source, to) for to in range(hosts)] for source in range(hosts)]
     of_level: dict[tuple[object, int], float] = {}
     flits, payload_bits = -(-requests.packet_bytes // BLOCK_BYTES), 8 * (requests.packet_bytes - HEADER_BYTES)
-    cycle_bits = 8 * BLOCK_BYTES
     rows: list[tuple[int, int, int, int, float]] = []
     few = [sl for sl, level in enumerate(LEVELS) if level.share < BUDGET]
     many = [sl for sl in range(len(LEVELS)) if sl not in few]
-    order = (random.permutation(np.repeat(some, requests.attempts)) for some in (few, many))
-    for sl in np.concatenate(list(order)).tolist():
-        level = LEVELS[sl]
-        source, to = int(random.integers(hosts)), int(random.integers(hosts - 1))
-        to += to >= source
-        kbps = int(random.integers(level.least, level.most + 1))
-        interval = payload_bits / (1000 * kbps) * (requests.gbps * 1e9 / cycle_bits)
-        load, path = flits / interval, way[source][to]
-        if level.share < BUDGET and any(of_level.get((port, sl), 0.0) + load > level.share for port in path):
+    order = np.concatenate([random.permutation(np.repeat(some, requests.attempts)) for some in (few, many)])
+    source, hop = random.integers(hosts, size=len(order)), random.integers(1, hosts, size=len(order))
+    least, most = (np.array([getattr(level, name) for level in LEVELS])[order] for name in ("least", "most"))
+    asked = np.stack([source, (source + hop) % hosts, order, random.integers(least, most + 1)], axis=1)
+    for one, to, sl, kbps in asked.tolist():
+        level, path = LEVELS[sl], way[one][to]
+        interval = payload_bits / (1000 * kbps) * (requests.gbps * 1e9 / (8 * BLOCK_BYTES))
+        load = flits / interval
+        if sl in few and any(of_level.get((port, sl), 0.0) + load > level.share for port in path):
             continue
         if ports.ask(path, vl=sl, distance=level.distance, load=load) is None:
             continue
-        for port in path:
+        for port in path if sl in few else ():
             of_level[port, sl] = of_level.get((port, sl), 0.0) + load
-        rows.append((source, to, sl, kbps, interval))
+        rows.append((one, to, sl, kbps, interval))
     names = ("source", "destination", "sl", "kbps", "interval_cycles")
     table = pl.DataFrame(dict(zip(names, zip(*rows, strict=True), strict=True)))
     return table.with_columns(bytes=pl.lit(requests.packet_bytes))

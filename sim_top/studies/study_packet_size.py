@@ -100,7 +100,7 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
     charts: list[Chart] = []
     for labels, rows in _cases(measured.rows):
         words = _words(labels)
-        charts.append(_by_level(f"before parts of D, {words}", "part of D", rows, "within", FRACTION_WORDS))
+        charts.append(_by_level(f"in time, {words}", "part of the deadline D", rows, "within", FRACTION_WORDS))
         charts.append(_by_level(f"jitter, {words}", "distance of arrivals less that of generation, in parts of the latter",
                                 rows, "jitter", JITTER_WORDS))  # fmt: skip
         if part == "main":

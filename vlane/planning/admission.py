@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import count
-from math import ceil
 
 from vlane.errors import InputError
 from vlane.planning.fill_in import FillIn
@@ -85,7 +84,8 @@ class Admission:
             raise InputError("load", "above 0, up to 1", load)
         if not path or len(set(path)) < len(path):
             raise InputError("path", "at least one port, each once", list(path))
-        weight = ceil(Fraction(load) * _WHOLE)
+        above, below = load.as_integer_ratio()
+        weight = -(-above * _WHOLE // below)
         lists = [self._list(port) for port in path]
         if any(self._taken[port] + weight > self._budget for port in path):
             return None
