@@ -199,7 +199,7 @@ def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int
 
 
 def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
-    """Return what a switch's program ports are given, by cycle: its forwarding table and its schedulers have their own."""
+    """Return what a switch's program ports are given, by cycle, forwarding table and schedulers together."""
     written: dict[int, TableWrite] = {}
     for each in world.study.rewrite:
         if each.switch == switch:

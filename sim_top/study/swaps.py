@@ -1,4 +1,4 @@
-"""Tables of a study that are exchanged under traffic: what is written when, and what cannot be (``docs/network.md``)."""
+"""Tables of a study that are exchanged under traffic: what is written when, what cannot be (``docs/network.md``)."""
 
 from __future__ import annotations
 
