@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -12,7 +12,7 @@ from vlane.golden.schedulers.bank import Write
 from vlane.sim_top.study.world import World
 
 from vlane.errors import InputError
-from vlane.study_swap import swapped_tables
+from vlane.study_swap import Swap, swapped_tables
 from vlane.switch_programs import TableWrite, swap_write, table_write
 
 __all__ = ["TableSwap", "changes_of_swaps", "check_swaps", "swaps_of", "writes_of_swap"]
@@ -50,18 +50,19 @@ def swaps_of(world: World) -> list[TableSwap]:
     Raises
     ------
     InputError
-        If a table does not fit the schedulers, naming its key.
+        If a switch or a port is not there, or a table does not fit the schedulers, naming the key.
     """
     tables = swapped_tables(world.study.swap, world.settings.scheduler)
     parameters = {**world.settings.parameters, "data_vls": world.data_vls}
-    found = []
+    cabled, found = _cabled_ports(world, {swap.switch for swap in world.study.swap}), []
     for number, (swap, table) in enumerate(zip(world.study.swap, tables, strict=True)):
+        _check_place(swap, number, cabled[swap.switch], world.topology.switches)
         try:
             writes = table.writes(parameters)
         except InputError as error:
             key = error.field.partition(".")[2]
             raise InputError(f"swap.{number}{key and '.'}{key}", error.must, error.got) from None
-        ports = tuple(port - 1 for port in swap.ports) if swap.ports else _cabled_ports(world, swap.switch)
+        ports = tuple(port - 1 for port in swap.ports) if swap.ports else cabled[swap.switch]
         found.append(TableSwap(number, swap.cycle, swap.cycle, swap.switch, ports, writes))
     found.sort(key=lambda each: (each.switch, each.cycle))
     placed: list[TableSwap] = []
@@ -74,33 +75,39 @@ def swaps_of(world: World) -> list[TableSwap]:
     return placed
 
 
-def _cabled_ports(world: World, switch: int) -> tuple[int, ...]:
-    ends = {*world.topology.far_ends(), *world.topology.hosts}
-    return tuple(sorted(port for at, port in ends if at == switch))
+def _check_place(swap: Swap, number: int, cabled: tuple[int, ...], switches: int) -> None:
+    """Refuse a switch that is not there, and ports without a cable or named twice."""
+    ports = swap.ports or []
+    if swap.switch >= switches:
+        raise InputError(f"swap.{number}.switch", f"0 to {switches - 1}", swap.switch)
+    for place, port in enumerate(ports):
+        if port - 1 not in cabled:
+            raise InputError(f"swap.{number}.ports.{place}", f"a cabled port of switch {swap.switch}, from 1", port)
+        if port in ports[:place]:
+            raise InputError(f"swap.{number}.ports.{place}", "other than all before it", port)
+
+
+def _cabled_ports(world: World, switches: Set[int]) -> dict[int, tuple[int, ...]]:
+    """Return the ports of switches that have a cable, from 0."""
+    ports: dict[int, list[int]] = {switch: [] for switch in switches}
+    for switch, port in sorted({*world.topology.far_ends(), *world.topology.hosts}) if switches else ():
+        if switch in ports:
+            ports[switch].append(port)
+    return {switch: tuple(listed) for switch, listed in ports.items()}
 
 
 def check_swaps(world: World) -> None:
-    """Refuse swaps of what is not there, that never happen, or whose writes come too early.
+    """Refuse swaps of what is not there, that never happen, whose writes come too early, or two of one port and cycle.
 
     Raises
     ------
     InputError
         Naming the swap's key.
     """
-    study, topology = world.study, world.topology
-    cabled = {*topology.far_ends(), *topology.hosts}
-    for number, swap in enumerate(study.swap):
-        if swap.switch >= topology.switches:
-            raise InputError(f"swap.{number}.switch", f"0 to {topology.switches - 1}", swap.switch)
-        if swap.cycle >= study.run.cycles:
-            raise InputError(f"swap.{number}.cycle", f"below the run's cycles, {study.run.cycles}", swap.cycle)
-        for place, port in enumerate(swap.ports or ()):
-            if (swap.switch, port - 1) not in cabled:
-                must = f"a cabled port of switch {swap.switch}, from 1"
-                raise InputError(f"swap.{number}.ports.{place}", must, port)
-            if port in (swap.ports or ())[:place]:
-                raise InputError(f"swap.{number}.ports.{place}", "other than all before it", port)
-    swaps = swaps_of(world)
+    swaps, cycles = swaps_of(world), world.study.run.cycles
+    for each in sorted(swaps, key=lambda each: each.number):
+        if each.cycle >= cycles:
+            raise InputError(f"swap.{each.number}.cycle", f"below the run's cycles, {cycles}", each.cycle)
     for _, group in groupby(swaps, key=lambda each: (each.switch, each.cycle)):
         _check_group(list(group))
     for before, after in pairwise(swaps):
