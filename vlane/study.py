@@ -17,6 +17,7 @@ from vlane.schedulers import DEFAULT, IB_ARBITER, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_connections import AdmissionSection, ConnectionsSection
 from vlane.study_networks import Name, Net, Section, vls_per_sl
+from vlane.study_swap import Swap
 from vlane.study_traffic import PacketTrace, Traffic, class_loads
 from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
@@ -281,6 +282,7 @@ class Study(Section):
     admission: AdmissionSection | None = None
     stall: list[Stall] = Field(default_factory=list)
     rewrite: list[Rewrite] = Field(default_factory=list)
+    swap: list[Swap] = Field(default_factory=list)
     loss: list[Loss] = Field(default_factory=list)
     measure: Measures = Field(default_factory=lambda: Measures.model_validate({}))
     run: Runs

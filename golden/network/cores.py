@@ -199,7 +199,9 @@ class ManyCores:
                 elif reason != DONE or now >= stop == end:
                     return reason
                 elif now >= stop:
-                    changes.popleft().make(self._net)
+                    change = changes.popleft()
+                    for net, _ in self._parts:
+                        change.make(net)
 
     def whole(self) -> tuple[Network, Packets]:
         """Return the network and its packets, as they are now; the calendar stays with the parts."""

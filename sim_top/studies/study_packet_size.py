@@ -100,9 +100,9 @@ def _charts(part: str, measured: Measured) -> list[Chart]:
     charts: list[Chart] = []
     for labels, rows in _cases(measured.rows):
         words = _words(labels)
-        charts.append(_by_level(f"in time, {words}", "part of the deadline D", rows, "within", FRACTION_WORDS))
-        charts.append(_by_level(f"jitter, {words}", "distance of arrivals less that of generation, in parts of the latter",
-                                rows, "jitter", JITTER_WORDS))  # fmt: skip
+        charts.append(_by_level(f"in time, {words}", "part of deadline D", rows, "within", FRACTION_WORDS))
+        across = "distance of arrivals less that of generation, in parts of the latter"
+        charts.append(_by_level(f"jitter, {words}", across, rows, "jitter", JITTER_WORDS))
         if part == "main":
             charts.append(_best_and_worst(f"best and worst connection, {words}", rows))
     return charts

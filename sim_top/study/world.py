@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,11 @@ from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
 from vlane.study_networks import BY_LMC, lmc_of, vls_per_sl
+from vlane.study_swap import longest_shape, swapped_tables
 from vlane.tables import read_tables
 from vlane.units import blocks_of
 from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
-from vlane.writes import map_writes
+from vlane.writes import SchedulerTable, map_writes
 
 __all__ = ["World", "make_network", "make_world", "show_end"]
 
@@ -293,9 +294,10 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
 
 def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
     scheduler = find_scheduler(study.scheduler.name)
+    swapped = swapped_tables(study.swap, scheduler.name)
     if study.scheduler.table is None:
         if scheduler.name == IB_ARBITER and captured:
-            return _captured_settings(study, lanes, captured)
+            return _captured_settings(study, lanes, captured, swapped)
         if scheduler.section:
             raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
         return PortSettings(scheduler.name, dict(scheduler.in_switch))
@@ -304,6 +306,7 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
     if scheduler.section:
         shape |= tables.sections[scheduler.name].shape()
+        shape = longest_shape(shape, swapped)
     each = vls_per_sl(getattr(study.network, "routing", ""))
     if scheduler.maps and tables.sl2vl:
         shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
@@ -321,10 +324,10 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     return PortSettings(scheduler.name, _kept(parameters), writes)
 
 
-def _captured_settings(study: Study, lanes: int, captured: Captured) -> PortSettings:
+def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:
     """Return the schedulers with the tables of a captured fabric, each port with its own."""
     programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
-    longest = max((table.shape()["entries"] for table in programmed), default=1)
+    longest = max((table.shape()["entries"] for table in (*programmed, *swapped)), default=1)
     parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
     missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
     if missing:
