@@ -86,7 +86,7 @@ def _together(rows: pl.DataFrame) -> Iterator[Figure]:
     by_size = {int(labels["bytes"]): own for labels, own in _cases(rows)}
     if set(by_size) != set(SIZES):
         return
-    grows = [float(by_size[4096]["accepted"].sum() / by_size[256]["accepted"].sum())]
+    grows = [float(by_size[4096]["accepted"].sum()) / float(by_size[256]["accepted"].sum())]
     yield Figure("utilisation, 4096 over 256 bytes", "", 0.7607 / 0.7258, grows, within(0.7607 / 0.7258, 0.1))
     strict = [row for own in by_size.values() for row in own.filter(pl.col("sl").is_in(_STRICTEST)).to_dicts()]
     fair = [best - worst for row in strict for best, worst in zip(row["best"], row["worst"], strict=True)]

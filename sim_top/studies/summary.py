@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from vlane.sim_top.study.result_frames import MadeRun
@@ -58,7 +59,7 @@ class Summary:
     ) -> None:
         self.columns, self._level_of, self._has_deadlines = tuple(columns), level_of, has_deadlines
         more = _DEADLINE_TYPES if has_deadlines else {}
-        self._schema = {**dict.fromkeys(self.columns, pl.String), **_TYPES, **more}
+        self._schema: dict[str, Any] = {**dict.fromkeys(self.columns, pl.String), **_TYPES, **more}
         self._frames: dict[RunId, pl.DataFrame] = {}
         self.is_changed = False
 

@@ -70,8 +70,9 @@ class Checkpoint:
         if time.monotonic() - self._saved < self.seconds:
             return
         content, (_, packets) = io.BytesIO(), network.whole()
-        own: dict[str, Any] = {"whose": self.whose, "packets": len(packets.pool), "cpu_seconds": network.cpu_seconds}
-        np.savez(content, **own, **dict(_arrays("", network.whole())))
+        state: dict[str, Any] = dict(_arrays("", network.whole()))
+        state |= {"whose": self.whose, "packets": len(packets.pool), "cpu_seconds": network.cpu_seconds}
+        np.savez(content, **state)
         write_whole(self.file, content.getvalue(), option="--out")
         self._saved = time.monotonic()
 
