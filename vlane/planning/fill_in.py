@@ -45,7 +45,7 @@ class Sequence:
     level, offset : int
         It has the entries of E(level, offset); the level is less than ``asked`` if the weight needs more entries.
     weight : int
-        Sum of the weights of its connections; its entries have this, in whole units.
+        Sum of the weights of its connections; its entries have this, in whole units of 1 at least.
     connections : int
         That share it.
     """
@@ -246,11 +246,12 @@ class FillIn:
         return list(self._merge()) if self.merges else []
 
     def table(self) -> list[VLArbEntry]:
-        """Return the entries; those of a sequence share its weight as equally as whole numbers allow."""
+        """Return the entries; those of a sequence share its weight as equally as whole numbers allow, 1 each at least."""
         made = [VLArbEntry(0, 0)] * self.entries
         for held in self.sequences.values():
             places = range(held.offset, self.entries, 1 << held.level)
-            each, more = divmod(-(-held.weight // self.parts), len(places))
+            units = max(-(-held.weight // self.parts), len(places))  # an entry without weight would be a gap
+            each, more = divmod(units, len(places))
             for number, place in enumerate(places):
                 made[place] = VLArbEntry(held.vl, each + (number < more))
         return made
