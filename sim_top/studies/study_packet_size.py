@@ -11,7 +11,7 @@ from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, with
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.packet_size_requests import LEVELS
 from vlane.sim_top.studies.paper_study import PaperStudy
-from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, MAIN, PARTS, SIZES, cases
+from vlane.sim_top.studies.study_packet_size_cases import COLUMNS, CROSSBARS, MAIN, PARTS, SIZES, cases
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS, JITTER_WORDS
 
 __all__ = ["STUDY"]
@@ -45,6 +45,8 @@ def _cases(rows: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
 
 
 def _words(labels: dict[str, str]) -> str:
+    if labels["crossbar"] != next(iter(CROSSBARS)):
+        return f"{labels['bytes']} bytes, {labels['crossbar']}"
     if (int(labels["switches"]), float(labels["gbps"])) == MAIN:
         return f"{labels['bytes']} bytes"
     return f"{labels['switches']} switches, {labels['gbps']} Gb/s, {labels['bytes']} bytes"
