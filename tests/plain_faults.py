@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Faults", "Rewrite", "Span"]
+__all__ = ["Faults", "Rewrite", "Span", "Swap"]
 
 
 class Span(NamedTuple):
@@ -30,13 +31,23 @@ class Rewrite(NamedTuple):
     port: int
 
 
+class Swap(NamedTuple):
+    """Another table that a switch's port has from its first free cycle on; ``new_serve`` makes a scheduler with it."""
+
+    cycle: int
+    switch: int
+    port: int
+    new_serve: Callable[[], Any]
+
+
 @dataclass(frozen=True)
 class Faults:
-    """Links that stall, FCPs that are lost, forwarding tables that are written."""
+    """Links that stall, FCPs that are lost, forwarding tables that are written, tables that are swapped."""
 
     stalls: tuple[Span, ...] = ()
     losses: tuple[Span, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    swaps: tuple[Swap, ...] = ()
 
     def stalls_of(self, switch: int, port: int) -> tuple[Span, ...]:
         """Return the stalls of a port's outgoing link."""
@@ -45,6 +56,11 @@ class Faults:
     def losses_of(self, switch: int, port: int) -> tuple[Span, ...]:
         """Return when the FCPs that a port sends are lost."""
         return tuple(each for each in self.losses if (each.switch, each.port) == (switch, port))
+
+    def swaps_of(self, switch: int, port: int) -> list[Swap]:
+        """Return the swaps of a port's tables, by cycle."""
+        swaps = [each for each in self.swaps if (each.switch, each.port) == (switch, port)]
+        return sorted(swaps, key=lambda each: each.cycle)
 
     def port_of(self, table: int, switch: int, lid: int, arrived: int) -> int:
         """Return the port that a LID has for a head that arrived in a cycle; ``table`` is what was there at first."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from tests.plain_faults import Span
+from tests.plain_faults import Span, Swap
 
 __all__ = ["Egress", "Flit", "Packet", "Room", "Seen", "Serve", "Sizes", "round_robin"]
 
@@ -131,6 +131,8 @@ class Egress:
         self.receive: Callable[[int, int, Flit], None] | None = None
         self.stalls: Sequence[Span] = ()
         self.losses: Sequence[Span] = ()
+        self.swaps: list[Swap] = []
+        self.asked: list[Swap] = []
         self.is_stalled = False
         self.pace, self.gone, self.held = Fraction(1), 0, 0
         self.since: int | None = None
@@ -150,6 +152,7 @@ class Egress:
     def begin(self, now: int) -> None:
         """Begin a cycle: see whether the link is stalled, and count the room that has come back on the reverse lane."""
         self.is_stalled = any(stall.covers(now) for stall in self.stalls)
+        self.asked = [swap for swap in self.swaps if swap.cycle <= now]
         while self.returns and self.returns[0][0] <= now:
             _, lane, blocks = self.returns.popleft()
             self.remote_credit.change(lane, -blocks)
@@ -183,9 +186,11 @@ class Egress:
             if len(waiting) > 1:
                 behind_blocks[lane] = waiting[1]
                 behind |= self.fits(lane, waiting[0] + waiting[1]) << lane
-        lane = self.serve(
-            Seen(request, fits, blocks, behind, behind_blocks), is_free and self.is_idle and not self.is_stalled
-        )
+        is_ready = is_free and self.is_idle and not self.is_stalled
+        lane = self.serve(Seen(request, fits, blocks, behind, behind_blocks), is_ready)
+        if is_ready and self.asked:
+            self.serve = self.asked[-1].new_serve()
+            del self.swaps[: len(self.asked)]
         return lane if lane >= 0 else None
 
     def start(self, lane: int) -> None:

@@ -269,6 +269,7 @@ class PlainNetwork:
         output = {end: new_egress() for end in ends}
         for end, egress in output.items():
             egress.stalls, egress.losses = faults.stalls_of(*end), faults.losses_of(*end)
+            egress.swaps = faults.swaps_of(*end)
         source = {end: Input(sizes, output[end]) for end in ends}
         for end, other in far.items():
             output[end].join(output[other], source[other].receive)

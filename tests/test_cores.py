@@ -114,6 +114,22 @@ def test_faults_and_cables_of_their_own() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["exact", pytest.param("line_rate", marks=pytest.mark.long)])
+def test_tables_that_are_swapped(form: str, tmp_path: Path) -> None:
+    """Each part exchanges those of its own ports, at rest or not."""
+    (tmp_path / "t.toml").write_text("[vlarb]\nhigh = [[0, 4]]\nlow = [[1, 9]]\nlimit_of_high_priority = 1\n")
+    table = {"high": [[1, 200]], "low": [[0, 1]], "limit_of_high_priority": 200}
+    scheduler = {"name": "vlarb", "table": "t.toml", "parameters": {"form": form}}
+    swap = [{"cycle": 40 + 150 * number, "switch": number % 12, **table} for number in range(14)]
+    content = {**SMALL, "switch": {"speed": 2, "iterations": 2}, "scheduler": scheduler}
+
+    changed, plain = (make_world(Study.model_validate({**content, "swap": each}), tmp_path) for each in (swap, []))
+
+    assert_alike(changed, 2, 5, load=0.8)
+    assert told(changed, 1, 0.8)[0]["digest"] != told(plain, 1, 0.8)[0]["digest"]
+
+
+@pytest.mark.slow
 def test_a_run_that_goes_on_until_it_is_precise() -> None:
     """The stretch is doubled in all parts alike."""
     run = {"loads": [0.3], "cycles": 903, "warm_up_cycles": 101, "precision": 0.05}

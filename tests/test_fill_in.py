@@ -1,14 +1,17 @@
-"""Fill-in of arbitration tables: the theorem over all states, random operations against a plain oracle."""
+"""Fill-in of arbitration tables: the theorem over all states, random operations, its tables on the hardware."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from collections.abc import Sequence as Row
 
 import pytest
 
+from tests.arbitrated_link import ArbitratedLink, bound_of
 from vlane.errors import InputError
 from vlane.planning.fill_in import FillIn, Sequence
+from vlane.vlarb import VLArbEntry, VLArbTable
 
 Set = tuple[int, int]
 
@@ -256,3 +259,84 @@ def test_a_request_that_no_list_can_hold_is_refused() -> None:
     assert table.admit(vl=0, distance=64, weight=64 * 255 + 1) is None
     assert table.admit(vl=0, distance=64, weight=64 * 255) == 0
     assert table.free == 0
+
+
+class Fabric:
+    """Connections that come and go on a link: the high list is filled in, VL 4 has the low list alone."""
+
+    def __init__(self, source: random.Random, *, entries: int, form: str, limit: int) -> None:
+        self.source, self.limit = source, limit
+        self.link = ArbitratedLink(data_vls=5, entries=entries, form=form)
+        self.fill_in, self.there, self.moves = FillIn(entries=entries), list[tuple[int, int]](), 0
+        self.sizes = {vl: (least, least + source.choice((0, 3, 12))) for vl, least in enumerate((1, 2, 4, 8, 1))}
+        self.habits = {vl: source.choice((1.0, 0.1, 0.02)) for vl in self.sizes}
+        self.link.begin_with(self.table())
+
+    def table(self) -> VLArbTable:
+        """Return the table of the connections there are."""
+        return VLArbTable(tuple(self.fill_in.table()), (VLArbEntry(4, 255),), self.limit)
+
+    def cycle(self, write: Row[int] = (), *, swap: bool = False) -> None:
+        """Run a cycle in which packets of VLs with a connection, and of VL 4, may come."""
+        for vl in sorted({4, *(vl for _, vl in self.there)}):
+            if len(self.link.queues[vl]) < 3 and self.source.random() < self.habits[vl]:
+                self.link.offer(vl, self.source.randint(*self.sizes[vl]))
+        self.link.cycle(write, swap=swap)
+
+    def change(self) -> None:
+        """Let a connection come or go: write the new table, swap, and wait for the exchange."""
+        come: tuple[int, int] | None = None
+        if self.there and self.source.random() < 0.5:
+            number, vl = self.there.pop(self.source.randrange(len(self.there)))
+            is_last = vl not in {each for _, each in self.there}
+            while is_last and self.link.queues[vl]:  # what it sent is served before its entries are taken away
+                self.cycle()
+            self.moves += len(self.fill_in.release(number))
+        else:
+            vl, distance = self.source.randrange(4), self.source.choice((2, 4, 8, 16))
+            admitted = self.fill_in.admit(vl=vl, distance=distance, weight=self.source.choice((4, 30, 200)))
+            come = (admitted, vl) if admitted is not None else None
+        for write in self.link.writes_of(self.table()):
+            self.cycle(write)
+        self.cycle(swap=True)
+        while len(self.link.exchanges) < len(self.link.tables):
+            self.cycle()
+        if come is not None:
+            self.there.append(come)
+        for _ in range(self.source.choice((0, 20, 400))):
+            self.cycle()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("entries", "form", "runs", "changes"),
+    [
+        (16, "exact", 4, 40),
+        pytest.param(64, "exact", 4, 100, marks=pytest.mark.long),
+        (16, "line_rate", 1, 40),
+        pytest.param(64, "line_rate", 4, 100, marks=pytest.mark.long),
+    ],
+)
+def test_connections_come_and_go_on_the_hardware(entries: int, form: str, runs: int, changes: int) -> None:
+    """Every table is written and swapped under traffic; every output is golden's, and every wait within its bound.
+
+    The bound is that of the exact form; packets of the line-rate form are all served, too.
+    """
+    source, exchanged, longer, moves = random.Random(entries + runs), 0, 0, 0  # noqa: S311 - repeatable
+    for run in range(runs):
+        fabric = Fabric(source, entries=entries, form=form, limit=(0, 1, 3, 255)[run % 4])
+        for _ in range(changes):
+            fabric.change()
+        moves += fabric.moves
+        least, most = ({vl: pair[place] for vl, pair in fabric.sizes.items()} for place in (0, 1))
+
+        waits = fabric.link.on_hardware()
+
+        assert len({wait.vl for wait in waits}) == 5
+        for wait in waits if form == "exact" else ():
+            alone, later = bound_of(fabric.link, wait, most, least)
+            assert wait.passed <= alone + sum(later), wait
+            exchanged += bool(later)
+            longer += wait.passed > alone
+    assert moves >= runs
+    assert form == "line_rate" or (exchanged > changes and longer > 0)

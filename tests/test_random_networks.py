@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
 from vlane.golden.network.assembly import PortSettings
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, with_channels
+from vlane.golden.network.swaps import table_is_swapped
 from vlane.golden.network.topology import Topology, dumbbell, irregular, torus, tree
 
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_by_name import plain_serve
 from tests.plain_credits import Credits
 from tests.plain_faster import faster
-from tests.plain_faults import Faults, Rewrite, Span
+from tests.plain_faults import Faults, Rewrite, Span, Swap
 from tests.plain_fifo import FifoSwitch
 from tests.plain_flits import FlitSwitch
 from tests.plain_link import Serve, Sizes
@@ -79,6 +81,7 @@ class Case:
     fcp_period: int
     faults: Faults
     faster: dict[str, Any]
+    swapped: tuple[PortSettings, ...] = ()
 
     def __str__(self) -> str:
         """Return what is not in a table."""
@@ -109,6 +112,10 @@ class Case:
             *(link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in stalls),
             *(fcps_are_lost(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in losses),
             *(table_is_written(it.switch, it.lid, it.port, cycle=it.cycle) for it in rewrites),
+            *(
+                table_is_swapped(it.switch, [it.port], settings.writes, cycle=it.cycle)
+                for it, settings in zip(self.faults.swaps, self.swapped, strict=True)
+            ),
         ]
         return sorted(it for it in replayed(net, self.cycles, changes) if it.delivered < self.cycles)
 
@@ -284,3 +291,40 @@ def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int) 
     first = next((pair for pair in zip(got, expected, strict=False) if pair[0] != pair[1]), "a prefix of the other")
     again = f"python -m pytest -n0 'tests/test_random_networks.py' -k '[{seed}]' -m 'slow or long'"
     assert got == expected, f"{case}: {len(got)} and {len(expected)} deliveries, {first}; repeat it with: {again}"
+
+
+def with_swaps(case: Case, source: random.Random) -> Case:
+    """Return the network with tables that are swapped: their own entries in another order."""
+    swaps, swapped = [], []
+    for end in [*case.topology.far_ends(), *case.topology.hosts]:
+        for _ in range(source.choice((0, 1, 6))):
+            writes = [list(write) for write in case.settings.writes]
+            for which in (0, 1):
+                entries = [write for write in writes if write[0] == which]
+                for write, other in zip(entries, source.sample(entries, len(entries)), strict=True):
+                    write[2:], other[2:] = other[2:], write[2:]
+            settings = replace(case.settings, writes=[tuple(write) for write in writes])
+            swapped.append(settings)
+            swaps.append(Swap(source.randrange(case.cycles), *end, partial(plain_serve, settings, case.lanes)))
+    return replace(case, faults=replace(case.faults, swaps=tuple(swaps)), swapped=tuple(swapped))
+
+
+_SWAPPED = [seed for seed in range(300) if _KINDS[seed % len(_KINDS)][4] == "vlarb"]
+
+
+@pytest.mark.parametrize("seed", [pytest.param(each, marks=pytest.mark.long) for each in _SWAPPED])
+def test_tables_are_swapped_as_in_the_plain_network(seed: int) -> None:
+    """In the first free cycle, from that of the swap on; links at rest, stalls and FCPs at random."""
+    case = with_swaps(case_of(seed), random.Random(seed))  # noqa: S311 - a repeatable choice
+
+    got, expected = case.golden(), case.plain()
+
+    assert got == expected, f"{case}: {len(got)} and {len(expected)} deliveries"
+
+
+@pytest.mark.long
+def test_swaps_change_what_is_delivered_when() -> None:
+    """In many of the networks above."""
+    seeds = _SWAPPED[:20]
+    changed = [case_of(seed).plain() != with_swaps(case_of(seed), random.Random(seed)).plain() for seed in seeds]  # noqa: S311 - the same
+    assert sum(changed) > 5

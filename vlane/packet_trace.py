@@ -14,7 +14,7 @@ from vlane.units import MAX_PACKET_BYTES
 
 __all__ = ["read_packet_trace", "trace_remarks"]
 
-_MOST_CYCLE = 1 << 30
+_MOST_CYCLE = 1 << 40
 _COLUMNS = {
     "cycle": (0, _MOST_CYCLE),
     "source": (0, 1 << 16),

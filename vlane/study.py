@@ -13,9 +13,11 @@ from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
 from vlane.lft import UNASSIGNED
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.sc import SC_COUNT
-from vlane.schedulers import DEFAULT, SCHEDULERS
+from vlane.schedulers import DEFAULT, IB_ARBITER, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study_connections import AdmissionSection, ConnectionsSection
 from vlane.study_networks import Name, Net, Section, vls_per_sl
+from vlane.study_swap import Swap
 from vlane.study_traffic import PacketTrace, Traffic, class_loads
 from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
@@ -27,7 +29,7 @@ __all__ = [
     "Study",
 ]
 
-MAX_CYCLES = 1 << 30
+MAX_CYCLES = 1 << 40
 """Of a run."""
 
 _Lanes = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=MAX_SCHEDULER_VLS)]
@@ -276,16 +278,19 @@ class Study(Section):
     scheduler: Scheduler = Field(default_factory=lambda: Scheduler.model_validate({}))
     traffic: Annotated[list[Traffic], Field(max_length=32)] = Field(default_factory=list)
     trace: PacketTrace | None = None
+    connections: ConnectionsSection | None = None
+    admission: AdmissionSection | None = None
     stall: list[Stall] = Field(default_factory=list)
     rewrite: list[Rewrite] = Field(default_factory=list)
+    swap: list[Swap] = Field(default_factory=list)
     loss: list[Loss] = Field(default_factory=list)
     measure: Measures = Field(default_factory=lambda: Measures.model_validate({}))
     run: Runs
 
     @model_validator(mode="after")
     def _check(self) -> Study:
-        if not self.traffic and self.trace is None:
-            raise InputError("traffic", "given, or a trace", "missing")
+        if not self.traffic and self.trace is None and self.connections is None:
+            raise InputError("traffic", "given, or a trace, or connections", "missing")
         has_loads = "loads" in self.run.model_fields_set
         if has_loads != bool(self.traffic):
             must = "given with traffic" if self.traffic else "left out without traffic"
@@ -294,6 +299,8 @@ class Study(Section):
             class_loads(self.traffic, load)
         if not self.traffic and self.run.precision is not None:
             raise InputError("run.precision", "left out without traffic", "given")
+        if self.connections is not None and self.run.precision is not None:
+            raise InputError("run.precision", "left out with connections", "given")
         if self.loss and not CREDIT_SCHEMES[self.link.credits].by_fcps:
             raise InputError("loss", f"left out with link.credits {self.link.credits}", "given")
         words = f"with switch.kind {self.switch.kind}"
@@ -301,6 +308,7 @@ class Study(Section):
         self._check_link(words)
         self._check_levels(words)
         self._check_voqsw(words)
+        self._check_admission(words)
         return self
 
     @property
@@ -370,6 +378,24 @@ class Study(Section):
         for number, each in enumerate(self.traffic):
             if each.sl != "path":
                 raise InputError(f"traffic.{number}.sl", "path with [voqsw]", each.sl)
+
+    def _check_admission(self, words: str) -> None:
+        """Refuse tables that are filled in where others are given, or nobody asks for them."""
+        if self.admission is None:
+            return
+        if self.connections is None:
+            raise InputError("admission", "left out without connections", "given")
+        if self.scheduler.name != IB_ARBITER:
+            must = f"left out with scheduler.name {self.scheduler.name}: tables are those of {IB_ARBITER}"
+            raise InputError("admission", must, "given")
+        if self.switch.record.by_channel:
+            raise InputError("admission", f"left out {words}", "given")
+        if self.network.topology == "fabric":
+            raise InputError("admission", "left out with a captured fabric, which has its own tables", "given")
+        if self.scheduler.table is not None:
+            raise InputError("scheduler.table", "left out with [admission], which makes the tables", "given")
+        if self.voqsw is not None:
+            raise InputError("voqsw", "left out with [admission], whose connections have SLs of their own", "given")
 
     def _check_levels(self, words: str) -> None:
         """Refuse a network, VLs and service levels that the kind of switch does not take."""

@@ -22,6 +22,8 @@ __all__ = [
     "sc_writes",
     "schedule_writes",
     "sl2vl_writes",
+    "swap_write",
+    "table_write",
     "top_write",
 ]
 
@@ -84,6 +86,24 @@ def sc_writes(sc2sc: NDArray[np.uint8], sc2vl: NDArray[np.uint8]) -> list[TableW
     ]
 
 
+def table_write(name: str, ports: Iterable[int], write: Write) -> TableWrite:
+    """Return a write of the tables of some outputs' schedulers, ports from 0."""
+    select, place, lane, weight = write
+    return {
+        "schedule__enable": 1, "schedule_ports": _bits(ports), "schedule__select": select,
+        "schedule__index": place, f"schedule__{SCHEDULERS[name].name_field}": lane, "schedule__weight": weight,
+    }  # fmt: skip
+
+
+def swap_write(ports: Iterable[int]) -> TableWrite:
+    """Return what requests that some outputs' schedulers exchange their tables, ports from 0."""
+    return {"swap": _bits(ports)}
+
+
+def _bits(ports: Iterable[int]) -> int:
+    return sum(1 << port for port in ports)
+
+
 def schedule_writes(name: str, tables: Sequence[Sequence[Write]], *, line_rate: bool) -> list[TableWrite]:
     """Return the writes of each output's scheduler, and the exchange of its tables if it has two.
 
@@ -99,17 +119,10 @@ def schedule_writes(name: str, tables: Sequence[Sequence[Write]], *, line_rate: 
     line_rate : bool
         Whether it is the line-rate form.
     """
-    scheduler = SCHEDULERS[name]
     found: list[TableWrite] = []
     for port, writes in enumerate(tables):
-        found += [
-            {
-                "schedule__enable": 1, "schedule_ports": 1 << port, "schedule__select": select,
-                "schedule__index": place, f"schedule__{scheduler.name_field}": lane, "schedule__weight": weight,
-            }
-            for select, place, lane, weight in writes
-        ]  # fmt: skip
-        if scheduler.swaps:
-            found.append({"swap": 1 << port})
+        found += [table_write(name, [port], write) for write in writes]
+        if SCHEDULERS[name].swaps:
+            found.append(swap_write([port]))
     found += [{}] * (REST_CYCLES if line_rate else MAX_DATA_VLS + 1)
     return found

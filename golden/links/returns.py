@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int16, Int32, Records, new_records
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.links.remote_credit import came_free
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "whole_blocks",
 ]
 
-_NEVER = (1 << 31) - 1
+_NEVER = 1 << 60
 
 
 class Moving:
@@ -44,7 +44,7 @@ class Moving:
         Flits already buffered beyond the one that arrives per cycle.
     """
 
-    since: Int32
+    since: Int64
     ahead: Int32
     flits: Int16
     blocks: Int16
@@ -63,9 +63,9 @@ class Row:
         First cycle in which something may have been freed.
     """
 
+    due: Int64
     oldest: Int16
     count: Int16
-    due: Int32
 
 
 class AtOnce:

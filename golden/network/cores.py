@@ -145,6 +145,10 @@ class OneCore:
         """Return the network and its packets, as they are now."""
         return self.net, self._packets
 
+    def grow(self, packets: int) -> None:
+        """Have a pool of so many packets, before the first cycle."""
+        self._packets = packets_for(self.net, packets)
+
     def meters(self) -> list[Meters]:
         """Return the meters: their sums are the network's."""
         return [self.net.meters]
@@ -195,7 +199,9 @@ class ManyCores:
                 elif reason != DONE or now >= stop == end:
                     return reason
                 elif now >= stop:
-                    changes.popleft().make(self._net)
+                    change = changes.popleft()
+                    for net, _ in self._parts:
+                        change.make(net)
 
     def whole(self) -> tuple[Network, Packets]:
         """Return the network and its packets, as they are now; the calendar stays with the parts."""
@@ -218,17 +224,18 @@ class ManyCores:
     def _deal(self, now: int) -> None:
         """Deal the free packets to the parts anew; more of them if they are few, or if they went astray quickly."""
         pools = [pool for _, pool in self._parts]
-        free, pool, chain = np.concatenate([free_packets(each) for each in pools]), pools[0].pool, pools[0].chain
+        free, pool = np.concatenate([free_packets(each) for each in pools]), pools[0].pool
+        origin, chain = pools[0].origin, pools[0].chain
         count = len(pool)
         if 2 * len(free) < count or now - self._dealt_at < _SELDOM:
             more = packets_for(self._net, 2 * count + self._net.staged.size)
-            more.pool[:count], more.chain[:count] = pool, chain
+            more.pool[:count], more.origin[:count], more.chain[:count] = pool, origin, chain
             free = np.concatenate([free, np.arange(count, len(more.pool))])
-            pool, chain = more.pool, more.chain
+            pool, origin, chain = more.pool, more.origin, more.chain
         self._dealt_at = now
         dealt = []
         for (net, each), share in zip(self._parts, np.array_split(free, len(self._parts)), strict=True):
-            packets = each._replace(pool=pool, chain=chain)
+            packets = each._replace(pool=pool, origin=origin, chain=chain)
             set_free(packets, share)
             net.border.own[OWNED] = packets.regs[IN_USE] + len(share)
             dealt.append((net, packets))

@@ -150,6 +150,7 @@ def _own_scratch(switches: Any) -> Any:
 
 
 def _own_meters(meters: Meters) -> Meters:
-    """Return meters of a part; flows are common: their sources' part counts what is offered, the other what arrives."""
-    own = {name: value.copy() for name, value in meters._asdict().items() if not name.startswith("flow")}
+    """Return meters of a part; flows and connections are common: each count is one part's."""
+    common = {name for name in meters._fields if name.startswith("flow")} | {"connections"}
+    own = {name: getattr(meters, name).copy() for name in meters._fields if name not in common}
     return meters._replace(**own)

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import length
 from vlane.golden.engine.kernel import inner
-from vlane.golden.switches.packets import Packet
+from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
+from vlane.golden.switches.packets import Origin, Packet
 
+from vlane.cbr_list import CbrList
 from vlane.sc import SC_COUNT
 from vlane.sl2vl import SL_COUNT
 
@@ -49,6 +51,8 @@ _FLOW_BINS = 16 << FLOW_FINE_BITS
 _TRACE_FIELDS = 11
 _MASK = (1 << 62) - 1
 _SHARE_BITS = 57
+_LOW_BITS = 31
+_LOW = (1 << _LOW_BITS) - 1
 _FACTORS = (0x9E3779B97F4A7C15 & _MASK, 0xC2B2AE3D27D4EB4F & _MASK, 0x165667B19E3779F9)
 
 
@@ -59,7 +63,7 @@ class Meters(NamedTuple):
     ----------
     window : array of int64, (3,)
         First cycle that is measured, and the first that is not any more; parts of a measured cycle, times 2**57 and
-        rounded up: exact for 2**28 cycles.
+        rounded up.
     level_row : array of int64, (SLs,)
         Row of each SL, where rows are for SLs.
     apart : array of int64, (NICs,)
@@ -86,8 +90,12 @@ class Meters(NamedTuple):
     flow : array of int64, (NICs, NICs, SLs, 6) or (0, 0, 0, 6)
         By source, destination and SL, in the window: flits generated; packets and flits delivered; of packets
         generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
-    flow_histogram : array of int32, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
+    flow_histogram : array of int64, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
         Latencies of each flow: exact below 8, then 8 bins per power of two; the last holds all from 245,760 on.
+    connections : ConnectionMeters
+        Counts of connections.
+    lateness : array of int64, (32 SLs, 1025)
+        Latencies of packets of connections, in 512ths of their deadlines; the last holds all from twice those on.
     """
 
     window: NDArray[np.int64]
@@ -102,7 +110,9 @@ class Meters(NamedTuple):
     traced: NDArray[np.int64]
     flow_level: NDArray[np.int64]
     flow: NDArray[np.int64]
-    flow_histogram: NDArray[np.int32]
+    flow_histogram: NDArray[np.int64]
+    connections: ConnectionMeters
+    lateness: NDArray[np.int64]
 
 
 (FLOW_OFFERED, FLOW_PACKETS, FLOW_FLITS, FLOW_TIMED, FLOW_LATENCY, FLOW_MOST) = range(6)
@@ -110,7 +120,7 @@ class Meters(NamedTuple):
 
 def new_meters(
     *, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = (),
-    apart: Sequence[int] = (), sls: int = LEVELS,
+    apart: Sequence[int] = (), sls: int = LEVELS, connections: CbrList | None = None,
 ) -> Meters:  # fmt: skip
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
 
@@ -126,6 +136,8 @@ def new_meters(
         Destinations whose packets are counted 16 rows behind those of their SL, with SLs of InfiniBand.
     sls : int
         How many SLs packets may have; those beyond the rows begin again with the first.
+    connections : CbrList, optional
+        Connections whose packets are told apart.
     """
     places = np.full(max(LEVELS, sls), -1, np.int64)
     rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
@@ -145,7 +157,9 @@ def new_meters(
         traced=np.zeros(1, np.int64),
         flow_level=places,
         flow=np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
-        flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int32),
+        flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int64),
+        connections=new_connection_meters(connections or CbrList.none()),
+        lateness=np.zeros((LEVELS, 2 * RATIOS + 1), np.int64),
     )
 
 
@@ -178,6 +192,7 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
         part=np.sum([meters.part for meters in each], axis=0),
         late=np.sum([meters.late for meters in each], axis=0),
         histogram=np.sum([meters.histogram for meters in each], axis=0),
+        lateness=np.sum([meters.lateness for meters in each], axis=0),
     )  # fmt: skip
 
 
@@ -202,7 +217,9 @@ def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
 
 @inner
 def _part_of(meters: Meters, cycle: int) -> int:
-    return (cycle - meters.window[FIRST]) * meters.window[SHARE] >> _SHARE_BITS
+    past = cycle - meters.window[FIRST]
+    part = past * meters.window[SHARE] >> _SHARE_BITS
+    return part - (part * (meters.window[END] - meters.window[FIRST]) > past * PARTS)  # one more where rounding tells
 
 
 @inner
@@ -225,36 +242,42 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
 
 
 @inner
-def count_generation(meters: Meters, packet: Packet) -> None:
+def count_generation(meters: Meters, packet: Packet, origin: Origin) -> None:
     """Count a packet that was generated, once; its cycle of generation may be long ago."""
-    if meters.window[FIRST] <= packet.born < meters.window[END]:
-        meters.part[_row_of(meters, packet.sl, packet.target), _part_of(meters, packet.born), MADE] += packet.flits
+    if meters.window[FIRST] <= origin.born < meters.window[END]:
+        meters.part[_row_of(meters, packet.sl, origin.target), _part_of(meters, origin.born), MADE] += packet.flits
         if meters.flow.size > 0:
             level = meters.flow_level[packet.sl]
-            meters.flow[packet.source, packet.target, level, FLOW_OFFERED] += packet.flits
+            meters.flow[origin.source, origin.target, level, FLOW_OFFERED] += packet.flits
 
 
 @inner
-def count_loss(meters: Meters, packet: Packet, cycle: int) -> None:
+def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
     """Count a packet that a switch drops in a cycle."""
     if meters.window[FIRST] <= cycle < meters.window[END]:
-        meters.part[_row_of(meters, packet.sl, packet.target), _part_of(meters, cycle), LOST] += packet.flits
+        meters.part[_row_of(meters, packet.sl, origin.target), _part_of(meters, cycle), LOST] += packet.flits
 
 
 @inner
-def count_delivery(meters: Meters, packet: Packet, cycle: int) -> None:
+def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
     """Count a packet whose last flit is received in a cycle."""
-    sl, born, flits, hops = int(packet.sl), int(packet.born), int(packet.flits), int(packet.hops)
-    source, target = int(packet.source), int(packet.target)
+    sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
+    source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
-    meters.digest[0] = (meters.digest[0] + _mixed(who, born | int(cycle) << 31)) & _MASK
+    who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * _FACTORS[2]
+    low = born & _LOW | (cycle & _LOW) << _LOW_BITS
+    meters.digest[0] = (meters.digest[0] + _mixed(who, low)) & _MASK
     meters.digest[1] += flits * hops
     _count(meters, sl, born, flits, hops, source, target, cycle)
+    if connection >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
+        late = count_arrival(meters.connections, connection, cycle - born, cycle)
+        if late >= 0:
+            meters.lateness[sl, late] += 1
     if meters.traced[0] < len(meters.trace):
         row = meters.trace[meters.traced[0]]
-        row[0], row[1], row[2], row[3] = packet.source, packet.target, packet.dlid, sl
+        row[0], row[1], row[2], row[3] = source, target, packet.dlid, sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
-        row[8], row[9], row[10] = packet.bytes, packet.lane, packet.channel
+        row[8], row[9], row[10] = origin.bytes, packet.lane, packet.channel
         meters.traced[0] += 1
 
 

@@ -44,6 +44,7 @@ from vlane.golden.switches.packets import (
     are_many,
     free,
     load_first,
+    load_origin,
     load_queues,
     next_ahead,
     schedule,
@@ -153,14 +154,14 @@ def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: 
 @inner
 def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
     """Make the packet that a class has due and return it; it is to be the head of its application queue."""
-    to, dlid, sl, size, flits = draw_packet(sources, nic, number)
+    to, dlid, sl, size, flits, connection = draw_packet(sources, nic, number)
     packet = spare(packets)
-    field = packets.pool[packet]
-    field.bytes, field.blocks, field.flits = size, -(-size // BLOCK_BYTES), flits
-    field.dlid, field.sl, field.source, field.target = dlid, sl, nic, to
+    field, origin = packets.pool[packet], packets.origin[packet]
+    field.blocks, field.flits, field.dlid, field.sl = -(-size // BLOCK_BYTES), flits, dlid, sl
+    origin.source, origin.target, origin.connection, origin.bytes = nic, to, connection, size
     field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
-    field.born, field.hops = sources.due[nic, number], 0
-    count_generation(meters, field)
+    origin.born, field.hops = sources.due[nic, number], 0
+    count_generation(meters, field, origin)
     return packet
 
 
@@ -250,6 +251,8 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
         load_input(net.switches.inputs, place, packets.pool[packet].dlid)
     elif event == TO_OUTPUT:
         load_queues(net.out_ports.queues, place)
+    elif event == TO_SINK:
+        load_origin(packets, packet)
     return int(packets.chain[packet].next)
 
 
@@ -270,16 +273,16 @@ def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int
 @inner
 def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -> None:
     """Let a head arrive at a NIC or at an end of another model, or let a packet that was dropped be gone."""
-    field = packets.pool[packet]
+    field, origin = packets.pool[packet], packets.origin[packet]
     if place >= len(net.staged):
         net.outside[place - len(net.staged)] = packet
         return
     if place >= 0:
-        field.target = place
+        origin.target = place
         _come_free(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
-        count_delivery(net.meters, field, cycle + field.flits - 1)
+        count_delivery(net.meters, field, origin, cycle + field.flits - 1)
     else:
-        count_loss(net.meters, field, cycle)
+        count_loss(net.meters, field, origin, cycle)
     free(packets, packet)
 
 
@@ -293,7 +296,8 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
         if port >= 0:
             field = packets.pool[packet]
             size = comes_free(net.switches, field)
-            _come_free(net, size, port, lane, cycle, cycle + 2, cycle - field.arrived)
+            ahead = min(cycle - field.arrived, field.flits)  # more than all flits make no difference
+            _come_free(net, size, port, lane, cycle, cycle + 2, ahead)
     if count:
         net.clock[MOVED] = cycle
 

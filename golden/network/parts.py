@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Records
+from vlane.golden.engine.records import Int32, Int64, Records
 
 __all__ = [
     "HAD_PACKETS",
@@ -55,7 +55,7 @@ class PacketLetter:
     """
 
     packet: Int32
-    cycle: Int32
+    cycle: Int64
     place: Int32
 
 
@@ -71,7 +71,7 @@ class RoomLetter:
     """
 
     end: Int32
-    since: Int32
+    since: Int64
     lane: Int32
     flits: Int32
     blocks: Int32

@@ -31,7 +31,7 @@ class Change(NamedTuple):
     cycle : int
         Before this one is run.
     make : callable
-        Does it, given the network.
+        Does it, given the network, or each of its parts if several cores run it; the parts share the state of all ends.
     """
 
     cycle: int

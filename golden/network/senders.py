@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.sources import (
     AT,
+    BY_CONNECTION,
     BY_TABLE,
     CERTAIN,
     CLASS_SL,
@@ -40,7 +41,8 @@ class Senders(NamedTuple):
     asks : array of bool, (hot groups, NICs)
         Who sends to the hot hosts of that class.
     pairs : array of int64, (pairs,)
-        Pairs of classes that name pairs, and those that are replayed, as destination * NICs + source, in order.
+        Pairs of classes that name pairs, of what is replayed and of connections, as destination * NICs + source, in
+        order.
     first : array of int64, (NICs + 1,)
         Place in ``pairs`` of the first of each destination.
     """
@@ -73,6 +75,11 @@ def senders_of(sources: Sources, sl: int, end: int) -> Senders:
             first, past = sources.place[number].T
             rows, source = sources.trace[first[0] : past[-1]], np.repeat(own, past - first)
             named.append((rows[:, TO] * nics + source)[rows[:, AT] < end])
+            continue
+        if kind == BY_CONNECTION:
+            first, past = sources.place[number].T
+            numbers = sources.connections.heap["number"][first[0] : past[-1]]
+            named.append(sources.connections.each["target"][numbers] * nics + np.repeat(own, past - first))
             continue
         if has_own and kind == UNIFORM:
             to_all |= sends

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.network.connections import Connections, due_next, new_connections, put_off
 from vlane.golden.network.traffic import (
     PATH_SL,
     WHOLE,
@@ -25,6 +26,7 @@ from vlane.golden.network.traffic import (
     senders_of,
 )
 
+from vlane.cbr_list import CbrList
 from vlane.errors import InputError
 
 __all__ = ["NEVER", "Sources", "advance", "draw_packet", "new_sources"]
@@ -36,7 +38,7 @@ CERTAIN = 1 << 30
 """Share of a class's packets, as ``HOT`` has it, that is all of them."""
 _MOST_QUEUES = 64
 
-(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE) = range(6)
+(UNIFORM, TO_OTHERS, BY_TABLE, CONNECTED, BY_WEIGHT, FROM_TRACE, BY_CONNECTION) = range(7)
 (AT, TO, WITH_SL, SIZE) = range(4)
 (HOTS, KIND, CLASS_SL, LEAST, MOST, BURST, HOT, TO_ONE) = range(8)
 
@@ -88,7 +90,10 @@ class Sources(NamedTuple):
     trace : array of int64, (rows, 4)
         Cycle, destination, SL and bytes of packets to replay, NIC by NIC, in order of cycle.
     place : array of int64, (classes, NICs, 2)
-        Next row of each NIC, and the first behind its last.
+        Next row of each NIC in ``trace``, and the first behind its last; of classes of connections, where the heap of
+        each NIC lies.
+    connections : Connections
+        Those.
     flit_bits : int
         A flit is 2 to this power bytes.
     """
@@ -114,6 +119,7 @@ class Sources(NamedTuple):
     path_sl: NDArray[np.int16]
     trace: NDArray[np.int64]
     place: NDArray[np.int64]
+    connections: Connections
     flit_bits: int
 
 
@@ -126,6 +132,7 @@ def new_sources(
     lids: NDArray[np.int64],
     path_sl: NDArray[np.int16] | None = None,
     trace: NDArray[np.int64] | None = None,
+    connections: CbrList | None = None,
 ) -> Sources:
     """Return sources before cycle 0.
 
@@ -145,6 +152,8 @@ def new_sources(
         SL of each path; needed if a class's SL is ``PATH_SL``.
     trace : array of int64, (rows, 5), optional
         Cycle, source, destination, SL and bytes of packets to replay, beside the classes: one more queue for each SL.
+    connections : CbrList, optional
+        Connections, beside all these: one more queue for each SL.
 
     Raises
     ------
@@ -153,14 +162,18 @@ def new_sources(
     """
     rows = np.zeros((0, 5), np.int64) if trace is None else trace[np.lexsort((trace[:, 0], trace[:, 1], trace[:, 3]))]
     levels, own = np.unique(rows[:, 3]), len(classes)
-    classes = [*classes, *(TrafficClass(int(sl), 0.0, 1, 1) for sl in levels)] or [TrafficClass(0, 0.0, 1, 1)]
+    connected, sls, heaps = new_connections(connections or CbrList.none(), seed, nics)
+    queues = (TrafficClass(int(sl), 0.0, 1, 1) for sl in (*levels, *sls))
+    classes = [*classes, *queues] or [TrafficClass(0, 0.0, 1, 1)]
     if len(classes) > _MOST_QUEUES:
-        raise InputError("traffic", f"at most {_MOST_QUEUES} classes, with one for each SL of the trace", len(classes))
+        must = f"at most {_MOST_QUEUES} classes, with one for each SL of the trace and of the connections"
+        raise InputError("traffic", must, len(classes))
     count, hosts = len(classes), max(1, *(len(each.hot_hosts) for each in classes))
     place = np.zeros((count, nics, 2), np.int64)
     for number, sl in enumerate(levels, start=own):
         ends = np.searchsorted(rows[:, 3] * nics + rows[:, 1], int(sl) * nics + np.arange(nics + 1))
         place[number, :, 0], place[number, :, 1] = ends[:-1], ends[1:]
+    place[own + len(levels) : own + len(levels) + len(sls)] = heaps
     chances, pace = paces_of(classes, nics, flit_bytes)
     pairs, weighed = pair_table(classes, nics)
     sources = Sources(
@@ -185,6 +198,7 @@ def new_sources(
         path_sl=np.zeros((0, 0), np.int16) if path_sl is None else path_sl,
         trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
         place=place,
+        connections=connected,
         flit_bits=flit_bytes.bit_length() - 1,
     )
     for row, (chance, is_regular) in enumerate(chances):
@@ -199,6 +213,10 @@ def new_sources(
         sources.setting[number, KIND] = FROM_TRACE
         has = place[number, :, 0] < place[number, :, 1]
         sources.due[has, number] = sources.trace[place[number, has, 0], AT]
+    for number in range(own + len(levels), own + len(levels) + len(sls)):
+        sources.setting[number, KIND] = BY_CONNECTION
+        has = place[number, :, 0] < place[number, :, 1]
+        sources.due[has, number] = connected.heap["due"][place[number, has, 0]]
     sources.earliest[:] = sources.due.min(axis=1)
     return sources
 
@@ -284,6 +302,9 @@ def advance(sources: Sources, nic: int, number: int) -> None:
         place = sources.place[number, nic]
         place[0] += 1
         sources.due[nic, number] = sources.trace[place[0], AT] if place[0] < place[1] else NEVER
+    elif setting[KIND] == BY_CONNECTION:
+        place = sources.place[number, nic]
+        sources.due[nic, number] = put_off(sources.connections, place[0], place[1])
     else:
         sources.left[nic, number] -= 1
         if sources.left[nic, number] == 0:
@@ -337,12 +358,18 @@ def _destination(sources: Sources, nic: int, number: int) -> int:
 
 
 @inner
-def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int]:
-    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes, flits)."""
+def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int, int, int, int]:
+    """Draw the packet that a class has due, once; return (destination NIC, DLID, SL, bytes, flits, connection)."""
     setting, bits = sources.setting[number], sources.bits[nic, number]
-    row = sources.place[number, nic, 0]
-    to = sources.trace[row, TO] if setting[KIND] == FROM_TRACE else _destination(sources, nic, number)
-    size = setting[LEAST] if setting[KIND] != FROM_TRACE else sources.trace[row, SIZE]
+    row, connection = sources.place[number, nic, 0], -1
+    if setting[KIND] == FROM_TRACE:
+        to, size = sources.trace[row, TO], sources.trace[row, SIZE]
+    elif setting[KIND] == BY_CONNECTION:
+        connection = due_next(sources.connections, row)
+        it = sources.connections.each[connection]
+        to, size = int(it.target), int(it.bytes)
+    else:
+        to, size = _destination(sources, nic, number), setting[LEAST]
     if setting[MOST] > size:
         size += below(bits, setting[MOST] - size + 1)
     dlid = sources.lids[to, 0]
@@ -352,4 +379,4 @@ def draw_packet(sources: Sources, nic: int, number: int) -> tuple[int, int, int,
     if sl == PATH_SL:
         sl = int(sources.path_sl[nic, to])
     flits = ((size - 1) >> sources.flit_bits) + 1
-    return to, dlid, sl, size, flits
+    return to, dlid, sl, size, flits, connection

@@ -22,6 +22,7 @@ __all__ = [
     "RULE_COUNT",
     "Bank",
     "Write",
+    "ask_swap",
     "install",
     "looks_behind",
     "new_bank",
@@ -29,6 +30,7 @@ __all__ = [
     "rests_after",
     "serve",
     "step",
+    "swap_waits",
 ]
 
 Write = tuple[int, int, int, int]
@@ -54,6 +56,7 @@ def _constant(value: Any) -> Callable[[Bank], Any]:
     return constant
 
 
+_MODULE_OF = {module.State: module for module in MODULES}
 _STEPS = {module.State: module.step for module in MODULES}
 _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
@@ -103,6 +106,22 @@ def new_bank(state: Any, ports: int) -> Bank:
 def install(bank: Bank, port: int, state: Any) -> None:
     """Put one port of a bank into a state of the same kind and size."""
     set_port(bank, port, state)
+
+
+def ask_swap(bank: Bank, port: int, writes: Sequence[Write]) -> None:
+    """Write a port's shadow table, and request that it becomes the active one in the next ready cycle.
+
+    The scheduler is one with two tables. The writes are as those of earlier cycles in none of which a swap was pending.
+    """
+    state, module = at_port(bank, port), _MODULE_OF[type(bank)]
+    for write in writes:
+        module.program(state, (1, *write))
+    state.regs[module.SWAP_PENDING] = True
+
+
+def swap_waits(bank: Bank, port: int) -> bool:
+    """Tell whether a swap that was requested of a port's scheduler has not taken place yet."""
+    return bool(at_port(bank, port).regs[_MODULE_OF[type(bank)].SWAP_PENDING])
 
 
 @by_type(_STEPS)

@@ -126,6 +126,6 @@ def start_reading(
     read = centre.read[buffer, reader]
     give_back(centre.rooms, buffer, read.lane, read.blocks - read.given)  # the last flits cross now
     read.last_lane = read.lane = lane
-    read.since, read.ahead, read.given = cycle, ahead, 0
+    read.since, read.ahead, read.given = cycle, min(ahead, flits), 0
     read.flits, read.blocks = flits, blocks
     read.free_from = crosses_until(cycle, flits, ahead, INNER_FLITS)

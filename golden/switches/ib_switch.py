@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Records, new_records
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,
@@ -46,7 +46,7 @@ class OutputPort:
         Within a cycle: ``turn_of`` of the input whose turn is next among those that want it; 0 if none does.
     """
 
-    busy: Int32
+    busy: Int64
     last_input: Int32
     nearest: Int32
 

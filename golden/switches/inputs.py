@@ -75,7 +75,7 @@ class InputPort:
         VL that was granted last.
     """
 
-    busy: Int32
+    busy: Int64
     last_lane: Int32
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+from vlane.golden.engine.records import Int16, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,
@@ -75,8 +75,8 @@ class Sending:
         Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
     """
 
-    free_from: Int32
-    since: Int32
+    free_from: Int64
+    since: Int64
     lane: Int16
     flits: Int16
     blocks: Int16
@@ -110,9 +110,9 @@ class LaneCounters:
     """
 
     asked: Int64
-    flits: Int32
-    packets: Int32
-    waited: Int32
+    flits: Int64
+    packets: Int64
+    waited: Int64
 
 
 class OutputPorts(NamedTuple):

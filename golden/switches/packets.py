@@ -18,6 +18,7 @@ from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_record
 __all__ = [
     "AHEAD",
     "NOBODY",
+    "Origin",
     "Packet",
     "Packets",
     "Queues",
@@ -25,6 +26,7 @@ __all__ = [
     "free",
     "free_packets",
     "load_first",
+    "load_origin",
     "load_queues",
     "new_packets",
     "new_queues",
@@ -60,20 +62,16 @@ _SLOTS = 1024
 
 
 class Packet:
-    """A packet.
+    """What switches and links use of a packet.
 
     Parameters
     ----------
-    blocks, flits, bytes : int
-        Its size; bytes from LRH to VCRC.
+    blocks, flits : int
+        Its size.
     dlid, sl, lane, channel : int
         As its header says; the lane is that of the link it is on or goes to next.
     output : int
         Port that it is routed to.
-    source, target : int
-        NIC it comes from, NIC it is for.
-    born : int
-        Cycle of generation.
     event : int
         What happens to it next.
     hops : int
@@ -84,21 +82,39 @@ class Packet:
         Cycle from which it asks for the link.
     """
 
+    arrived: Int64
+    asks: Int64
     dlid: Int32
-    source: Int32
-    target: Int32
-    born: Int32
-    arrived: Int32
-    asks: Int32
     blocks: Int16
     flits: Int16
-    bytes: Int16
     sl: Int16
     lane: Int16
     channel: Int16
     output: Int16
     hops: Int16
     event: Int16
+
+
+class Origin:
+    """What NICs alone use of a packet, kept apart from ``Packet`` for cache locality.
+
+    Parameters
+    ----------
+    born : int
+        Cycle of generation.
+    source, target : int
+        NIC it comes from, NIC it is for.
+    connection : int
+        That it is of, -1 for none.
+    bytes : int
+        From LRH to VCRC.
+    """
+
+    born: Int64
+    source: Int32
+    target: Int32
+    connection: Int32
+    bytes: Int32
 
 
 class Chain:
@@ -123,6 +139,8 @@ class Packets(NamedTuple):
     ----------
     pool : Records of Packet, (packets,)
         Packets.
+    origin : Records of Origin, (packets,)
+        Where each comes from.
     chain : Records of Chain, (packets,)
         List links of each packet.
     slot : array of int32, (cycles * events,)
@@ -132,6 +150,7 @@ class Packets(NamedTuple):
     """
 
     pool: Records[Packet]
+    origin: Records[Origin]
     chain: Records[Chain]
     slot: NDArray[np.int32]
     regs: NDArray[np.int64]
@@ -184,8 +203,8 @@ def new_packets(count: int, ahead: int = 0) -> Packets:
     """Return a pool of free packets and an empty calendar, with so many cycles ahead beyond the 1024 of all."""
     slots = 1 << (_SLOTS + ahead - 1).bit_length()
     packets = Packets(
-        new_records(Packet, count), new_records(Chain, count), np.full(slots << _EVENT_BITS, NOBODY, np.int32),
-        np.zeros(2, np.int64),
+        new_records(Packet, count), new_records(Origin, count), new_records(Chain, count),
+        np.full(slots << _EVENT_BITS, NOBODY, np.int32), np.zeros(2, np.int64),
     )  # fmt: skip
     packets.chain["next"] = [*range(1, count), NOBODY]
     return packets
@@ -195,7 +214,7 @@ def grown(packets: Packets, count: int) -> Packets:
     """Return the pool with so many packets, more than it has; those in use keep their numbers."""
     more = new_packets(count, (len(packets.slot) >> _EVENT_BITS) - _SLOTS)
     old = len(packets.pool)
-    more.pool[:old], more.chain[:old] = packets.pool, packets.chain
+    more.pool[:old], more.origin[:old], more.chain[:old] = packets.pool, packets.origin, packets.chain
     more.chain[count - 1].next = packets.regs[FREE]
     more.slot[:] = packets.slot
     more.regs[FREE], more.regs[IN_USE] = old, packets.regs[IN_USE]
@@ -297,6 +316,12 @@ def load_first(packets: Packets, queues: Queues, port: int) -> None:
         packet = queues.queue[port, lowest(lanes)].head
         prefetch(packets.pool, packet)
         prefetch(packets.chain, packet)
+
+
+@inner
+def load_origin(packets: Packets, packet: int) -> None:
+    """Have loaded where a packet comes from."""
+    prefetch(packets.origin, packet)
 
 
 @inner

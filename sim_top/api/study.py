@@ -224,7 +224,8 @@ class Study:
         Raises
         ------
         InputError
-            If an argument, the study or a point is refused, before anything runs.
+            If an argument, the study or a point is refused, before anything runs; or during a run, if the tables of a
+            swap would be written while the exchange before it is pending.
         StuckError
             If nothing moves in a network for ``run.stuck_cycles``.
         WorkerLostError
@@ -253,10 +254,11 @@ class Study:
         cluster = Cluster(scheduler) if scheduler is not None else None
         with tempfile.TemporaryDirectory(prefix="vlane-") as scratch:
             folder = Path(scratch if out is None else out)
-            run_sweep(
-                points, folder, jobs=jobs, resume=resume, trace=trace, told=lambda *_: None, cluster=cluster,
-                cores=cores, remark=_log.info,
-            )  # fmt: skip
+            with self._file.refusals():
+                run_sweep(
+                    points, folder, jobs=jobs, resume=resume, trace=trace, told=lambda *_: None, cluster=cluster,
+                    cores=cores, remark=_log.info,
+                )  # fmt: skip
             return Results.read(folder)
 
     def __eq__(self, other: object) -> bool:

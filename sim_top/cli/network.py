@@ -60,7 +60,10 @@ def run_network(
     note(f"switches of {world.topology.ports} ports")
     start = time.perf_counter()
     try:
-        result = cosim_network(world, switches, parameters, cycles=length, load=run.loads[0], seed=seed, engine=engine)
+        with file.refusals():
+            result = cosim_network(
+                world, switches, parameters, cycles=length, load=run.loads[0], seed=seed, engine=engine
+            )
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     clock = world.study.link.clock

@@ -64,7 +64,8 @@ def simulate(
     start = time.perf_counter()
     load_plugins(plugin)
     axes = _axes(sweeps or [])
-    sweep = make_sweep(_asked(read_study_file(study), changes or [], axes, precision, rate), axes)
+    asked = _asked(read_study_file(study), changes or [], axes, precision, rate)
+    sweep = make_sweep(asked, axes)
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
@@ -76,7 +77,7 @@ def simulate(
         _told(run, count, whole)
 
     try:
-        with interruptible():
+        with interruptible(), asked.refusals():
             runs = run_sweep(
                 sweep, folder, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster, cores=cores
             )

@@ -14,6 +14,7 @@ from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.study.faults import faults_of, in_order
+from vlane.sim_top.study.swaps import swaps_of, writes_of_swap
 from vlane.sim_top.study.world import World
 from vlane.tb.native.packing import put_writes
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
@@ -26,7 +27,7 @@ from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import lft_write, lft_writes, schedule_writes, top_write
+from vlane.switch_programs import TableWrite, lft_write, lft_writes, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["Cabled", "cable", "hardware_parameters", "switch_block"]
@@ -189,12 +190,23 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
     """Return the faults of a network with some switches in hardware: their program ports are written too."""
     found = list(faults_of(world, switches))
-    for each in sorted(world.study.rewrite, key=lambda each: each.cycle):  # so that none ends what another begins
-        if each.switch in switches:
-            number = switches.index(each.switch)
-            written = lft_write(each.lid, each.port)
-            found += [
-                Change(each.cycle, partial(show_write, inputs, written, hardware.writes, number)),
-                Change(each.cycle + 1, partial(show_write, inputs, {}, hardware.writes, number)),
-            ]
+    for number, switch in enumerate(switches):
+        written = _table_writes(world, switch)
+        for cycle in sorted({*written, *(each + 1 for each in written)}):
+            row = partial(show_write, inputs, written.get(cycle, {}), hardware.writes, number)
+            found.append(Change(cycle, row))
     return in_order(found)
+
+
+def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
+    """Return what a switch's program ports are given, by cycle, forwarding table and schedulers together."""
+    written: dict[int, TableWrite] = {}
+    for each in world.study.rewrite:
+        if each.switch == switch:
+            written.setdefault(each.cycle, {}).update(lft_write(each.lid, each.port))
+    for swap in swaps_of(world):
+        if swap.switch == switch:
+            for cycle, write in writes_of_swap(swap, world.settings.scheduler).items():
+                at = written.setdefault(cycle, {})
+                at.update({**write, "swap": write.get("swap", 0) | at.get("swap", 0)})
+    return written

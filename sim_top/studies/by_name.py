@@ -12,6 +12,7 @@ __all__ = ["STUDIES", "study_by_name"]
 
 STUDIES = {
     "dtable": "vlane.sim_top.studies.study_dtable",
+    "packet-size": "vlane.sim_top.studies.study_packet_size",
     "voqsw": "vlane.sim_top.studies.study_voqsw",
 }
 """Module of each study, which has its ``STUDY``."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from vlane.sim_top.study.result_frames import MadeRun
@@ -21,12 +23,17 @@ RunId = tuple[str, float, int]
 _POINT_DIGITS = 16
 _TYPES = {
     "point": pl.String, "load": pl.Float64, "seed": pl.UInt32, "model": pl.String, "digest": pl.String,
-    "cycles": pl.UInt32, "seconds": pl.Float32, "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
-    "link_utilisation_max": pl.Float32, "sl": pl.UInt8, "packets": pl.UInt32, "offered": pl.Float32,
-    "accepted": pl.Float32, "latency_mean_cycles": pl.Float32, "latency_p50": pl.UInt32, "latency_p99": pl.UInt32,
-    "latency_max": pl.UInt32, "mean_switches": pl.Float32, "saturated": pl.Boolean, "decided": pl.Boolean,
+    "cycles": pl.UInt64, "seconds": pl.Float32, "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
+    "link_utilisation_max": pl.Float32, "sl": pl.UInt8, "packets": pl.UInt64, "offered": pl.Float32,
+    "accepted": pl.Float32, "latency_mean_cycles": pl.Float32, "latency_p50": pl.UInt64, "latency_p99": pl.UInt64,
+    "latency_max": pl.UInt64, "mean_switches": pl.Float32, "saturated": pl.Boolean, "decided": pl.Boolean,
 }  # fmt: skip
 """Columns after the labels. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
+_DEADLINE_TYPES = {
+    "connections": pl.UInt32, "largest": pl.Float32, "p999": pl.Float32,
+    **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float32)),
+}  # fmt: skip
+"""Columns after those, of a study whose packets have deadlines, as ``OfDeadlines`` has them."""
 
 
 class Summary:
@@ -38,6 +45,8 @@ class Summary:
         Labels of the study's cases.
     level_of : callable or None
         As of ``PaperStudy``.
+    has_deadlines : bool
+        Likewise.
 
     Attributes
     ----------
@@ -45,9 +54,12 @@ class Summary:
         Whether it differs from what was read or written last.
     """
 
-    def __init__(self, columns: Sequence[str], level_of: Callable[[int], int] | None = None) -> None:
-        self.columns, self._level_of = tuple(columns), level_of
-        self._schema = {**dict.fromkeys(self.columns, pl.String), **_TYPES}
+    def __init__(
+        self, columns: Sequence[str], level_of: Callable[[int], int] | None = None, *, has_deadlines: bool = False
+    ) -> None:
+        self.columns, self._level_of, self._has_deadlines = tuple(columns), level_of, has_deadlines
+        more = _DEADLINE_TYPES if has_deadlines else {}
+        self._schema: dict[str, Any] = {**dict.fromkeys(self.columns, pl.String), **_TYPES, **more}
         self._frames: dict[RunId, pl.DataFrame] = {}
         self.is_changed = False
 
@@ -77,10 +89,9 @@ class Summary:
             "flit_hops": result.flit_hops, "link_utilisation_mean": result.link_utilisation_mean,
             "link_utilisation_max": result.link_utilisation_max,
         }  # fmt: skip
-        rows = [
-            {**own, **{name: getattr(level, name) for name in self._schema if name not in own}}
-            for level in self._levels(result.per_sl)
-        ]
+        deadlines = {each.sl: asdict(each) for each in result.deadlines if self._has_deadlines}
+        rows = [{**deadlines.get(level.sl, {}), **asdict(level), **own} for level in self._levels(result.per_sl)]
+        rows = [{name: row.get(name) for name in self._schema} for row in rows]
         self._frames[self._shortened((key.point, result.load, result.seed))] = pl.DataFrame(rows, schema=self._schema)
         self.is_changed = True
 
@@ -148,7 +159,14 @@ class Summary:
         self.is_changed = False
 
     @classmethod
-    def read(cls, file: Path, columns: Sequence[str], level_of: Callable[[int], int] | None = None) -> Summary:
+    def read(
+        cls,
+        file: Path,
+        columns: Sequence[str],
+        level_of: Callable[[int], int] | None = None,
+        *,
+        has_deadlines: bool = False,
+    ) -> Summary:
         """Return the table of a file; an empty one if there is no such file.
 
         Raises
@@ -156,7 +174,7 @@ class Summary:
         InputError
             If it is no summary of this study, or holds a run twice.
         """
-        made = cls(columns, level_of)
+        made = cls(columns, level_of, has_deadlines=has_deadlines)
         must = "a summary of this study: name another, or remove this one"
         try:
             with file.open("rb") as content:
@@ -167,6 +185,11 @@ class Summary:
             raise InputError(OPTION, must, error.strerror or "unreadable", source=str(file)) from None
         except pl.exceptions.PolarsError as error:
             raise InputError(OPTION, must, str(error).splitlines()[0], source=str(file)) from None
+        narrow = {
+            name: kind for name, kind in made._schema.items()
+            if kind == pl.UInt64 and whole.schema.get(name) == pl.UInt32
+        }  # fmt: skip
+        whole = whole.cast(narrow)  # type: ignore[arg-type]
         if dict(whole.schema) != made._schema:
             wrong = sorted(set(whole.schema.items()) ^ set(made._schema.items()), key=str)[0][0]
             raise InputError(OPTION, must, f"one whose column {wrong} differs", source=str(file))

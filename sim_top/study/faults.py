@@ -1,4 +1,4 @@
-"""Faults of a study: links that stall, flow-control packets lost, tables rewritten (``docs/network.md``)."""
+"""What happens to a study's network: its faults, and its tables that are swapped (``docs/network.md``)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network.runs import Change
+from vlane.sim_top.study.swaps import changes_of_swaps, check_swaps
 from vlane.sim_top.study.world import World
 
 from vlane.errors import InputError
@@ -18,6 +19,8 @@ __all__ = ["check_faults", "faults_of", "in_order"]
 
 def check_faults(world: World) -> None:
     """Refuse what is not there or never happens, what looks like a deadlock, and two writes of one table in a cycle.
+
+    Tables that are swapped are checked, too.
 
     Raises
     ------
@@ -57,10 +60,11 @@ def check_faults(world: World) -> None:
         if (fault.cycle, fault.switch) in written:
             raise InputError(f"{where}.cycle", "one without another write of that switch", fault.cycle)
         written.add((fault.cycle, fault.switch))
+    check_swaps(world)
 
 
 def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
-    """Return a study's faults, in the order in which they are made, for a network with those switches in hardware."""
+    """Return a study's faults and swaps, in the order in which they are made, for a network with hardware switches."""
     study = world.study
     stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
@@ -75,7 +79,7 @@ def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
         )
         for each in study.loss
     ]
-    return in_order([*stalls, *losses, *writes])
+    return in_order([*stalls, *losses, *writes, *changes_of_swaps(world, hardware)])
 
 
 def in_order(changes: list[Change]) -> deque[Change]:

@@ -11,6 +11,7 @@ from vlane.golden.network.paths import Paths, follow_paths
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
 from vlane.sim_top.study.plugged_world import compiled_for
+from vlane.sim_top.study.swaps import swaps_of
 from vlane.sim_top.study.world import World, make_network, show_end
 
 from vlane.errors import InputError
@@ -60,26 +61,29 @@ def _check_served(world: World, net: Network, paths: Paths) -> None:
     carried = paths.carried.reshape(len(net.wiring.cable), lanes)
     own = {(switch << bits) + port: writes for (switch, port), writes in settings.of_port.items()}
     own |= {(world.topology.switches << bits) + nic: writes for nic, writes in settings.of_nic.items()}
-    used: dict[tuple[Write, ...], list[int]] = {}
+    used: dict[tuple[str, tuple[Write, ...]], list[int]] = {}
     for end in np.flatnonzero((carried >= 0).any(axis=1)).tolist():
-        used.setdefault(tuple(own.get(end, settings.writes)), []).append(end)
-    for writes, ends in used.items():
+        used.setdefault(("", tuple(own.get(end, settings.writes))), []).append(end)
+    for swap in swaps_of(world):
+        used[f"swap.{swap.number}", tuple(swap.writes)] = [(swap.switch << bits) + port for port in swap.ports]
+    for (given_by, writes), ends in used.items():
         asked = np.flatnonzero((carried[ends] >= 0).any(axis=0)).tolist()
         served = served_lanes(settings.scheduler, asked, data_vls=lanes, writes=writes, **settings.parameters)
         for end in ends:
             for lane in asked:
                 sl = int(carried[end, lane])
                 if sl >= 0 and lane not in served:
-                    _refuse_unserved(world, show_end(world.topology, end, net), _vl_of(world, lane), sl)
+                    _refuse_unserved(world, show_end(world.topology, end, net), _vl_of(world, lane), sl, given_by)
 
 
-def _refuse_unserved(world: World, where: str, vl: int, sl: int) -> NoReturn:
+def _refuse_unserved(world: World, where: str, vl: int, sl: int, given_by: str) -> NoReturn:
     table, section = world.study.scheduler.table, find_scheduler(world.settings.scheduler).section
-    if table is None:
+    field, at, source = given_by or "scheduler.table", f"at {where}", ""
+    if not given_by and table is None:
         field, at = f"captured table of {where}", "there"
         table = getattr(world.study.network, "folder", "")
-    else:
-        field, at = "scheduler.table", f"at {where}"
+    if not given_by:
+        source = str(world.base / str(table))
     gives = section.gives if section else "a requester"
     must = f"one that gives {gives} to VL {vl}, which packets of SL {sl} take {at}"
-    raise InputError(field, must, "one without", source=str(world.base / table))
+    raise InputError(field, must, "one without", source=source)

@@ -81,9 +81,9 @@ def _under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
     """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
     drawn = net.staged[net.staged != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
-    fields = {"cycle": "born", "source": "source", "destination": "target", "sl": "sl", "bytes": "bytes",
-              "flits": "flits", "dlid": "dlid"}  # fmt: skip
-    columns = {name: packets.pool[field][sent] for name, field in fields.items()}
+    origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes"}
+    columns = {name: packets.origin[field][sent] for name, field in origin.items()}
+    columns |= {name: packets.pool[name][sent] for name in ("sl", "flits", "dlid")}
     return pl.DataFrame(columns).select(
         (pl.col(name) if name in columns else pl.lit(None)).cast(kind).alias(name) for name, kind in _TRACE.items()
     )
@@ -191,7 +191,7 @@ def flow_table(world: World, net: Network) -> pl.DataFrame:
     )
 
 
-def _percentiles(histogram: NDArray[np.int32], share: float) -> pl.Series:
+def _percentiles(histogram: NDArray[np.int64], share: float) -> pl.Series:
     """Return for each row the latency that so large a share stays below, to a bin; null where there is none."""
     counted = histogram.cumsum(axis=1)
     bins = (counted >= share * counted[:, -1:]).argmax(axis=1)

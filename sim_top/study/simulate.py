@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from vlane.golden.network.cores import Running, lengthen, running
+from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
 from vlane.golden.network.network import DONE, NOW, STUCK, Network, take_waiting
-from vlane.golden.network.runs import Change
+from vlane.golden.network.runs import AT_A_TIME, Change
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
+from vlane.sim_top.study.checkpoint import Checkpoint
+from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
 from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
 from vlane.sim_top.study.steady import judge_backlog, latency_half_width, parts_look_apart
@@ -110,6 +112,8 @@ class RunResult:
         Of the links between hosts and switches, likewise.
     per_sl : list of PerSL
         Levels that had traffic.
+    deadlines : list of OfDeadlines
+        Levels with packets of connections that have deadlines.
     """
 
     load: float
@@ -129,10 +133,18 @@ class RunResult:
     host_link_utilisation_mean: float
     host_link_utilisation_max: float
     per_sl: list[PerSL]
+    deadlines: list[OfDeadlines]
 
 
 def simulate(
-    world: World, *, load: float, seed: int, trace: bool = False, with_tables: bool = True, cores: int = 1
+    world: World,
+    *,
+    load: float,
+    seed: int,
+    trace: bool = False,
+    with_tables: bool = True,
+    cores: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
     """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
 
@@ -144,6 +156,9 @@ def simulate(
         Whether there are tables of links and flows.
     cores : int
         Threads that run parts of the network at the same time; nothing but the time depends on it.
+    checkpoint : Checkpoint or None
+        Where the run goes on from, if there is one of it, and is kept now and then, if one core makes it without a
+        trace.
 
     Raises
     ------
@@ -157,30 +172,44 @@ def simulate(
     network.warm()
     frames: list[pl.DataFrame] = []
     changes = faults_of(world)
-    _run_on(world, network, changes, frames)
+    keeping = checkpoint if isinstance(network, OneCore) and not trace else None
+    if keeping is not None and isinstance(network, OneCore) and keeping.resume(network):
+        while changes and changes[0].cycle < made.clock[NOW]:
+            changes.popleft()
+    _run_on(world, network, changes, frames, keeping)
     while not _is_enough(world, network):
         lengthen(network)
-        _run_on(world, network, changes, frames)
+        _run_on(world, network, changes, frames, keeping)
     net, packets = network.whole()
     take_waiting(net, packets)
     result = _result(world, net, load=load, seed=seed, seconds=network.cpu_seconds)
     tables = {
         "links": lambda: link_table(world, net, packets),
         "flows": lambda: flow_table(world, net),
+        "connections": lambda: connection_table(world.connections, net.meters),
         "trace": lambda: trace_table(world, network, frames, net, packets),
     }
     return result, {name: tables[name]() for name in tables_of(world, trace=trace, with_tables=with_tables)}
 
 
-def _run_on(world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame]) -> None:
+def _run_on(
+    world: World, network: Running, changes: deque[Change], frames: list[pl.DataFrame], keeping: Checkpoint | None
+) -> None:
     """Run to the end of the measured stretch; add the deliveries that found no place any more."""
+    end = int(network.meters()[0].window[1])
     while True:
-        reason = network.run_to(int(network.meters()[0].window[1]), changes)
+        until = end
+        if keeping is not None and isinstance(network, OneCore):
+            until = min(end, int(network.net.clock[NOW]) + max(1, AT_A_TIME // len(world.topology.hosts)))
+        reason = network.run_to(until, changes)
         if reason == STUCK:
             raise StuckError(_waiting_chain(world, *network.whole()))
-        if reason == DONE:
+        if reason == DONE and until == end:
             return
-        frames.extend(delivery_table(world, meters) for meters in network.meters())
+        if reason == DONE and keeping is not None and isinstance(network, OneCore):
+            keeping.save_now_and_then(network)
+        else:
+            frames.extend(delivery_table(world, meters) for meters in network.meters())
 
 
 def _is_enough(world: World, network: Running) -> bool:
@@ -223,6 +252,7 @@ def _result(world: World, net: Network, *, load: float, seed: int, seconds: floa
         host_link_utilisation_mean=float(to_hosts.mean()),
         host_link_utilisation_max=float(to_hosts.max()),
         per_sl=levels,
+        deadlines=deadlines_of(world.connections, net.meters),
     )
 
 
@@ -300,4 +330,5 @@ def _waiting_chain(world: World, net: Network, packets: Packets) -> str:
 
 def tables_of(world: World, *, trace: bool, with_tables: bool = True) -> list[str]:
     """Return the names of a run's tables."""
-    return [*["links"] * with_tables, *["flows"] * (with_tables and world.study.measure.flows), *["trace"] * trace]
+    has = {"links": True, "flows": world.study.measure.flows, "connections": world.study.connections is not None}
+    return [*(name for name, there in has.items() if there and with_tables), *["trace"] * trace]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
 from vlane.sim_top.output.console import note
+from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
 from vlane.sim_top.study.simulate import RunResult, StuckError, simulate, tables_of
@@ -102,13 +104,17 @@ def run_sweep(
             if kept:
                 finished(key, kept)
         tasks = [
-            Task(shown_run(key), partial(_one, point.world, key, trace=trace, with_tables=with_tables, cores=cores))
+            Task(shown_run(key), partial(
+                _one, point.world, key, trace=trace, with_tables=with_tables, cores=cores,
+                checkpoint=None if cluster else _checkpoint(out, sweep, key, resume=resume),
+            ))
             for key, point in wanted if key not in done
         ]  # fmt: skip
         making = cluster.made(tasks) if cluster else made_by_processes(tasks, jobs)
         with contextlib.closing(making):
             for key, result, tables in making:
                 store.keep(key, asdict(result), tables)
+                _checkpoint(out, sweep, key, resume=False)
                 finished(key, result)
         results = [done[key] for key, _ in wanted]
         columns = parameter_columns([key.parameters for key, _ in wanted])
@@ -153,13 +159,23 @@ def _golden_only(world: World) -> Iterator[str]:
         yield f"{levels} SLs are more than the {most} that a packet can name: golden switches have them, no others do"
 
 
+def _checkpoint(out: Path, sweep: Sweep, key: RunKey, *, resume: bool) -> Checkpoint:
+    """Return the checkpoint of a run; without ``resume`` none that was there before."""
+    whose = "/".join((sweep.study.digest, key.point, repr(key.load), str(key.seed), vlane.__version__, _model_digest()))
+    checkpoint = Checkpoint(out / f"{key.stem}.checkpoint", whose)
+    if not resume:
+        checkpoint.forget()
+    return checkpoint
+
+
 def _one(
-    world: World, key: RunKey, *, trace: bool, with_tables: bool, cores: int
+    world: World, key: RunKey, *, trace: bool, with_tables: bool, cores: int, checkpoint: Checkpoint | None
 ) -> tuple[RunKey, RunResult, dict[str, pl.DataFrame]]:
     try:
         result, tables = simulate(
-            world, load=key.load, seed=key.seed, trace=trace, with_tables=with_tables, cores=cores
-        )
+            world, load=key.load, seed=key.seed, trace=trace, with_tables=with_tables, cores=cores,
+            checkpoint=checkpoint,
+        )  # fmt: skip
     except StuckError as error:
         if not key.parameters:
             raise
@@ -183,6 +199,7 @@ def _kept(store: RunStore, key: RunKey, tables: list[str], remark: Callable[[str
     return None
 
 
+@functools.cache
 def _model_digest() -> str:
     """Return a digest of all sources of vlane that decide what a run is and what is said of it."""
     digest = hashlib.sha256(source_digest().encode())

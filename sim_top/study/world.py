@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,13 @@ from vlane.golden.network.sources import new_sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
+from vlane.sim_top.study.admitted import ConnectionPaths, Port, admit_all, port_tables, with_deadlines
 from vlane.sim_top.study.equipment import buffers_of, cables_of
 from vlane.sim_top.study.planned_voqsw import with_voqsw
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.study.traffic import check_traffic, read_pairs, traffic_classes
 
+from vlane.cbr_list import CbrList, read_cbr_list
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.packet_trace import read_packet_trace
@@ -37,15 +39,17 @@ from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
 from vlane.study_networks import BY_LMC, lmc_of, vls_per_sl
+from vlane.study_swap import longest_shape, swapped_tables
 from vlane.tables import read_tables
 from vlane.units import blocks_of
-from vlane.writes import map_writes
+from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
+from vlane.writes import SchedulerTable, map_writes
 
 __all__ = ["World", "make_network", "make_world", "show_end"]
 
 
 _MOST_FLOWS = 1 << 22
-"""Flows that are told apart, 560 bytes each."""
+"""Flows that are told apart, 1,072 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,10 @@ class World:
         Room in the central buffers of Omni-Path switches.
     settings : PortSettings
         Schedulers.
+    connections : CbrList
+        Connections that send.
+    refused : int
+        Connections that no admission took in.
     """
 
     study: Study
@@ -98,6 +106,8 @@ class World:
     cables: dict[End, CableForm]
     central: Buffers | None
     settings: PortSettings
+    connections: CbrList
+    refused: int = 0
 
 
 def make_world(study: Study, base: Path) -> World:
@@ -111,7 +121,8 @@ def make_world(study: Study, base: Path) -> World:
     captured, path_sl = None, np.zeros((0, 0), np.int16)
     kind = study.switch.record
     replayed = read_packet_trace(base / study.trace.file) if study.trace else np.zeros((0, 5), np.int64)
-    levels = _levels(study, replayed)
+    listed, refused = _listed(study, base), 0
+    levels = _levels(study, replayed, listed)
     if study.network.topology == "fabric":
         captured = from_fabric(load_fabric(base / study.network.folder))
         topology, plain, lanes = captured.topology, captured.routes, captured.data_vls
@@ -131,6 +142,16 @@ def make_world(study: Study, base: Path) -> World:
             raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
         largest = (study.buffers.largest_blocks,) * lanes
     sizes, nic, central = buffers_of(study, largest)
+    _check_connected(study, listed, topology)
+    if study.admission is not None:
+        paths = ConnectionPaths(topology, plain)
+        ports, taken = admit_all(study.admission, listed, paths, plain, study.link.flit_bytes)
+        refused = len(listed.source) - len(taken.source)
+        flight = study.link.flight_cycles
+        listed = with_deadlines(study.admission, taken, paths, largest=max(largest), flight=flight)
+        settings = _admitted_settings(study, lanes, port_tables(ports, study.admission, lanes))
+    else:
+        settings = _settings(study, lanes, base, captured)
     return World(
         study=study,
         base=base,
@@ -145,17 +166,36 @@ def make_world(study: Study, base: Path) -> World:
         nic=nic,
         cables=cables_of(study, topology),
         central=central,
-        settings=_settings(study, lanes, base, captured),
+        settings=settings,
+        connections=listed,
+        refused=refused,
     )
 
 
-def _levels(study: Study, replayed: NDArray[np.int64]) -> dict[int | str, int]:
+def _listed(study: Study, base: Path) -> CbrList:
+    if study.connections is None:
+        return CbrList.none()
+    return read_cbr_list(base / study.connections.file, levels=study.switch.record.levels)
+
+
+def _check_connected(study: Study, listed: CbrList, topology: Topology) -> None:
+    """Refuse connections of hosts that there are not."""
+    for name, column in (("source", listed.source), ("destination", listed.target)):
+        wrong = np.flatnonzero(column >= len(topology.hosts))
+        if len(wrong) and study.connections:
+            at, must = int(wrong[0]), f"0 to {len(topology.hosts) - 1}"
+            raise InputError(name, must, int(column[at]), source=study.connections.file, line=at + 2)
+
+
+def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:
     """Return the bytes of the largest packet of each SL that is used; ``path`` stands for those of the paths."""
     levels: dict[int | str, int] = {}
     for each in study.traffic:
         levels[each.sl] = max(levels.get(each.sl, 0), each.sizes[1])
     for sl in map(int, np.unique(replayed[:, 3])):
         levels[sl] = max(levels.get(sl, 0), int(replayed[replayed[:, 3] == sl, 4].max()))
+    for sl in map(int, np.unique(listed.sl)):
+        levels[sl] = max(levels.get(sl, 0), int(listed.bytes[listed.sl == sl].max()))
     return levels
 
 
@@ -254,9 +294,10 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
 
 def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
     scheduler = find_scheduler(study.scheduler.name)
+    swapped = swapped_tables(study.swap, scheduler.name)
     if study.scheduler.table is None:
         if scheduler.name == IB_ARBITER and captured:
-            return _captured_settings(study, lanes, captured)
+            return _captured_settings(study, lanes, captured, swapped)
         if scheduler.section:
             raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
         return PortSettings(scheduler.name, dict(scheduler.in_switch))
@@ -265,6 +306,7 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
     if scheduler.section:
         shape |= tables.sections[scheduler.name].shape()
+        shape = longest_shape(shape, swapped)
     each = vls_per_sl(getattr(study.network, "routing", ""))
     if scheduler.maps and tables.sl2vl:
         shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
@@ -282,10 +324,10 @@ def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -
     return PortSettings(scheduler.name, _kept(parameters), writes)
 
 
-def _captured_settings(study: Study, lanes: int, captured: Captured) -> PortSettings:
+def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:
     """Return the schedulers with the tables of a captured fabric, each port with its own."""
     programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
-    longest = max((table.shape()["entries"] for table in programmed), default=1)
+    longest = max((table.shape()["entries"] for table in (*programmed, *swapped)), default=1)
     parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
     missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
     if missing:
@@ -294,6 +336,18 @@ def _captured_settings(study: Study, lanes: int, captured: Captured) -> PortSett
         study.scheduler.name, _kept(parameters), (),
         {port: table.writes(parameters) for port, table in captured.vlarb.items()},
         {host: table.writes(parameters) for host, table in captured.host_vlarb.items()},
+    )  # fmt: skip
+
+
+def _admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable]) -> PortSettings:
+    """Return the schedulers with the tables that were filled in; other ports have every VL in the low list."""
+    others = VLArbTable((), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in range(lanes)), LIMIT_UNBOUNDED)
+    parameters = _parameters(study, {"data_vls": lanes, "entries": MAX_ENTRIES, "vl15": False})
+    written = {port: table.writes(parameters) for port, table in tables.items()}
+    return PortSettings(
+        study.scheduler.name, _kept(parameters), others.writes(parameters),
+        {(number, at): writes for (kind, number, at), writes in written.items() if kind == "switch"},
+        {number: writes for (kind, number, _), writes in written.items() if kind == "host"},
     )  # fmt: skip
 
 
@@ -313,12 +367,13 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     sources = new_sources(
         traffic_classes(study, world.topology, world.pairs, load),
         nics=len(world.topology.hosts), flit_bytes=flit, seed=seed, lids=world.routes.lids,
-        path_sl=world.path_sl, trace=world.replayed if study.trace else None,
+        path_sl=world.path_sl, trace=world.replayed if study.trace else None, connections=world.connections,
     )  # fmt: skip
     levels = _flow_levels(world) if study.measure.flows else []
     meters = new_meters(
         first=study.run.warm_up_cycles, end=study.run.cycles, nics=len(world.topology.hosts), trace_rows=trace_rows,
         flow_levels=levels, apart=study.measure.apart, sls=world.routes.nic_vl.shape[1],
+        connections=world.connections,
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,

@@ -60,10 +60,10 @@ _INSIDE = 100
 
 
 @inner
-def _header(field: Packet) -> int:
+def _header(field: Packet, source: int) -> int:
     """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
     sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
-    return header_of(sl & 15, int(field.dlid), pktlen) | (sl >> 4) << _SL_TOP | (int(field.source) & _FIELD_BITS)
+    return header_of(sl & 15, int(field.dlid), pktlen) | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
 
 
 @inner
@@ -96,7 +96,9 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
         tx.packet, tx.place, tx.flits = packet, 0, field.flits
         stamp = stamp_of(net.switches, field, lane)
-        hardware.counts[BAD_FLITS] += top != stamped(net.switches, _header(field), stamp)
+        hardware.counts[BAD_FLITS] += top != stamped(
+            net.switches, _header(field, int(packets.origin[packet].source)), stamp
+        )
         field.lane = lane
         take(net.out_ports.remote, end, lane, field.blocks)
         depart(net, packets, packet, end, cycle - 1)
@@ -259,7 +261,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         field.hops += 1
         field.event = _INSIDE + number
         rx.packet, rx.place, rx.flits = packet, 0, field.flits
-        rx.lane, rx.header = field.lane, _header(field)
+        rx.lane, rx.header = field.lane, _header(field, int(packets.origin[packet].source))
         rx.stamp = stamp_of(net.switches, field, int(field.lane))
     if rx.place < rx.flits:
         first = rx_at(layout, port)

@@ -12,7 +12,7 @@ from itertools import count
 from vlane.errors import InputError
 from vlane.vlarb import MAX_ENTRIES, MAX_WEIGHT, VLArbEntry
 
-__all__ = ["FITS", "FillIn", "Move", "Sequence", "reversed_bits"]
+__all__ = ["FITS", "FillIn", "Move", "Room", "Sequence", "reversed_bits"]
 
 FITS = ("best", "first")
 """Which free set a new sequence is taken from: the smallest that suffices; or the first in the published order."""
@@ -45,7 +45,7 @@ class Sequence:
     level, offset : int
         It has the entries of E(level, offset); the level is less than ``asked`` if the weight needs more entries.
     weight : int
-        Sum of the weights of its connections, which is that of its entries.
+        Sum of the weights of its connections; its entries have this, in whole units of 1 at least.
     connections : int
         That share it.
     """
@@ -56,6 +56,30 @@ class Sequence:
     offset: int
     weight: int = 0
     connections: int = 0
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where a connection finds room.
+
+    Parameters
+    ----------
+    vl, asked, weight : int
+        Of the connection; as of ``Sequence``.
+    sequence : int or None
+        That it joins; None for one of its own.
+    free : (int, int)
+        Free set that its own sequence is taken from, as (level, offset).
+    level : int
+        Of its own sequence.
+    """
+
+    vl: int
+    asked: int
+    weight: int
+    sequence: int | None
+    free: Set = (0, 0)
+    level: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +103,8 @@ class FillIn:
         One of ``FITS``.
     merges : bool
         Whether free sets of equal size are merged after a release, by moving sequences.
+    parts : int
+        Weights of connections are in units of 64 bytes divided by it; entries have whole units of 64 bytes.
 
     Attributes
     ----------
@@ -103,17 +129,18 @@ class FillIn:
     2
     """
 
-    def __init__(self, *, entries: int = MAX_ENTRIES, fit: str = "best", merges: bool = True) -> None:
+    def __init__(self, *, entries: int = MAX_ENTRIES, fit: str = "best", merges: bool = True, parts: int = 1) -> None:
         if entries not in {1 << bits for bits in range(MAX_ENTRIES.bit_length())}:
             raise InputError("entries", f"a power of two up to {MAX_ENTRIES}", entries)
         if fit not in FITS:
             raise InputError("fit", f"one of {', '.join(FITS)}", fit)
-        self.entries, self.fit, self.merges = entries, fit, merges
+        self.entries, self.fit, self.merges, self.parts = entries, fit, merges, parts
         self._bits = entries.bit_length() - 1
         self._free: list[set[int]] = [set() for _ in range(self._bits + 1)]
         self._free[0].add(0)
         self.sequences: dict[int, Sequence] = {}
         self._sequence_of: dict[int, tuple[int, int]] = {}
+        self._alike: dict[tuple[int, int], list[int]] = {}
         self._numbers, self._connections = count(), count()
 
     @classmethod
@@ -158,30 +185,46 @@ class FillIn:
             Most entries from one of its entries to the next, 1 to the list's length; the power of two that is not
             greater counts.
         weight : int
-            In units of 64 bytes for each pass through the list, 1 or more.
+            In units of 64 bytes, or parts of them, for each pass through the list, 1 or more.
 
         Raises
         ------
         InputError
             If distance or weight is out of range.
         """
+        room = self.room(vl=vl, distance=distance, weight=weight)
+        return None if room is None else self.take(room)
+
+    def room(self, *, vl: int, distance: int, weight: int) -> Room | None:
+        """Return where ``admit`` would put a connection, or None if there is no room; nothing is changed.
+
+        Raises
+        ------
+        InputError
+            As ``admit``.
+        """
         if not 1 <= distance <= self.entries:
             raise InputError("distance", f"1 to {self.entries}", distance)
         if weight < 1:
             raise InputError("weight", "at least 1", weight)
         asked = distance.bit_length() - 1
-        for number, held in self.sequences.items():
-            if (held.vl, held.asked) == (vl, asked) and held.weight + weight <= self._most(held.level):
-                return self._join(number, weight)
+        for number in self._alike.get((vl, asked), ()):
+            held = self.sequences[number]
+            if held.weight + weight <= self._most(held.level):
+                return Room(vl, asked, weight, number)
         level = asked
         while level >= 0 and self._most(level) < weight:
             level -= 1
         found = self._find(level) if level >= 0 else None
-        if found is None:
-            return None
-        taken = level, found[1]
-        self._split(found, taken)
-        return self._add(vl, asked, taken, weight)
+        return None if found is None else Room(vl, asked, weight, None, found, level)
+
+    def take(self, room: Room) -> int:
+        """Take a connection in where ``room`` said, before anything else is taken in or let go; return its number."""
+        if room.sequence is not None:
+            return self._join(room.sequence, room.weight)
+        taken = room.level, room.free[1]
+        self._split(room.free, taken)
+        return self._add(room.vl, room.asked, taken, room.weight)
 
     def release(self, connection: int) -> list[Move]:
         """Let a connection go; return what was moved then, in order.
@@ -198,25 +241,28 @@ class FillIn:
         if held.connections:
             return []
         del self.sequences[number]
+        self._alike[held.vl, held.asked].remove(number)
         self._give_back((held.level, held.offset))
         return list(self._merge()) if self.merges else []
 
     def table(self) -> list[VLArbEntry]:
-        """Return the entries; those of a sequence share its weight as equally as whole numbers allow."""
+        """Return the entries; those of a sequence share its weight as equally as whole numbers allow, 1 each at least."""
         made = [VLArbEntry(0, 0)] * self.entries
         for held in self.sequences.values():
             places = range(held.offset, self.entries, 1 << held.level)
-            each, more = divmod(held.weight, len(places))
+            units = max(-(-held.weight // self.parts), len(places))  # an entry without weight would be a gap
+            each, more = divmod(units, len(places))
             for number, place in enumerate(places):
                 made[place] = VLArbEntry(held.vl, each + (number < more))
         return made
 
     def _most(self, level: int) -> int:
-        return MAX_WEIGHT * (self.entries >> level)
+        return MAX_WEIGHT * (self.entries >> level) * self.parts
 
     def _add(self, vl: int, asked: int, taken: Set, weight: int) -> int:
         number = next(self._numbers)
         self.sequences[number] = Sequence(vl, asked, *taken)
+        self._alike.setdefault((vl, asked), []).append(number)
         return self._join(number, weight)
 
     def _join(self, number: int, weight: int) -> int:

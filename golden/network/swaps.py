@@ -1,0 +1,51 @@
+"""Tables of egress schedulers that are exchanged while a network runs (``docs/network.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from vlane.golden.network.network import Network
+from vlane.golden.network.parts import is_foreign
+from vlane.golden.network.runs import Change
+from vlane.golden.schedulers.bank import Write, ask_swap, swap_waits
+from vlane.golden.switches.inputs import bit_of, word_of
+
+from vlane.errors import InputError
+
+__all__ = ["table_is_swapped", "writes_begin"]
+
+_ANEW = -1
+"""Decisions without a packet of a port whose next one is not counted, as it exchanges the tables."""
+
+
+def writes_begin(switch: int, ports: Sequence[int], *, cycle: int, refusal: InputError) -> Change:
+    """Return the look whether the shadow tables of some ports, from 0, may be written from a cycle on.
+
+    While an exchange is pending they may not, and ``refusal`` is raised.
+    """
+    return Change(cycle, partial(_look, switch, tuple(ports), refusal))
+
+
+def table_is_swapped(switch: int, ports: Sequence[int], writes: Sequence[Write], *, cycle: int) -> Change:
+    """Return the change after which some ports, from 0, have another table, once their links are free.
+
+    The table is written in the cycles before, and the exchange is requested in this one (VLA-16).
+    """
+    return Change(cycle, partial(_swap, switch, tuple(ports), tuple(writes)))
+
+
+def _look(switch: int, ports: Sequence[int], refusal: InputError, net: Network) -> None:
+    first = switch << net.switches.inputs.port_bits
+    if any(swap_waits(net.out_ports.bank, first + port) for port in ports):
+        raise refusal
+
+
+def _swap(switch: int, ports: Sequence[int], writes: Sequence[Write], net: Network) -> None:
+    inputs = net.switches.inputs
+    for port in ports:
+        end = (switch << inputs.port_bits) + port
+        if not is_foreign(net.border, end):
+            ask_swap(net.out_ports.bank, end, writes)
+            net.out_ports.sending[end].fruitless = _ANEW
+            net.awake[word_of(inputs, end)] |= bit_of(inputs, end)

@@ -1,0 +1,151 @@
+"""Connections of the packet-size study: asked for at random (``docs/studies/packet_size.md``)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from vlane.golden.engine.kernel import source_digest
+from vlane.golden.network.routing import up_down
+from vlane.golden.network.topology import irregular
+from vlane.sim_top.study.admitted import ConnectionPaths
+
+from vlane.files import usable_folder, write_whole
+from vlane.paths import build_dir
+from vlane.planning import fill_in
+from vlane.planning.admission import Admission
+from vlane.sl2vl import SL_COUNT
+from vlane.units import BLOCK_BYTES
+
+__all__ = ["BUDGET", "DISTANCES", "HEADER_BYTES", "LEVELS", "Requests", "connections_file"]
+
+BUDGET = 0.8
+HEADER_BYTES = 26
+"""Of every packet: LRH, BTH, ICRC and VCRC."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A row of Table 1.
+
+    Parameters
+    ----------
+    distance : int
+        Most entries from one entry of a connection to its next.
+    least, most : int
+        Mean bandwidth of its connections, in kb/s.
+    share : float
+        Part of every link that its connections may have, at most.
+    """
+
+    distance: int
+    least: int
+    most: int
+    share: float
+
+
+_SMALL, _MIDDLE, _LARGE, _LEAST = (64, 1550), (1550, 64_000), (64_000, 255_000), (8, 64)
+_PART = 0.1
+LEVELS = (
+    Level(2, *_SMALL, BUDGET), Level(4, *_SMALL, BUDGET), Level(8, *_SMALL, BUDGET), Level(16, *_SMALL, BUDGET),
+    Level(32, *_SMALL, BUDGET), Level(32, *_MIDDLE, _PART), Level(64, *_LEAST, BUDGET), Level(64, *_SMALL, BUDGET),
+    Level(64, *_MIDDLE, _PART), Level(64, *_LARGE, _PART),
+)  # fmt: skip
+DISTANCES = [level.distance for level in LEVELS]
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What is asked for.
+
+    Parameters
+    ----------
+    switches : int
+        Of the network, with 8 ports each and 4 hosts.
+    network, seed : int
+        Seeds of the cables and of the requests.
+    packet_bytes : int
+        Of every packet, with headers.
+    gbps : float
+        Data rate of a link.
+    attempts : int
+        Of each level, in random order: first all of levels with a share of their own, then all others.
+    """
+
+    switches: int
+    network: int
+    seed: int
+    packet_bytes: int
+    gbps: float = 2.5
+    attempts: int = 150_000
+
+
+def connections_file(requests: Requests) -> Path:
+    """Return the file of the connections that were taken in, as ``[connections] file`` has it.
+
+    It is made if it is missing or other sources than today's made it.
+    """
+    folder = usable_folder(build_dir("studies", "packet-size-connections"), option="build")
+    words = (
+        requests.switches,
+        requests.network,
+        requests.seed,
+        requests.packet_bytes,
+        requests.gbps,
+        requests.attempts,
+    )
+    file = folder / f"{'-'.join(f'{word:g}' for word in words)}.parquet"
+    made_by, key = file.with_suffix(".made-by"), _made_by()
+    if not (file.exists() and made_by.exists() and made_by.read_text(encoding="utf-8") == key):
+        content = io.BytesIO()
+        _admitted(requests).write_parquet(content)
+        made_by.unlink(missing_ok=True)
+        write_whole(file, content.getvalue(), option="build")
+        write_whole(made_by, key, option="build")
+    return file
+
+
+def _made_by() -> str:
+    """Return what tells the sources that decide who is taken in from others."""
+    digest = hashlib.sha256(source_digest().encode())
+    for module in (*sorted(Path(fill_in.__file__).parent.glob("*.py")), Path(__file__)):
+        digest.update(module.read_bytes())
+    return digest.hexdigest()
+
+
+def _admitted(requests: Requests) -> pl.DataFrame:
+    """Ask for all; return who was taken in, in order."""
+    topology = irregular(requests.switches, ports=8, hosts=4, seed=requests.network)
+    routes = up_down(topology, tuple(range(SL_COUNT)))
+    paths, ports, random = ConnectionPaths(topology, routes), Admission(budget=BUDGET), np.random.default_rng(
+        [requests.seed, requests.network, requests.switches]
+    )  # fmt: skip
+    hosts = len(topology.hosts)
+    way = [[paths.of(source, to) for to in range(hosts)] for source in range(hosts)]
+    of_level: dict[tuple[object, int], float] = {}
+    flits, payload_bits = -(-requests.packet_bytes // BLOCK_BYTES), 8 * (requests.packet_bytes - HEADER_BYTES)
+    rows: list[tuple[int, int, int, int, float]] = []
+    few = [sl for sl, level in enumerate(LEVELS) if level.share < BUDGET]
+    many = [sl for sl in range(len(LEVELS)) if sl not in few]
+    order = np.concatenate([random.permutation(np.repeat(some, requests.attempts)) for some in (few, many)])
+    source, hop = random.integers(hosts, size=len(order)), random.integers(1, hosts, size=len(order))
+    least, most = (np.array([getattr(level, name) for level in LEVELS])[order] for name in ("least", "most"))
+    asked = np.stack([source, (source + hop) % hosts, order, random.integers(least, most + 1)], axis=1)
+    for one, to, sl, kbps in asked.tolist():
+        level, path = LEVELS[sl], way[one][to]
+        interval = payload_bits / (1000 * kbps) * (requests.gbps * 1e9 / (8 * BLOCK_BYTES))
+        load = flits / interval
+        if sl in few and any(of_level.get((port, sl), 0.0) + load > level.share for port in path):
+            continue
+        if ports.ask(path, vl=sl, distance=level.distance, load=load) is None:
+            continue
+        for port in path if sl in few else ():
+            of_level[port, sl] = of_level.get((port, sl), 0.0) + load
+        rows.append((one, to, sl, kbps, interval))
+    names = ("source", "destination", "sl", "kbps", "interval_cycles")
+    table = pl.DataFrame(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return table.with_columns(bytes=pl.lit(requests.packet_bytes))

@@ -1,0 +1,104 @@
+"""What became of connections: a row for each, and for each service level how its packets met their deadlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, RATIOS
+from vlane.golden.network.meters import Meters
+
+from vlane.cbr_list import CbrList
+
+__all__ = ["FRACTION_WORDS", "JITTER_WORDS", "OfDeadlines", "connection_table", "deadlines_of"]
+
+FRACTION_WORDS = tuple("D" if one == (1, 1) else f"{'' if one[0] == 1 else one[0]}D/{one[1]}" for one in FRACTIONS)
+"""Parts of the deadline D, as a person reads them."""
+JITTER_WORDS = (*(f"{low:g} to {high:g}" for low, high in pairwise(JITTERS)), "1 or more")
+"""Intervals of jitter, in parts of the distance at which packets are generated."""
+
+_SURE = 0.999
+
+
+@dataclass(frozen=True)
+class OfDeadlines:
+    """How packets of a service level's connections met their deadlines, in the measured stretch.
+
+    Parameters
+    ----------
+    sl, connections, packets : int
+        The level; connections with a packet that was measured; their packets.
+    within : list of float
+        Share of the packets that came within each part of the deadline, as ``FRACTION_WORDS`` has them.
+    largest, p999 : float
+        Latency over deadline: the largest, and the one that 999 of 1000 packets stay below, to a 512th.
+    jitter : list of float
+        Share of the arrivals by the distance from the one before, as ``JITTER_WORDS`` has it.
+    best, worst : list of float
+        As ``within``, of the connection with the most and of that with the least packets within the first part that any
+        packet of the level came within.
+    """
+
+    sl: int
+    connections: int
+    packets: int
+    within: list[float]
+    largest: float
+    p999: float
+    jitter: list[float]
+    best: list[float]
+    worst: list[float]
+
+
+def deadlines_of(listed: CbrList, meters: Meters) -> list[OfDeadlines]:
+    """Return what is said of each level that had packets of connections with deadlines."""
+    counts = meters.connections.within.sum(axis=1)
+    return [
+        _of_level(listed, meters, sl, np.flatnonzero((listed.sl == sl) & (counts > 0)))
+        for sl in np.unique(listed.sl[counts > 0]).tolist()
+    ]
+
+
+def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int64]) -> OfDeadlines:
+    within = meters.connections.within[numbers].astype(np.int64)
+    shares = within.cumsum(axis=1)[:, :-1] / within.sum(axis=1, keepdims=True)
+    whole, jitter = within.sum(axis=0), meters.connections.jitter[numbers].sum(axis=0, dtype=np.int64)
+    rank = int((whole > 0).argmax()) if whole[:-1].any() else 0
+    order = np.lexsort((numbers, shares[:, rank]))
+    lateness = meters.lateness[sl].cumsum()
+    most = meters.connections.each["most"][numbers] / listed.deadline[numbers]
+    return OfDeadlines(
+        sl, len(numbers), int(whole.sum()), (whole.cumsum()[:-1] / whole.sum()).tolist(), float(most.max()),
+        float((np.searchsorted(lateness, _SURE * lateness[-1]) + 1) / RATIOS),
+        (jitter / max(1, int(jitter.sum()))).tolist(), shares[order[-1]].tolist(), shares[order[0]].tolist(),
+    )  # fmt: skip
+
+
+def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
+    """Return a row for each connection, in the order of the list.
+
+    Columns: source, destination, SL, bytes, cycles between packets, deadline (null for none); of packets that were
+    generated and received in the measured stretch: how many, mean and longest latency (null without packets), those
+    that came after the deadline, and those whose distance from the one before was within an eighth of what it was when
+    they were generated.
+    """
+    each, within, jitter = meters.connections
+    packets, has_deadline = each["packets"], listed.deadline > 0
+    mean = np.divide(each["latency"], packets, out=np.full(len(packets), np.nan), where=packets > 0)
+    most = pl.Series(np.where(packets > 0, each["most"], -1))
+    return pl.DataFrame(
+        {
+            "source": listed.source, "destination": listed.target, "sl": listed.sl, "bytes": listed.bytes,
+            "interval_cycles": listed.interval,
+            "deadline_cycles": pl.Series(np.where(has_deadline, listed.deadline, -1)),
+            "packets": packets, "latency_mean_cycles": pl.Series(mean, nan_to_null=True), "latency_max_cycles": most,
+            "late": pl.Series(np.where(has_deadline, within[:, -1], -1)),
+            "even": jitter[:, JITTERS.index(-0.125)],
+        }
+    ).with_columns(
+        pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
+        for name in ("deadline_cycles", "latency_max_cycles", "late")
+    )  # fmt: skip

@@ -1,0 +1,207 @@
+"""Connections at a constant bit rate: what they send, what is measured, admission, and checkpoints of their runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, count_arrival, new_connection_meters
+from vlane.golden.network.sources import advance, draw_packet, new_sources
+from vlane.sim_top.study.checkpoint import Checkpoint
+from vlane.sim_top.study.simulate import simulate
+from vlane.sim_top.study.world import World, make_world
+
+from vlane.cbr_list import CbrList
+from vlane.errors import InputError
+from vlane.study import Study
+
+HOSTS = 8
+STUDY = {
+    "network": {"topology": "irregular", "switches": 4, "ports": 6, "hosts_per_switch": 2, "seed": 3},
+    "link": {"data_vls": 4},
+    "buffers": {"blocks": 64, "minimum_blocks": 16, "maximum_blocks": 16},
+    "scheduler": {"name": "vlarb"},
+    "connections": {"file": "list.parquet"},
+    "admission": {"distances": [2, 8, 32, 64]},
+    "run": {"cycles": 40_000, "warm_up_cycles": 4000},
+}
+
+
+def listed(seed: int, count: int, *, interval: tuple[float, float] = (40.0, 900.0)) -> pl.DataFrame:
+    """Return random connections of packets of four flits."""
+    random = np.random.default_rng(seed)
+    source, hop = random.integers(HOSTS, size=count), random.integers(1, HOSTS, size=count)
+    return pl.DataFrame(
+        {
+            "source": source, "destination": (source + hop) % HOSTS, "sl": random.integers(4, size=count),
+            "bytes": np.full(count, 256), "interval_cycles": random.uniform(*interval, size=count),
+        }
+    )  # fmt: skip
+
+
+def world_of(folder: Path, table: pl.DataFrame, **sections: object) -> World:
+    table.write_parquet(folder / "list.parquet")
+    return make_world(Study.model_validate({**STUDY, **sections}), folder)
+
+
+def as_list(table: pl.DataFrame) -> CbrList:
+    columns = [table[name].to_numpy().astype(np.int64) for name in ("source", "destination", "sl", "bytes")]
+    return CbrList(*columns, table["interval_cycles"].to_numpy(), np.zeros(len(table), np.int64))
+
+
+def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
+    """Queues of NIC and SL give every packet of every connection, none twice, by cycle and then by number."""
+    table = listed(1, 60, interval=(3.0, 50.0))
+    sources = new_sources([], nics=HOSTS, flit_bytes=64, seed=5, lids=np.array([[each, 1] for each in range(HOSTS)]),
+                          connections=as_list(table))  # fmt: skip
+    sent: dict[int, list[int]] = {}
+    for nic in range(HOSTS):
+        for number in range(4):
+            before = (-1, -1)
+            while (due := int(sources.due[nic, number])) < 2000:
+                to, dlid, sl, size, flits, connection = map(int, draw_packet(sources, nic, number))
+                row = table.row(connection, named=True)
+                assert (nic, to, sl, size) == (row["source"], row["destination"], row["sl"], row["bytes"])
+                assert (dlid, flits) == (to, 4)
+                assert before < (due, connection)
+                before = due, connection
+                sent.setdefault(connection, []).append(due)
+                advance(sources, nic, number)
+    assert sorted(sent) == list(range(60))
+    for connection, cycles in sent.items():
+        interval = table["interval_cycles"][connection]
+        assert 0 <= cycles[0] < interval
+        exact = cycles[0] + np.arange(len(cycles)) * interval
+        assert np.abs(np.array(cycles) - exact).max() < 2  # a phase within the first cycle, and whole cycles
+        assert exact[-1] + interval >= 2000 - 2
+
+
+def test_what_is_counted_of_a_connection() -> None:
+    """Parts of the deadline and intervals of jitter against plain comparisons, at every border."""
+    table = listed(2, 1)
+    meters = new_connection_meters(as_list(table)._replace(interval=np.array([800.0]), deadline=np.array([1200])))
+    cycle, expected, even = 0, [0] * (len(FRACTIONS) + 1), [0] * len(JITTERS)
+    random = np.random.default_rng(9)
+    gaps = [800, *(int(800 * (1 + each)) + step for each in (*JITTERS, 0.0, 2.0) for step in (-1, 0, 1))]
+    for gap in gaps:
+        before, cycle = cycle, cycle + max(gap, 0)
+        latency = int(random.choice([12, 13, 24, 25, 60, 61, 300, 301, 900, 901, 1200, 1201, 5000]))
+        late = count_arrival(meters, 0, latency, cycle)
+        assert late == min(latency * 512 // 1200, 1024)
+        place = next((at for at, (a, b) in enumerate(FRACTIONS) if latency * b <= 1200 * a), len(FRACTIONS))
+        expected[place] += 1
+        if before or gap != gaps[0]:
+            deviation = (cycle - before) / 800 - 1
+            even[max(at for at, border in enumerate(JITTERS) if border <= max(deviation, -1.0))] += 1
+    assert meters.within[0].tolist() == expected
+    assert meters.jitter[0].tolist() == even
+    assert meters.each[0].packets == len(gaps)
+
+
+def test_admitted_connections_arrive_within_their_deadlines(tmp_path: Path) -> None:
+    """Every packet that was generated is received; tables are those of the ports; shares of all parts of D."""
+    world = world_of(tmp_path, listed(3, 300))
+    assert 0 < world.refused < 300
+    assert len(world.settings.of_port) > 8
+    result, tables = simulate(world, load=1.0, seed=2)
+
+    each = tables["connections"]
+    assert len(each) == 300 - world.refused
+    expected = 36_000 / each["interval_cycles"]
+    assert ((each["packets"] - expected).abs() < 3).all()
+    assert each["late"].sum() == 0
+    assert (each["latency_max_cycles"] <= each["deadline_cycles"]).all()
+    assert sum(level.packets for level in result.deadlines) == each["packets"].sum()
+    for level in result.deadlines:
+        assert level.within == sorted(level.within)
+        assert level.within[-1] == 1.0
+        assert level.largest <= 1
+        assert sum(level.jitter) == pytest.approx(1)
+        assert sum(level.best) >= sum(level.worst)
+
+
+def test_cores_make_the_same_run(tmp_path: Path) -> None:
+    world = world_of(tmp_path, listed(4, 200))
+    one, two = (simulate(world, load=1.0, seed=2, cores=cores) for cores in (1, 2))
+    assert one[0].digest == two[0].digest
+    assert one[0].deadlines == two[0].deadlines
+    assert one[1]["connections"].equals(two[1]["connections"])
+
+
+class _Killed(Exception):  # noqa: N818 - no error
+    pass
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after any slice, it goes on to the same deliveries and counts; another run's file is left aside."""
+    stalls = [
+        {"cycle": 9000, "cycles": 300, "switch": 1, "port": 1}, {"cycle": 30_000, "cycles": 9, "switch": 0, "port": 2},
+    ]  # fmt: skip
+    run = {"cycles": 40_000, "warm_up_cycles": 4000, "loads": [0.1]}
+    traffic = [{"sl": 3, "load": 0.1, "bytes": [64, 300]}]
+    world = world_of(tmp_path, listed(5, 200), stall=stalls, traffic=traffic, run=run)
+    whole, tables = simulate(world, load=0.1, seed=2)
+    monkeypatch.setattr("vlane.sim_top.study.simulate.AT_A_TIME", HOSTS * 7000)
+    file, saved = tmp_path / "run.checkpoint", []
+    save = Checkpoint.save_now_and_then
+
+    def killed(self: Checkpoint, network: object) -> None:
+        save(self, network)  # type: ignore[arg-type]
+        saved.append(file.stat().st_size)
+        if len(saved) in {1, 3}:
+            raise _Killed
+
+    monkeypatch.setattr(Checkpoint, "save_now_and_then", killed)
+    for _ in range(2):
+        with pytest.raises(_Killed):
+            simulate(world, load=0.1, seed=2, checkpoint=Checkpoint(file, "this", seconds=0))
+    other = Checkpoint(tmp_path / "run.checkpoint", "another", seconds=1000)
+    resumed, its = simulate(world, load=0.1, seed=2, checkpoint=Checkpoint(file, "this", seconds=1000))
+    anew, _ = simulate(world, load=0.1, seed=2, checkpoint=other)
+
+    assert len(saved) > 3  # saved, killed, gone on, killed, gone on
+    for made in (resumed, anew):
+        assert (made.digest, made.per_sl, made.deadlines) == (whole.digest, whole.per_sl, whole.deadlines)
+    assert its["connections"].equals(tables["connections"])
+    assert its["links"].equals(tables["links"])
+
+
+def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path) -> None:
+    world = world_of(tmp_path, listed(6, 50))
+    whole, _ = simulate(world, load=1.0, seed=1)
+    (tmp_path / "bad").write_bytes(b"PK\x03\x04 nothing")
+    made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(tmp_path / "bad", "this", seconds=1000))
+    assert made.digest == whole.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"source": pl.lit(8)}, "source must be 0 to 7"),
+        ({"interval_cycles": pl.lit(0.5)}, "interval_cycles must be 1 to"),
+        ({"sl": pl.lit(16)}, "sl must be a whole number, 0 to 15"),
+        ({"sl": pl.lit(4)}, "admission.distances must be one for each SL up to 4"),
+        ({"destination": pl.col("source")}, "for connections of hosts that paths connect"),
+        ({"interval_cycles": pl.lit(2.0)}, "interval_cycles must be at least 4"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.Expr], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        world_of(tmp_path, listed(7, 20).with_columns(**change))
+
+
+@pytest.mark.parametrize(
+    ("sections", "field"),
+    [
+        ({"connections": None, "traffic": [{}], "run": {"loads": [0.1]}}, "admission"),
+        ({"scheduler": {"name": "rr"}}, "admission"),
+        ({"scheduler": {"name": "vlarb", "table": "t.toml"}}, "scheduler.table"),
+        ({"switch": {"kind": "opa"}}, "admission"),
+        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision"),
+    ],
+)
+def test_sections_that_do_not_go_together_are_refused(sections: dict[str, object], field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        Study.model_validate({**STUDY, **sections})
