@@ -65,7 +65,9 @@ def run(net: Network, world: World, end: int) -> tuple[OneCore, Any]:
     return network, delivery_table(world, net.meters)
 
 
-@pytest.mark.parametrize("switches", SWITCHES)
+@pytest.mark.parametrize(
+    "switches", [each if each in {"turns", "opa"} else pytest.param(each, marks=pytest.mark.long) for each in SWITCHES]
+)
 def test_cycles_past_40_bits_are_as_the_first_ones(switches: str, tmp_path: Path) -> None:
     """Every delivery, all counts of service levels, links and connections."""
     world = world_of(tmp_path, SWITCHES[switches])

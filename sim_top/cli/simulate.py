@@ -15,6 +15,7 @@ from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, 
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RESULTS, links_of_run
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
@@ -34,6 +35,7 @@ __all__ = ["app"]
 
 app = App()
 
+_SHOWN_PARTS = ("D/10", "D/2", "D")
 _UNITS = "flits per cycle and host; cycles; growth of what waits"
 
 
@@ -209,7 +211,24 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
     more = [">run", "precision"] * with_precision
     columns += [">growth", ">± 95 %", "saturated", *more]
     screen.print(table(title, columns, rows))
+    _print_deadlines(runs)
     _print_times(runs, made[0].clock, is_replay=is_replay)
+
+
+def _print_deadlines(runs: list[RunResult]) -> None:
+    """Print how packets of connections met their deadlines D, if any have."""
+    rows = [
+        [
+            str(run.seed), str(level.sl), f"{level.connections:,}", f"{level.packets:,}",
+            *(f"{level.within[FRACTION_WORDS.index(word)]:.2%}" for word in _SHOWN_PARTS),
+            f"{level.p999:.3g}", f"{level.largest:.3g}",
+        ]
+        for run in runs for level in run.deadlines
+    ]  # fmt: skip
+    if rows:
+        columns = [">seed", ">SL", ">connections", ">packets", *(f">in {word}" for word in _SHOWN_PARTS)]
+        title = "packets of connections within parts of their deadline D; latency over D"
+        screen.print(table(title, [*columns, ">99.9 % below", ">largest"], rows))
 
 
 def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) -> None:

@@ -21,7 +21,7 @@ from vlane.planning.admission import Admission
 from vlane.sl2vl import SL_COUNT
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["BUDGET", "DISTANCES", "HEADER_BYTES", "LEVELS", "Requests", "connections_file"]
+__all__ = ["BUDGET", "DISTANCES", "HEADER_BYTES", "LEVELS", "Requests", "admitted", "connections_file"]
 
 BUDGET = 0.8
 HEADER_BYTES = 26
@@ -102,7 +102,7 @@ def connections_file(requests: Requests) -> Path:
     made_by, key = file.with_suffix(".made-by"), _made_by()
     if not (file.exists() and made_by.exists() and made_by.read_text(encoding="utf-8") == key):
         content = io.BytesIO()
-        _admitted(requests).write_parquet(content)
+        admitted(requests).write_parquet(content)
         made_by.unlink(missing_ok=True)
         write_whole(file, content.getvalue(), option="build")
         write_whole(made_by, key, option="build")
@@ -117,8 +117,11 @@ def _made_by() -> str:
     return digest.hexdigest()
 
 
-def _admitted(requests: Requests) -> pl.DataFrame:
-    """Ask for all; return who was taken in, in order."""
+def admitted(requests: Requests) -> pl.DataFrame:
+    """Ask for all; return who was taken in, in order.
+
+    Columns: those of ``[connections] file``, and ``kbps``, the bandwidth of the payload.
+    """
     topology = irregular(requests.switches, ports=8, hosts=4, seed=requests.network)
     routes = up_down(topology, tuple(range(SL_COUNT)))
     paths, ports, random = ConnectionPaths(topology, routes), Admission(budget=BUDGET), np.random.default_rng(

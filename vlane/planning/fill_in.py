@@ -246,7 +246,7 @@ class FillIn:
         return list(self._merge()) if self.merges else []
 
     def table(self) -> list[VLArbEntry]:
-        """Return the entries; those of a sequence share its weight as equally as whole numbers allow, 1 each at least."""
+        """Return the entries; those of a sequence share its weight equally, to whole numbers of 1 at least."""
         made = [VLArbEntry(0, 0)] * self.entries
         for held in self.sequences.values():
             places = range(held.offset, self.entries, 1 << held.level)
