@@ -16,6 +16,7 @@ from vlane.sim_top.studies.packet_size_requests import (
 )
 from vlane.sim_top.studies.paper_study import Case
 
+from vlane.schedulers import IB_ARBITER
 from vlane.study_file import study_of
 from vlane.units import BLOCK_BYTES, blocks_of
 
@@ -69,7 +70,7 @@ def _case(
         "switch": CROSSBARS[crossbar],
         "link": {"rate_gbps": gbps, "data_vls": _LANES},
         "buffers": {"blocks": _LANES * lane, "minimum_blocks": lane, "maximum_blocks": lane},
-        "scheduler": {"name": "vlarb"},
+        "scheduler": {"name": IB_ARBITER},
         "connections": {"file": file.name},
         "admission": {"distances": DISTANCES, "budget": BUDGET},
         "run": {"cycles": cycles, "warm_up_cycles": cycles // 3 if quick else slowest, "stuck_cycles": 1_000_000},
