@@ -12,6 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_cc_source import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
+from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
 from vlane.cc_source import CCSourceParameters
 from vlane.errors import InputError
@@ -24,7 +25,7 @@ SHAPES: list[dict[str, Any]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", long_but(SHAPES[:2], SHAPES), ids=str)
 def test_hardware_agrees_while_flows_come_and_go(shape: dict[str, Any]) -> None:
     """Every answer, every log, every loss; settings and CCT written under traffic."""
     stimulus = qualified_lockstep("cc_source", shape, cycles=400_000)
@@ -49,7 +50,9 @@ def test_cocotb_bench_agrees() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [each.name for each in BLOCKS["cc_source"].proofs])
+@pytest.mark.parametrize(
+    "name", long_but({"small", "gap", "gap-shift-first"}, [each.name for each in BLOCKS["cc_source"].proofs])
+)
 def test_the_source_is_proven(name: str) -> None:
     """One arbitrary flow, from reset."""
     block = BLOCKS["cc_source"]
