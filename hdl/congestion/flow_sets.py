@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
+from vlane.hdl.common.select import bit_of, equals
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS
 
 from vlane.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
@@ -125,7 +125,7 @@ class FlowSets(wiring.Component):
                 m.d.sync += injects[index].eq(0)
         for reads, seen in ((self.ask_set, self.asked[way]), (self.tell_set, self.told[way])):
             as_told, as_asked = reads == self.now_told, reads == self.now_asked
-            is_known, has_injected = known.bit_select(reads, 1), injects.bit_select(reads, 1)
+            is_known, has_injected = bit_of(known, reads), bit_of(injects, reads)
             is_known = (is_known & ~(as_told & self.frees[way])) | (as_told & self.takes[way])
             has_injected = (has_injected & ~(as_told & clears)) | (as_asked & self.marks[way])
             m.d.sync += [seen.known.eq(is_known), seen.injects.eq(has_injected)]
