@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vlane.hdl.buffers.vlbuffer import VLBuffer
+from vlane.hdl.congestion.cc_marker import CCMarker
+from vlane.hdl.congestion.cc_source import CCSource
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
 from vlane.hdl.schedulers.by_name import component
@@ -16,9 +18,12 @@ from vlane.hdl.tables.lft import LFT
 from vlane.hdl.tables.sc import SC
 from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.tb.buffers import stimulus_vlbuffer
+from vlane.tb.congestion import stimulus_cc_marker, stimulus_cc_source
 from vlane.tb.credits import stimulus_credit_ib, stimulus_credit_opa
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.proofs import (
+    prove_cc_marker,
+    prove_cc_source,
     prove_credit_ib,
     prove_credit_opa,
     prove_ib_switch,
@@ -34,6 +39,8 @@ from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.switches import stimulus_ib_switch, stimulus_opa_switch
 from vlane.tb.tables import stimulus_lft, stimulus_sc, stimulus_sl2vl
 
+from vlane.cc_marker import CCMarkerParameters
+from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
 from vlane.errors import unknown_word
 from vlane.ib_switch import IBSwitchParameters
@@ -177,6 +184,34 @@ BLOCKS = {
             synthesised=({"vls": 4},),
             qualify=stimulus_credit_opa.qualified,
             proofs=prove_credit_opa.INSTANCES,
+        ),
+        Block(
+            name="cc_marker",
+            title="Marking of InfiniBand's congestion control",
+            component=CCMarker,
+            shape=CCMarkerParameters,
+            full_size={"data_vls": 15, "maximum": 1024, "largest": 66, "measure_blocks": 36864, "data_bits": 512},
+            mutated={
+                "data_vls": 3,
+                "maximum": 20,
+                "largest": 5,
+                "measure_blocks": 27,
+                "busy_blocks": 20,
+                "level_blocks": 37,
+                "idle_blocks": 3,
+            },
+            qualify=stimulus_cc_marker.qualified,
+            proofs=prove_cc_marker.INSTANCES,
+        ),
+        Block(
+            name="cc_source",
+            title="Pacing of InfiniBand's congestion control",
+            component=CCSource,
+            shape=CCSourceParameters,
+            full_size={"flows": 256, "cct_entries": 1024},
+            mutated={"flows": 8, "tick_cycles": 64},
+            qualify=stimulus_cc_source.qualified,
+            proofs=prove_cc_source.INSTANCES,
         ),
         Block(
             name="vlbuffer",

@@ -38,6 +38,8 @@ DRIVEN = {
     "sc": {"program"},
     "lft": {"program"},
     "credit_opa": {"program", "apply"},
+    "cc_marker": {"program"},
+    "cc_source": {"program"},
     "ib_switch": {"lft", "sl2vl", "schedule", "schedule_ports", "swap"},
     "opa_switch": {"lft", "sc", "schedule", "schedule_ports", "swap"},
 }
@@ -57,7 +59,10 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
     assert outcome.failures == 0, outcome.messages
 
 
-@pytest.mark.parametrize(("name", "given"), [("dtable", {}), ("sl2vl", {}), ("ib_switch", {"ports": 34})])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("dtable", {}), ("sl2vl", {}), ("cc_marker", {}), ("cc_source", {}), ("ib_switch", {"ports": 34})],
+)
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
     component = RegisterPort(register_map(name, parameters), BLOCKS[name].make(parameters))
@@ -179,7 +184,7 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "ib_switch"])
+@pytest.mark.parametrize("name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "ib_switch"])
 def test_blocks_behind_registers_are_lint_clean(name: str, tmp_path: Path) -> None:
     given = [word for key, value in GIVEN.get(name, {}).items() for word in ("--param", f"{key}={value}")]
     assert call("export", name, "--bus", "axi_lite", "--out", tmp_path, *given).status == 0

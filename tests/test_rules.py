@@ -25,6 +25,11 @@ from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.round_robin import RoundRobin
+from vlane.hdl.congestion.bth_marker import BTHMarker
+from vlane.hdl.congestion.flow_sets import FlowSets
+from vlane.hdl.congestion.injection_gap import InjectionGap
+from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature, CCMarkerSettings
+from vlane.hdl.congestion.source_settings import CCSourceProgramSignature, CCSourceSettings
 from vlane.hdl.credits.credit_ib import CreditIBReceiver, CreditIBSender
 from vlane.hdl.credits.credit_opa import BufferControlSignature, CreditOPASender
 from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
@@ -219,6 +224,11 @@ PARTS = [
     BlockBudget(8, starts_with=0),
     LaneAccount(),
     DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
+    BTHMarker(128),
+    CCMarkerSettings(),
+    CCSourceSettings(127),
+    FlowSets(4),
+    InjectionGap(cct_entries=128, shift_first=False, place_bits=4),
     CreditIBSender(2, behind=True),
     FCPOffer(vls=2, step=2, period=9, sent=0, most_ahead=8, due_at_reset=False),
     CreditIBReceiver(2, 16),
@@ -247,6 +257,8 @@ SIGNATURES = [
     SCProgramSignature(),
     LFTProgramSignature(),
     BufferControlSignature(),
+    CCMarkerProgramSignature(),
+    CCSourceProgramSignature(),
     LinkSignature(64),
     ReturnSignature(),
     LaneReturnSignature(2),

@@ -9,6 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.cc_source import (
+    BYTE_BITS,
+    CCTI_BITS,
+    MULTIPLIER_BITS,
+    SHIFT_BITS,
+    SL_BITS,
+    TIMER_BITS,
+    CCSourceSelect,
+)
 from vlane.opa_credit import BufferSelect
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
 from vlane.sc import SCTable
@@ -83,6 +93,74 @@ def _credit_opa(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )
 
 
+def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    threshold = BitField("threshold", 0, THRESHOLD_BITS, "Threshold of the switch")
+    size = BitField("packet_size", 8, SIZE_BITS, "Packet_Size of the switch, in blocks")
+    rate = BitField("marking_rate", 0, RATE_BITS, "Marking_Rate of the switch")
+    element = (
+        BitField("marking_rate", 0, RATE_BITS, "Marking_Rate"),
+        BitField("packet_size", 16, SIZE_BITS, "Packet_Size, in blocks"),
+        BitField("threshold", 24, THRESHOLD_BITS, "Threshold"),
+        BitField("control_type", 30, 1, "0 congestion control, 1 credit starvation"),
+        BitField("valid", 31, 1, "the element is valid"),
+    )
+    mask = (BitField("victim_mask", 0, 1, "Victim_Mask has the port"),)
+    return (
+        Status("threshold", "Threshold in force", "threshold"),
+        Status("packet_size", "Packet_Size in force, in blocks", "packet_size"),
+        Status("marking_rate", "Marking_Rate in force", "marking_rate"),
+        Status("victim_mask", "bit 0: Victim_Mask has the port", "victim_mask"),
+        Status("level", "how busy the link is, in blocks", "level"),
+        Status("starved", "starved lanes, a bit each", "starved"),
+        Window(
+            "switch_victim_mask", "the port's bit of Victim_Mask", "program", mask,
+            fixed={"select": CCMarkerSelect.VICTIM_MASK},
+        ),
+        Window(
+            "switch_threshold", "Threshold and Packet_Size of the switch", "program", (threshold, size),
+            fixed={"select": CCMarkerSelect.THRESHOLD},
+        ),
+        Window(
+            "switch_marking_rate", "Marking_Rate of the switch", "program", (rate,),
+            fixed={"select": CCMarkerSelect.MARKING_RATE},
+        ),
+        Window(
+            "port_element", "the port's SwitchPortCongestionSettingElement", "program", element,
+            fixed={"select": CCMarkerSelect.PORT},
+        ),
+    )  # fmt: skip
+
+
+def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    mode = (BitField("port_mode", 0, 1, "bit 0 of Port_Control: flows are SLs"),)
+    limit = (BitField("limit", 0, CCTI_BITS, "CCTI_Limit"),)
+    level = (
+        BitField("timer", 0, TIMER_BITS, "CCTI_Timer"),
+        BitField("increase", 16, BYTE_BITS, "CCTI_Increase"),
+        BitField("trigger", 24, BYTE_BITS, "Trigger_Threshold"),
+        BitField("minimum", 32, BYTE_BITS, "CCTI_Min"),
+    )
+    entry = (
+        BitField("multiplier", 0, MULTIPLIER_BITS, "multiplier"),
+        BitField("shift", MULTIPLIER_BITS, SHIFT_BITS, "shift"),
+    )
+    return (
+        Status("taken", "entries in use", "taken"),
+        Status("lost_becns", "BECNs that found no entry", "lost_becns"),
+        Window(
+            "port_control", "Port_Control", "program", mode, fixed={"select": CCSourceSelect.PORT_CONTROL}
+        ),
+        Window("ccti_limit", "CCTI_Limit", "program", limit, fixed={"select": CCSourceSelect.LIMIT}),
+        Window(
+            "sl", "CACongestionEntry of each SL", "program", level, (BitField("index", 0, SL_BITS),),
+            {"select": CCSourceSelect.LEVEL},
+        ),
+        Window(
+            "cct", "the CCT", "program", entry, (BitField("index", 0, CCTI_BITS),), {"select": CCSourceSelect.TABLE}
+        ),
+    )  # fmt: skip
+
+
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
     return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]))
 
@@ -104,6 +182,8 @@ _MAPS: dict[str, Callable[[Mapping[str, Any]], tuple[Register, ...]]] = {
     "sc": lambda _parameters: _sc(),
     "lft": lambda _parameters: _lft(),
     "credit_opa": _credit_opa,
+    "cc_marker": _cc_marker,
+    "cc_source": _cc_source,
     "ib_switch": lambda parameters: _switch(parameters, _sl2vl("sl2vl")),
     "opa_switch": lambda parameters: _switch(parameters, _sc("sc")),
 }
@@ -117,5 +197,7 @@ NUMBERS = {
     "credit_opa": 8,
     "ib_switch": 9,
     "opa_switch": 10,
+    "cc_marker": 12,
+    "cc_source": 13,
 }
 """Each block's number in its identity register; none is ever given to another block."""

@@ -7,12 +7,15 @@ from functools import partial
 from typing import Any
 
 from vlane.golden.oracle.buffer import buffer_oracle
+from vlane.golden.oracle.congestion import cc_marker_oracle, cc_source_oracle
 from vlane.golden.oracle.credits import credit_ib_oracle, credit_opa_oracle
 from vlane.golden.oracle.egress import scheduler_oracle
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.switch_oracles import switch_oracle
 from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
 
+from vlane.cc_marker import CCMarkerParameters
+from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
 from vlane.ib_switch import IBSwitchParameters
 from vlane.lft import LFTParameters
@@ -32,6 +35,8 @@ ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     "sc": (SCParameters, sc_oracle),
     "credit_ib": (CreditIBParameters, credit_ib_oracle),
     "credit_opa": (CreditOPAParameters, credit_opa_oracle),
+    "cc_marker": (CCMarkerParameters, cc_marker_oracle),
+    "cc_source": (CCSourceParameters, cc_source_oracle),
     "vlbuffer": (VLBufferParameters, buffer_oracle),
     "lft": (LFTParameters, lft_oracle),
     "opa_switch": (OPASwitchParameters, switch_oracle),

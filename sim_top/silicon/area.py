@@ -35,6 +35,8 @@ LUTS_OF_ECP5 = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 """What each cell counts as LUTs."""
 _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
 """Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
+_COUNTED_NAMES = "proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%\n"
+"""With some names of a block the mapping to cells ends without a word: then it is done with names that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,11 @@ def measure_area(
         return _gates(text, block.name, liberty or Liberty.read())
     family = _FAMILIES[target]
     synthesis = (family.before if parameters.get("form") == "line_rate" else "") + family.synthesis
-    folder = _synthesised(text, block.name, synthesis, family, component_ports(component))
+    ports = component_ports(component)
+    try:
+        folder = _synthesised(text, block.name, synthesis, family, ports)
+    except YosysError:
+        folder = _synthesised(text, block.name, _COUNTED_NAMES + synthesis, family, ports)
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     with ThreadPoolExecutor(_WORKERS) as pool:
         fmax = tuple(pool.map(lambda seed: _placed(folder, family, seed), range(1, seeds + 1)))

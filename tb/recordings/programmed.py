@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlane.tb.congestion.stimulus_cc_marker import CERTAIN as EACH
+from vlane.tb.congestion.stimulus_cc_marker import CCMarkerPort, MarkerPhase
+from vlane.tb.congestion.stimulus_cc_source import CCSourceNIC, SourcePhase
 from vlane.tb.credits.phases_credit_opa import CERTAIN as ALWAYS
 from vlane.tb.credits.phases_credit_opa import SharedPhase
 from vlane.tb.credits.stimulus_credit_opa import CreditOPALink
@@ -26,6 +29,7 @@ __all__ = ["programmed"]
 _EMPTY = 62
 """A lane that gets a packet with chance 2**-62 per cycle stays empty."""
 _LOOKUP_WRITES = 256
+_SETTING_WRITES = 16
 
 
 def programmed(
@@ -74,6 +78,22 @@ def _credit_opa(parameters: Mapping[str, Any], settle: int, cycles: int, **given
     return CreditOPALink(parameters, phases=phases, **given)
 
 
+def _cc_marker(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
+    writes = min(_SETTING_WRITES, settle)
+    quiet: dict[str, Any] = {"ask": 0, "fit": 0, "start": 0, "stall": EACH, "measure": 0}
+    phases = (
+        MarkerPhase(writes, write=EACH, **quiet),
+        MarkerPhase(settle - writes, **quiet),
+        MarkerPhase(cycles, ask=15 * EACH // 16, fit=15 * EACH // 16),
+    )
+    return CCMarkerPort(parameters, phases=phases, **given)
+
+
+def _cc_source(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
+    phases = (SourcePhase(settle, ask=0), SourcePhase(cycles, becn=EACH // 8))
+    return CCSourceNIC(parameters, phases=phases, **given)
+
+
 def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
     def make(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
         phase = SwitchPhase(
@@ -91,6 +111,8 @@ _MAKERS: dict[str, Callable[..., Stimulus]] = {
     "sc": _tables(SCLookups),
     "lft": _tables(LFTLookups),
     "credit_opa": _credit_opa,
+    "cc_marker": _cc_marker,
+    "cc_source": _cc_source,
     "ib_switch": _switch(IBSwitchTraffic),
     "opa_switch": _switch(OPASwitchTraffic),
 }

@@ -18,7 +18,7 @@ from vlane.paths import cache_dir
 __all__ = ["NETLISTS", "compile_netlist", "prove_netlist"]
 
 _SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -nodsp -top {top}"}
-_COUNTED_NAMES = "proc\nflatten\nrename -enumerate -pattern w%"
+_COUNTED_NAMES = "proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%"
 """With some of our names the mapping to cells ends without a word."""
 _MODELS = {"generic": "", "ecp5": "ecp5/cells_sim.v"}
 NETLISTS = tuple(_SYNTHESIS)

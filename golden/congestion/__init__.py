@@ -1,0 +1,1 @@
+"""Golden models of InfiniBand's congestion control: where packets are marked, and how sources are paced."""

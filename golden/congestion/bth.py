@@ -1,0 +1,52 @@
+"""Base transport header in a packet's first flit, byte by byte: may it be marked, and the mark (CCM-8 to CCM-11)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+
+from vlane.bth import BTH_AT, BTH_BEHIND_GRH_AT, CNP_OPCODE, FECN_BYTE, FECN_IN_BYTE, LNH_GRH
+from vlane.lrh import LNH_BTH
+
+__all__ = ["NO_HEADER", "OUT_OF_REACH", "has_fecn", "header_at", "is_cnp", "set_fecn"]
+
+NO_HEADER, OUT_OF_REACH = -1, -2
+"""Places of a header: the packet has none; the flit does not reach its FECN."""
+
+_LNH_BYTE = 1
+
+
+@inner
+def header_at(flit: NDArray[np.int64]) -> int:
+    """Return the byte at which the header begins, ``NO_HEADER`` or ``OUT_OF_REACH``.
+
+    Parameters
+    ----------
+    flit : array of int64, (bytes,)
+        The bytes that are carried of a packet's first flit, in the order in which they are sent.
+    """
+    lnh = flit[_LNH_BYTE] & 3
+    if lnh == LNH_BTH:
+        return BTH_AT
+    if lnh != LNH_GRH:
+        return NO_HEADER
+    return BTH_BEHIND_GRH_AT if len(flit) > BTH_BEHIND_GRH_AT + FECN_BYTE else OUT_OF_REACH
+
+
+@inner
+def is_cnp(flit: NDArray[np.int64], at: int) -> bool:
+    """Tell whether the header at a byte is that of a congestion notification packet."""
+    return flit[at] == CNP_OPCODE
+
+
+@inner
+def has_fecn(flit: NDArray[np.int64], at: int) -> bool:
+    """Tell whether the header at a byte has FECN."""
+    return flit[at + FECN_BYTE] & FECN_IN_BYTE != 0
+
+
+@inner
+def set_fecn(flit: NDArray[np.int64], at: int) -> None:
+    """Set FECN in the header at a byte."""
+    flit[at + FECN_BYTE] |= FECN_IN_BYTE

@@ -1,0 +1,242 @@
+"""Marking at one output port, cycle by cycle: reference behaviour (``docs/cc_marker.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.congestion import bth, markers
+from vlane.golden.congestion.markers import NOTHING, Decision, Markers
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+
+from vlane.bth import BTH_AT
+from vlane.cc_marker import CCMarkerSelect
+
+__all__ = ["RULES", "CCMarkerState", "Inputs", "decision_of", "new_inputs", "new_state", "reset", "step"]
+
+RULES = (
+    Rule("over", "CCM-1", "a packet of a lane over its limit started"),
+    Rule("not_over", "CCM-1", "a packet of a lane below its limit started"),
+    Rule("never", "CCM-2", "with threshold 0 a packet of a lane started that threshold 1 would call over"),
+    Rule("became_busy", "CCM-3", "the level reached the busy level"),
+    Rule("ceased_to_be_busy", "CCM-3", "the level fell below the busy level"),
+    Rule("level_full", "CCM-3", "the level was held at its highest value"),
+    Rule("level_empty", "CCM-3", "an idle cycle would have taken more than there was"),
+    Rule("starved", "CCM-4", "a lane came to be starved"),
+    Rule("fed", "CCM-4", "a packet of a starved lane started"),
+    Rule("root", "CCM-5", "a packet of a root started"),
+    Rule("victim", "CCM-5", "a packet of a victim started"),
+    Rule("neither", "CCM-5", "a packet of a lane over its limit started on a link that was not busy"),
+    Rule("masked", "CCM-6", "a packet was eligible for the mask alone"),
+    Rule("not_masked", "CCM-6", "a packet of a lane over its limit was not eligible without the mask"),
+    Rule("too_small", "CCM-7", "a packet was smaller than Packet_Size"),
+    Rule("cnp", "CCM-8", "a CNP was not marked where another packet would have counted"),
+    Rule("no_header", "CCM-8", "a packet without a transport header was not marked where another would have counted"),
+    Rule("absent_lane", "CCM-8", "a packet on VL15 or on a lane that is not there started"),
+    Rule("out_of_reach", "CCM-9", "a packet with a GRH was not eligible, as the flit ends before its FECN"),
+    Rule("grh_marked", "CCM-9", "a packet with a GRH was marked"),
+    Rule("marked", "CCM-10", "a packet was marked"),
+    Rule("passed", "CCM-10", "an eligible packet passed unmarked"),
+    Rule("fecn_set", "CCM-11", "a packet was marked that had no FECN"),
+    Rule("fecn_kept", "CCM-11", "a packet passed unmarked with the FECN it came with"),
+    Rule("written", "CCM-12", "a setting was written in the cycle in which a packet started"),
+    Rule("port_element", "CCM-13", "a packet started under the port's own element"),
+    Rule("starvation_element", "CCM-13", "a packet started beside a valid element of credit starvation"),
+    Rule("begun_again", "CCM-14", "a write of the rate ended a count"),
+    Rule("written_with_mark", "CCM-14", "a write of the rate won over a mark in the same cycle"),
+)
+(OVER, NOT_OVER, NEVER, BECAME_BUSY, CEASED, FULL, EMPTY, STARVED, FED, ROOT, VICTIM, NEITHER, MASKED, NOT_MASKED,
+ TOO_SMALL, CNP, NO_HEADER, ABSENT, OUT_OF_REACH, GRH_MARKED, MARKED, PASSED, FECN_SET, FECN_KEPT, WRITTEN, ELEMENT,
+ STARVATION, BEGUN_AGAIN, WRITTEN_WITH_MARK) = range(len(RULES))  # fmt: skip
+
+_VICTIM_MASK, _THRESHOLD = int(CCMarkerSelect.VICTIM_MASK), int(CCMarkerSelect.THRESHOLD)
+_RATE, _PORT = int(CCMarkerSelect.MARKING_RATE), int(CCMarkerSelect.PORT)
+
+
+class CCMarkerState(NamedTuple):
+    """State of one port.
+
+    Parameters
+    ----------
+    markers : Markers
+        Of one port.
+    data_vls : int
+        Its lanes.
+    """
+
+    markers: Markers
+    data_vls: int
+
+
+class Inputs(NamedTuple):
+    """What a port sees in a cycle.
+
+    Parameters
+    ----------
+    measure : array of int64, (data_vls,)
+        How full each lane is, in blocks.
+    values : array of int64, (13,)
+        free, asks, fits, start, start_vl, start_blocks, then the write: enable, select, victim_mask, threshold,
+        packet_size, marking_rate, valid and control_type; ``asks`` and ``fits`` have a bit per lane.
+    flit : array of int64, (bytes,)
+        The flit, byte by byte in the order in which they are sent.
+    """
+
+    measure: NDArray[np.int64]
+    values: NDArray[np.int64]
+    flit: NDArray[np.int64]
+
+
+(FREE, ASKS, FITS, START, START_VL, START_BLOCKS, W_ENABLE, W_SELECT, W_VICTIM_MASK, W_THRESHOLD, W_PACKET_SIZE,
+ W_RATE, W_VALID, W_CONTROL_TYPE, VALUES) = range(15)  # fmt: skip
+
+
+def new_inputs(data_vls: int, data_bits: int) -> Inputs:
+    """Return inputs that do nothing."""
+    return Inputs(np.zeros(data_vls, np.int64), np.zeros(VALUES, np.int64), np.zeros(data_bits // 8, np.int64))
+
+
+def new_state(
+    *,
+    data_vls: int,
+    maximum: int,
+    largest: int,
+    measure_blocks: int,  # noqa: ARG001 - the width of an input
+    busy_blocks: int,
+    level_blocks: int,
+    idle_blocks: int,
+    data_bits: int,  # noqa: ARG001 - the length of ``Inputs.flit``
+) -> CCMarkerState:
+    """Return the state after reset."""
+    made = markers.new_markers(
+        ports=1, maximum=(maximum,) * data_vls, largest=largest, busy_blocks=busy_blocks, level_blocks=level_blocks,
+        idle_blocks=idle_blocks,
+    )  # fmt: skip
+    return CCMarkerState(made, data_vls)
+
+
+@kernel
+def reset(state: CCMarkerState) -> None:
+    """Return to the state after reset (CCM-15)."""
+    markers.reset(state.markers, 0)
+
+
+@inner
+def _markable(given: Inputs) -> bool:
+    at = bth.header_at(given.flit)
+    return at >= 0 and not bth.is_cnp(given.flit, at)
+
+
+@inner
+def _measure_of(state: CCMarkerState, given: Inputs) -> int:
+    vl = given.values[START_VL]
+    return given.measure[vl] if vl < state.data_vls else 0
+
+
+@inner
+def decision_of(state: CCMarkerState, given: Inputs) -> Decision:
+    """Return what is decided in a cycle; nothing without a packet that starts."""
+    values = given.values
+    if values[START] == 0:
+        return NOTHING
+    return markers.decide(
+        state.markers, 0, values[START_VL], _measure_of(state, given), values[START_BLOCKS], _markable(given)
+    )
+
+
+@inner
+def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
+    """Run one clock cycle: a packet starts or the link idles, heads wait, a setting is written.
+
+    Returns whether the packet is marked; FECN is then set in ``given.flit``.
+    """
+    values, own = given.values, state.markers.port[0]
+    count_rules(state, given, rules)
+    level, mark, vl = own.level, False, values[START_VL]
+    if values[START] != 0:
+        mark = markers.starts(state.markers, 0, vl, _measure_of(state, given), values[START_BLOCKS], _markable(given))
+        if mark:
+            bth.set_fecn(given.flit, bth.header_at(given.flit))
+    elif values[FREE] != 0:
+        markers.idle(state.markers, 0, 1)
+    if values[FREE] != 0:
+        for lane in range(state.data_vls):
+            waits = (values[ASKS] & ~values[FITS]) >> lane & 1 != 0
+            if waits and not (values[START] != 0 and lane == vl):
+                rules[STARVED] += state.markers.lane[0, lane].starved == 0
+                markers.starve(state.markers, 0, lane)
+    rules[BECAME_BUSY] += level < state.markers.busy_blocks <= own.level
+    rules[CEASED] += own.level < state.markers.busy_blocks <= level
+    if values[W_ENABLE] != 0:
+        _write(state, given, mark, rules)
+    return mark
+
+
+@inner
+def _write(
+    state: CCMarkerState,
+    given: Inputs,
+    mark: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    rules: NDArray[np.int64],
+) -> None:
+    """Write what is selected, from the next cycle on (CCM-12)."""
+    values, select = given.values, given.values[W_SELECT]
+    rules[WRITTEN] += values[START] != 0
+    if select in (_RATE, _PORT):
+        counts = False
+        for lane in range(state.data_vls):
+            counts |= state.markers.lane[0, lane].left != 0
+        rules[BEGUN_AGAIN] += counts and not mark
+        rules[WRITTEN_WITH_MARK] += counts and mark
+    if select == _VICTIM_MASK:
+        markers.set_victim_mask(state.markers, 0, values[W_VICTIM_MASK])
+    elif select == _THRESHOLD:
+        markers.set_threshold(state.markers, 0, values[W_THRESHOLD], values[W_PACKET_SIZE])
+    elif select == _RATE:
+        markers.set_marking_rate(state.markers, 0, values[W_RATE])
+    else:
+        markers.set_port_element(
+            state.markers, 0, values[W_VALID], values[W_CONTROL_TYPE], values[W_THRESHOLD], values[W_PACKET_SIZE],
+            values[W_RATE],
+        )  # fmt: skip
+
+
+@inner
+def count_rules(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> None:
+    """Count the rules that a cycle shows before it changes anything."""
+    values, own, most = given.values, state.markers.port[0], state.markers.level_blocks
+    if values[START] == 0:
+        rules[EMPTY] += values[FREE] != 0 and 0 < own.level < state.markers.idle_blocks
+        return
+    rules[FULL] += own.level + values[START_BLOCKS] > most
+    vl, blocks = values[START_VL], values[START_BLOCKS]
+    rules[ELEMENT] += own.valid != 0 and own.control_type == 0
+    rules[STARVATION] += own.valid != 0 and own.control_type != 0
+    if vl >= state.data_vls:
+        rules[ABSENT] += 1
+        return
+    found, at = decision_of(state, given), bth.header_at(given.flit)
+    measure = given.measure[vl]
+    threshold, least, _ = markers.in_force(state.markers, 0)
+    rules[OVER] += found.over
+    rules[NOT_OVER] += threshold != 0 and not found.over
+    rules[NEVER] += threshold == 0 and measure >= state.markers.limits[vl, 1]
+    rules[FED] += state.markers.lane[0, vl].starved != 0
+    rules[ROOT] += found.root
+    rules[VICTIM] += found.victim
+    rules[NEITHER] += found.over and not found.root and not found.victim
+    rules[MASKED] += found.eligible and not found.root
+    rules[NOT_MASKED] += found.over and not found.root and own.victim_mask == 0
+    admitted = found.root or (found.over and own.victim_mask != 0)
+    rules[TOO_SMALL] += admitted and blocks < least
+    rules[NO_HEADER] += admitted and blocks >= least and at == bth.NO_HEADER
+    rules[OUT_OF_REACH] += admitted and blocks >= least and at == bth.OUT_OF_REACH
+    rules[MARKED] += found.mark
+    rules[PASSED] += found.eligible and not found.mark
+    if at >= 0:
+        rules[CNP] += admitted and blocks >= least and bth.is_cnp(given.flit, at)
+        rules[GRH_MARKED] += found.mark and at != BTH_AT
+        rules[FECN_SET] += found.mark and not bth.has_fecn(given.flit, at)
+        rules[FECN_KEPT] += not found.mark and bth.has_fecn(given.flit, at)

@@ -1,0 +1,270 @@
+"""Marking state of many output ports, for one block and for a network: rules CCM-1 to CCM-15 of ``docs/cc_marker.md``.
+
+A network calls ``starts`` when a packet starts, ``starve`` when a head waits for room on a free link, and ``idle`` for
+idle cycles, which may be several at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Records, new_records
+
+from vlane.cc_marker import LARGEST_THRESHOLD, marking_limit
+
+__all__ = [
+    "NOTHING",
+    "Decision",
+    "Markers",
+    "decide",
+    "idle",
+    "in_force",
+    "is_over",
+    "new_markers",
+    "reset",
+    "set_marking_rate",
+    "set_port_element",
+    "set_threshold",
+    "set_victim_mask",
+    "starts",
+    "starve",
+]
+
+_NEVER = 1 << 30
+"""A limit that no measure reaches."""
+
+
+class PortMarking:
+    """What a port keeps for all its lanes.
+
+    Parameters
+    ----------
+    level : int
+        How much was sent of late, less what idle cycles took away.
+    victim_mask, threshold, packet_size, marking_rate : int
+        What the SwitchCongestionSetting says for this port.
+    valid, control_type, port_threshold, port_packet_size, port_marking_rate : int
+        The port's SwitchPortCongestionSettingElement.
+    """
+
+    level: Int32
+    victim_mask: Int16
+    threshold: Int16
+    packet_size: Int16
+    marking_rate: Int32
+    valid: Int16
+    control_type: Int16
+    port_threshold: Int16
+    port_packet_size: Int16
+    port_marking_rate: Int32
+
+
+class LaneMarking:
+    """What a port keeps for each lane.
+
+    Parameters
+    ----------
+    starved : int
+        Whether a head waited for room at the far end since the last packet of the lane started.
+    left : int
+        Eligible packets that still pass unmarked.
+    """
+
+    starved: Int32
+    left: Int32
+
+
+class Markers(NamedTuple):
+    """Markers of many output ports with equal bounds.
+
+    Parameters
+    ----------
+    port : Records of PortMarking, (ports,)
+        State of each port.
+    lane : Records of LaneMarking, (ports, lanes)
+        State of each lane.
+    limits : array of int64, (lanes, 16)
+        Measure from which a lane is over, by threshold.
+    busy_blocks, level_blocks, idle_blocks : int
+        Of the level: from where on the link is busy, the highest, the fall in an idle cycle.
+    """
+
+    port: Records[PortMarking]
+    lane: Records[LaneMarking]
+    limits: NDArray[np.int64]
+    busy_blocks: int
+    level_blocks: int
+    idle_blocks: int
+
+
+class Decision(NamedTuple):
+    """What is decided of a packet that starts.
+
+    Parameters
+    ----------
+    over, root, victim : bool
+        Its lane is over, is a root, is a victim.
+    eligible, mark : bool
+        It takes part in the count, and it is marked.
+    """
+
+    over: bool
+    root: bool
+    victim: bool
+    eligible: bool
+    mark: bool
+
+
+NOTHING = Decision(over=False, root=False, victim=False, eligible=False, mark=False)
+"""Of a packet that no lane of the port has, or of no packet."""
+
+
+def new_markers(
+    *, ports: int, maximum: tuple[int, ...], largest: int, busy_blocks: int, level_blocks: int, idle_blocks: int
+) -> Markers:
+    """Return markers after reset; ``maximum`` holds, per lane, the blocks that it may take of the measured buffer."""
+    limits = [
+        [_NEVER, *(marking_limit(each, maximum=most, largest=largest) for each in range(1, LARGEST_THRESHOLD + 1))]
+        for most in maximum
+    ]
+    return Markers(
+        new_records(PortMarking, ports), new_records(LaneMarking, ports, len(maximum)), np.array(limits, np.int64),
+        busy_blocks, level_blocks, idle_blocks,
+    )  # fmt: skip
+
+
+@kernel
+def reset(markers: Markers, port: int) -> None:
+    """Return a port to the state after reset (CCM-15)."""
+    own = markers.port[port]
+    own.level = 0
+    own.victim_mask, own.threshold, own.packet_size, own.marking_rate = 0, 0, 0, 0
+    own.valid, own.control_type = 0, 0
+    own.port_threshold, own.port_packet_size, own.port_marking_rate = 0, 0, 0
+    for lane in range(len(markers.limits)):
+        markers.lane[port, lane].starved = 0
+        markers.lane[port, lane].left = 0
+
+
+@inner
+def in_force(markers: Markers, port: int) -> tuple[int, int, int]:
+    """Return (Threshold, Packet_Size, Marking_Rate) that rule a port (CCM-13)."""
+    own = markers.port[port]
+    if own.valid != 0 and own.control_type == 0:
+        return own.port_threshold, own.port_packet_size, own.port_marking_rate
+    return own.threshold, own.packet_size, own.marking_rate
+
+
+@inner
+def is_over(markers: Markers, port: int, lane: int, measure: int) -> bool:
+    """Tell whether a lane with that measure, in blocks, is over its limit (CCM-1, CCM-2)."""
+    return measure >= markers.limits[lane, in_force(markers, port)[0]]
+
+
+@inner
+def decide(
+    markers: Markers,
+    port: int,
+    lane: int,
+    measure: int,
+    blocks: int,
+    markable: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> Decision:
+    """Return what happens to a packet that starts now; nothing is changed (CCM-5 to CCM-10).
+
+    Parameters
+    ----------
+    lane : int
+        Its lane; VL15 and lanes that the port lacks mark nothing.
+    measure : int
+        How full its lane is, in blocks.
+    blocks : int
+        Its size.
+    markable : bool
+        It has a header that can be marked, and is no CNP.
+    """
+    if lane >= len(markers.limits):
+        return NOTHING
+    own, state = markers.port[port], markers.lane[port, lane]
+    over = is_over(markers, port, lane, measure)
+    starved = state.starved != 0
+    root = over and not starved and own.level >= markers.busy_blocks
+    admitted = root or (over and own.victim_mask != 0)
+    eligible = admitted and markable and blocks >= in_force(markers, port)[1]
+    return Decision(over, root, over and starved, eligible, eligible and state.left == 0)
+
+
+@inner
+def starts(
+    markers: Markers,
+    port: int,
+    lane: int,
+    measure: int,
+    blocks: int,
+    markable: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> bool:
+    """Let a packet start; return whether it is marked. Parameters as of ``decide``."""
+    decision = decide(markers, port, lane, measure, blocks, markable)
+    own = markers.port[port]
+    own.level = min(own.level + blocks, markers.level_blocks)
+    if lane < len(markers.limits):
+        state = markers.lane[port, lane]
+        state.starved = 0
+        if decision.mark:
+            state.left = in_force(markers, port)[2]
+        elif decision.eligible:
+            state.left -= 1
+    return decision.mark
+
+
+@inner
+def starve(markers: Markers, port: int, lane: int) -> None:
+    """Note that, in a cycle in which the link is free, the head of a lane does not fit (CCM-4)."""
+    markers.lane[port, lane].starved = 1
+
+
+@inner
+def idle(markers: Markers, port: int, cycles: int) -> None:
+    """Let so many idle cycles pass (CCM-3)."""
+    own = markers.port[port]
+    own.level = max(own.level - cycles * markers.idle_blocks, 0)
+
+
+@inner
+def set_victim_mask(markers: Markers, port: int, mask: int) -> None:
+    """Write the port's bit of Victim_Mask."""
+    markers.port[port].victim_mask = mask
+
+
+@inner
+def set_threshold(markers: Markers, port: int, threshold: int, packet_size: int) -> None:
+    """Write Threshold and Packet_Size of the switch."""
+    markers.port[port].threshold = threshold
+    markers.port[port].packet_size = packet_size
+
+
+@inner
+def set_marking_rate(markers: Markers, port: int, rate: int) -> None:
+    """Write Marking_Rate of the switch; counts begin again (CCM-14)."""
+    markers.port[port].marking_rate = rate
+    _begin_again(markers, port)
+
+
+@inner
+def set_port_element(
+    markers: Markers, port: int, valid: int, control_type: int, threshold: int, packet_size: int, rate: int
+) -> None:
+    """Write the port's element; counts begin again (CCM-14)."""
+    own = markers.port[port]
+    own.valid, own.control_type = valid, control_type
+    own.port_threshold, own.port_packet_size, own.port_marking_rate = threshold, packet_size, rate
+    _begin_again(markers, port)
+
+
+@inner
+def _begin_again(markers: Markers, port: int) -> None:
+    for lane in range(len(markers.limits)):
+        markers.lane[port, lane].left = 0

@@ -1,0 +1,273 @@
+"""Flows of many sources that are slowed down: rules CCS-1 to CCS-15 of ``docs/cc_source.md``, without a clock."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+
+from vlane.cc_source import LOST_MOST, SHORTEST_GAP, WAYS, CCSourceSelect
+
+__all__ = [
+    "INCREASE",
+    "LIMIT",
+    "MINIMUM",
+    "MULTIPLIER",
+    "NOBODY",
+    "PORT_MODE",
+    "SHIFT",
+    "TIMER",
+    "TRIGGER",
+    "W_ENABLE",
+    "W_INCREASE",
+    "W_INDEX",
+    "W_LIMIT",
+    "W_MINIMUM",
+    "W_MULTIPLIER",
+    "W_PORT_MODE",
+    "W_SELECT",
+    "W_SHIFT",
+    "W_TIMER",
+    "W_TRIGGER",
+    "Flow",
+    "Sources",
+    "Sweep",
+    "answer",
+    "find",
+    "gap_of",
+    "hear",
+    "is_held",
+    "new_sources",
+    "reset",
+    "set_of",
+    "vacant",
+    "visit",
+    "write",
+]
+
+NOBODY = -1
+"""No entry."""
+
+TIMER, INCREASE, TRIGGER, MINIMUM = range(4)
+SHIFT, MULTIPLIER = range(2)
+PORT_MODE, LIMIT = range(2)
+_LEVELS, _SL_BITS = 16, 4
+_PORT_CONTROL, _LIMIT = int(CCSourceSelect.PORT_CONTROL), int(CCSourceSelect.LIMIT)
+_LEVEL = int(CCSourceSelect.LEVEL)
+
+
+(W_ENABLE, W_SELECT, W_INDEX, W_PORT_MODE, W_LIMIT, W_TIMER, W_INCREASE, W_TRIGGER, W_MINIMUM, W_SHIFT,
+ W_MULTIPLIER) = range(11)  # fmt: skip
+
+
+class Flow:
+    """An entry.
+
+    Parameters
+    ----------
+    known : int
+        Whether a flow has it.
+    dlid, sl : int
+        The flow.
+    ccti : int
+        Its index of the CCT.
+    injects : int
+        Whether it injected something since it is known.
+    not_before : int
+        Then: first cycle in which it may inject again.
+    ends : int
+        Tick at which its timer ends.
+    """
+
+    not_before: Int64
+    ends: Int64
+    dlid: Int32
+    ccti: Int32
+    sl: Int16
+    known: Int16
+    injects: Int16
+
+
+class Sweep:
+    """Where the sweep is, what was counted.
+
+    Parameters
+    ----------
+    next : int
+        Entry that is visited next.
+    taken, lost : int
+        Entries in use; BECNs that found none.
+    """
+
+    next: Int32
+    taken: Int32
+    lost: Int32
+
+
+class Sources(NamedTuple):
+    """Sources with settings in common.
+
+    Parameters
+    ----------
+    flow : Records of Flow, (sources, flows)
+        The entries; those of a set stand together.
+    sweep : Records of Sweep, (sources,)
+        Of each source.
+    port : array of int64, (2,)
+        Whether flows are SLs; CCTI_Limit.
+    level : array of int64, (16, 4)
+        Of each SL: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
+    table : array of int64, (cct_entries, 2)
+        The CCT: shift, multiplier.
+    set_bits : int
+        Bits that number a set.
+    tick_cycles : int
+        Cycles of a tick.
+    shift_first : bool
+        Whether the size is shifted before it is multiplied.
+    """
+
+    flow: Records[Flow]
+    sweep: Records[Sweep]
+    port: NDArray[np.int64]
+    level: NDArray[np.int64]
+    table: NDArray[np.int64]
+    set_bits: int
+    tick_cycles: int
+    shift_first: bool
+
+
+def new_sources(
+    *,
+    flows: int,
+    cct_entries: int,
+    tick_cycles: int,
+    shift_first: bool,
+    sources: int = 1,
+) -> Sources:
+    """Return sources after power-on: no flow is known, the CCT and all settings are 0."""
+    return Sources(
+        new_records(Flow, sources, flows), new_records(Sweep, sources), np.zeros(2, np.int64),
+        np.zeros((_LEVELS, 4), np.int64), np.zeros((cct_entries, 2), np.int64), (flows // WAYS).bit_length() - 1,
+        tick_cycles, shift_first,
+    )  # fmt: skip
+
+
+@kernel
+def reset(made: Sources, source: int) -> None:
+    """Forget all flows, Port_Control and the limit; the CCT and the settings of the SLs stay (CCS-15)."""
+    for place in range(made.flow.shape[1]):
+        made.flow[source, place].known = 0
+    sweep = made.sweep[source]
+    sweep.next, sweep.taken, sweep.lost = 0, 0, 0
+    made.port[:] = 0
+
+
+@inner
+def set_of(made: Sources, dlid: int, sl: int) -> int:
+    """Return the set of a flow (CCS-6)."""
+    return (dlid ^ sl << max(made.set_bits - _SL_BITS, 0)) & ((1 << made.set_bits) - 1)
+
+
+@inner
+def find(made: Sources, source: int, dlid: int, sl: int) -> int:
+    """Return the entry of a flow, ``NOBODY`` if it is not known."""
+    first = WAYS * set_of(made, dlid, sl)
+    for place in range(first, first + WAYS):
+        entry = made.flow[source, place]
+        if entry.known != 0 and entry.dlid == dlid and entry.sl == sl:
+            return place
+    return NOBODY
+
+
+@inner
+def vacant(made: Sources, source: int, dlid: int, sl: int) -> int:
+    """Return the lowest free entry of a flow's set, ``NOBODY`` if there is none."""
+    first = WAYS * set_of(made, dlid, sl)
+    for place in range(first, first + WAYS):
+        if made.flow[source, place].known == 0:
+            return place
+    return NOBODY
+
+
+@inner
+def is_held(entry: Flow, cycle: int) -> bool:
+    """Tell whether the flow of an entry may not inject in a cycle (CCS-3)."""
+    return entry.injects != 0 and cycle < entry.not_before
+
+
+@inner
+def gap_of(made: Sources, ccti: int, blocks: int) -> int:
+    """Return the cycles that a flow keeps after a packet of so many blocks (CCS-2)."""
+    shift, multiplier = made.table[ccti, SHIFT], made.table[ccti, MULTIPLIER]
+    return (blocks >> shift) * multiplier if made.shift_first else (blocks * multiplier) >> shift
+
+
+@inner
+def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> bool:
+    """Let the flow of an entry inject a packet in a cycle, if it may; return whether it does (CCS-1 to CCS-3)."""
+    if place == NOBODY:
+        return True
+    entry = made.flow[source, place]
+    if is_held(entry, cycle):
+        return False
+    entry.injects = 1
+    entry.not_before = cycle + max(blocks + gap_of(made, entry.ccti, blocks), SHORTEST_GAP)
+    return True
+
+
+@inner
+def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
+    """Take a BECN of a flow in a cycle; return its entry, ``NOBODY`` if it is lost, and the CCTI before."""
+    place = find(made, source, dlid, sl)
+    least = made.level[sl, MINIMUM]
+    before = least
+    if place == NOBODY:
+        place = vacant(made, source, dlid, sl)
+        if place == NOBODY:
+            made.sweep[source].lost = min(made.sweep[source].lost + 1, LOST_MOST)
+            return NOBODY, 0
+        made.sweep[source].taken += 1
+        entry = made.flow[source, place]
+        entry.known, entry.dlid, entry.sl, entry.injects = 1, dlid, sl, 0
+    else:
+        before = made.flow[source, place].ccti
+    entry = made.flow[source, place]
+    entry.ccti = min(before + made.level[sl, INCREASE], made.port[LIMIT])
+    if before <= least:
+        entry.ends = cycle // made.tick_cycles + made.level[sl, TIMER]
+    return place, before
+
+
+@inner
+def visit(made: Sources, source: int, place: int, cycle: int) -> None:
+    """Visit an entry in a cycle (CCS-9, CCS-10)."""
+    entry = made.flow[source, place]
+    if entry.known == 0:
+        return
+    least = made.level[entry.sl, MINIMUM]
+    if entry.ccti > least:
+        if entry.ends <= cycle // made.tick_cycles:
+            entry.ccti -= 1
+            entry.ends += made.level[entry.sl, TIMER]
+    elif not is_held(entry, cycle):
+        entry.known = 0
+        made.sweep[source].taken -= 1
+
+
+@inner
+def write(made: Sources, written: NDArray[np.int64]) -> None:
+    """Write a setting; absent entries of the CCT are not written (CCS-13)."""
+    select, index = written[W_SELECT], written[W_INDEX]
+    if select == _PORT_CONTROL:
+        made.port[PORT_MODE] = written[W_PORT_MODE]
+    elif select == _LIMIT:
+        made.port[LIMIT] = min(written[W_LIMIT], len(made.table) - 1)
+    elif select == _LEVEL:
+        for value in range(4):
+            made.level[index & (_LEVELS - 1), value] = written[W_TIMER + value]
+    elif index < len(made.table):
+        made.table[index, SHIFT], made.table[index, MULTIPLIER] = written[W_SHIFT], written[W_MULTIPLIER]

@@ -1,0 +1,231 @@
+"""InfiniBand's congestion control as oracles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.congestion import cc_marker, cc_source, markers
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, write
+
+from vlane.cc_marker import RATE_BITS, SIZE_BITS, THRESHOLD_BITS, CCMarkerSelect
+from vlane.cc_source import (
+    BYTE_BITS,
+    CCTI_BITS,
+    DLID_BITS,
+    LOST_BITS,
+    MULTIPLIER_BITS,
+    SHIFT_BITS,
+    SL_BITS,
+    TIMER_BITS,
+    CCSourceSelect,
+)
+
+__all__ = ["CCMarkerMachine", "CCSourceMachine", "cc_marker_oracle", "cc_source_oracle"]
+
+_VALUES = ("free", "asks", "fits", "start", "start_vl", "start_blocks", "program__enable", "program__select",
+           "program__victim_mask", "program__threshold", "program__packet_size", "program__marking_rate",
+           "program__valid", "program__control_type")  # fmt: skip
+_SHOWN = ("mark", "root", "victim", "threshold", "packet_size", "marking_rate", "victim_mask", "level", "starved",
+          "over", "left", "flit_out")  # fmt: skip
+_FIRST_LEFT = 10
+"""Elements of the outputs before the first counter."""
+
+
+class CCMarkerMachine(NamedTuple):
+    """A port's marker behind its ports.
+
+    Parameters
+    ----------
+    state : CCMarkerState
+        Its state.
+    seen : Inputs
+        Within a cycle: its inputs.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    state: cc_marker.CCMarkerState
+    seen: cc_marker.Inputs
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def cc_marker_cycle(machine: CCMarkerMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    lanes, values, flit, made = state.data_vls, seen.values, seen.flit, state.markers
+    clear(shown)
+    for number in range(len(values)):
+        values[number] = read(given, ins, 1 + number)
+    first = 1 + len(values)
+    starved, over = 0, 0
+    for lane in range(lanes):
+        seen.measure[lane] = read(given, ins, first + lane)
+        starved |= made.lane[0, lane].starved << lane
+        over |= markers.is_over(made, 0, lane, seen.measure[lane]) << lane
+        write(shown, outs, _FIRST_LEFT + lane, made.lane[0, lane].left)
+    for place in range(len(flit)):
+        flit[len(flit) - 1 - place] = read(given, ins, first + lanes + place)
+    found = cc_marker.decision_of(state, seen)
+    threshold, size, rate = markers.in_force(made, 0)
+    write(shown, outs, 0, found.mark)
+    write(shown, outs, 1, found.root)
+    write(shown, outs, 2, found.victim)
+    write(shown, outs, 3, threshold)
+    write(shown, outs, 4, size)
+    write(shown, outs, 5, rate)
+    write(shown, outs, 6, made.port[0].victim_mask)
+    write(shown, outs, 7, made.port[0].level)
+    write(shown, outs, 8, starved)
+    write(shown, outs, 9, over)
+    cc_marker.step(state, seen, machine.rules)
+    for place in range(len(flit)):
+        write(shown, outs, _FIRST_LEFT + lanes + place, flit[len(flit) - 1 - place])
+    if flag(given, ins, 0):
+        cc_marker.reset(state)
+
+
+def cc_marker_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a port's marker."""
+    lanes, flit = parameters["data_vls"], parameters["data_bits"] // 8
+    inputs = ports_of(
+        RESET,
+        Port("measure", parameters["measure_blocks"].bit_length(), lanes, "How full each lane is, in blocks."),
+        Port("free", 1, 1, "The link is free: a packet may start in this cycle."),
+        Port("asks", lanes, 1, "A bit per lane: it has a head packet."),
+        Port("fits", lanes, 1, "A bit per lane: the far end has room for all of its head."),
+        Port("start", 1, 1, "A packet starts."),
+        Port("start_vl", 4, 1, "Its lane; VL15 and one that is not there mark nothing."),
+        Port("start_blocks", 7, 1, "Its size."),
+        Port("flit_in", 8, flit, "A flit, first byte on top; of a packet that starts its first one."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new setting holds from the next one on."),
+        Port("program__select", 2, 1, "What is written.", CCMarkerSelect),
+        Port("program__victim_mask", 1, 1, "This port's bit of Victim_Mask."),
+        Port("program__threshold", THRESHOLD_BITS, 1, "Threshold, of the switch or of the element."),
+        Port("program__packet_size", SIZE_BITS, 1, "Packet_Size in blocks, of the switch or of the element."),
+        Port("program__marking_rate", RATE_BITS, 1, "Marking_Rate, of the switch or of the element."),
+        Port("program__valid", 1, 1, "The element is valid."),
+        Port("program__control_type", 1, 1, "Of the element; 1 is credit starvation."),
+    )
+    outputs = ports_of(
+        Port("flit_out", 8, flit, "The flit, with FECN if the packet is marked."),
+        Port("mark", 1, 1, "The packet that starts is marked."),
+        Port("root", 1, 1, "Its lane is a root of congestion."),
+        Port("victim", 1, 1, "Its lane is a victim of congestion elsewhere."),
+        Port("over", lanes, 1, "A bit per lane: its measure has reached its limit."),
+        Port("threshold", THRESHOLD_BITS, 1, "Threshold in force."),
+        Port("packet_size", SIZE_BITS, 1, "Packet_Size in force."),
+        Port("marking_rate", RATE_BITS, 1, "Marking_Rate in force."),
+        Port("victim_mask", 1, 1, "Victim_Mask has the port."),
+        Port("level", parameters["level_blocks"].bit_length(), 1, "How busy the link is."),
+        Port("starved", lanes, 1, "A bit per lane: a head waited for room since its last packet started."),
+        Port("left", RATE_BITS, lanes, "Eligible packets of each lane that still pass unmarked."),
+    )
+    machine = CCMarkerMachine(
+        cc_marker.new_state(**parameters), cc_marker.new_inputs(lanes, parameters["data_bits"]),
+        places(inputs, ["rst", *_VALUES, "measure", "flit_in"]), places(outputs, _SHOWN),
+        np.zeros(len(cc_marker.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, cc_marker_cycle, inputs, outputs, cc_marker.RULES)
+
+
+class CCSourceMachine(NamedTuple):
+    """A source behind its ports.
+
+    Parameters
+    ----------
+    made : Sources
+        Its state.
+    seen : Inputs
+        Its inputs, of this cycle and of the one before.
+    cycle : array of int64, (1,)
+        Cycles since reset.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    made: cc_source.Sources
+    seen: cc_source.Inputs
+    cycle: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    made, seen, ins, outs = machine.made, machine.seen, machine.ins, machine.outs
+    clear(shown)
+    for number in range(len(seen.asks)):
+        seen.asks[number] = read(given, ins, 1 + number)
+    first = 1 + len(seen.asks)
+    for number in range(len(seen.tells)):
+        seen.tells[number] = read(given, ins, first + number)
+    first += len(seen.tells)
+    for number in range(len(seen.written)):
+        seen.written[number] = read(given, ins, first + number)
+    write(shown, outs, len(seen.shown), made.sweep[0].taken)
+    write(shown, outs, len(seen.shown) + 1, made.sweep[0].lost)
+    cc_source.step(made, seen, machine.cycle[0], machine.rules)
+    for number in range(len(seen.shown)):
+        write(shown, outs, number, seen.shown[number])
+    machine.cycle[0] += 1
+    if flag(given, ins, 0):
+        cc_source.reset(made, 0)
+        cc_source.forget(seen)
+        machine.cycle[0] = 0
+
+
+def cc_source_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a source's pacing."""
+    inputs = ports_of(
+        RESET,
+        Port("ask", 1, 1, "A packet shall be injected."),
+        Port("ask_dlid", DLID_BITS, 1, "Its destination."),
+        Port("ask_sl", SL_BITS, 1, "Its service level."),
+        Port("ask_blocks", 7, 1, "Its size."),
+        Port("becn", 1, 1, "A BECN arrives."),
+        Port("becn_dlid", DLID_BITS, 1, "Destination of its flow."),
+        Port("becn_sl", SL_BITS, 1, "Service level of its flow."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new setting holds from the next one on."),
+        Port("program__select", 2, 1, "What is written.", CCSourceSelect),
+        Port("program__index", CCTI_BITS, 1, "SL, or entry of the CCT; an absent one is not written."),
+        Port("program__port_mode", 1, 1, "Bit 0 of Port_Control: flows are SLs."),
+        Port("program__limit", CCTI_BITS, 1, "CCTI_Limit."),
+        Port("program__timer", TIMER_BITS, 1, "CCTI_Timer of an SL, in ticks."),
+        Port("program__increase", BYTE_BITS, 1, "CCTI_Increase of an SL."),
+        Port("program__trigger", BYTE_BITS, 1, "Trigger_Threshold of an SL."),
+        Port("program__minimum", BYTE_BITS, 1, "CCTI_Min of an SL."),
+        Port("program__shift", SHIFT_BITS, 1, "Shift of an entry of the CCT."),
+        Port("program__multiplier", MULTIPLIER_BITS, 1, "Multiplier of an entry of the CCT."),
+    )
+    outputs = ports_of(
+        Port("may", 1, 1, "The packet asked about in the cycle before may be injected, and counts as injected."),
+        Port("known", 1, 1, "Its flow is known."),
+        Port("ccti", CCTI_BITS, 1, "The CCTI of its flow; 0 if it is not known."),
+        Port("lost", 1, 1, "The BECN of the cycle before found no entry and is ignored."),
+        Port("log", 1, 1, "The BECN of the cycle before raised a CCTI to Trigger_Threshold or above."),
+        Port("log_dlid", DLID_BITS, 1, "Destination of the flow that is logged."),
+        Port("log_sl", SL_BITS, 1, "Service level of the flow that is logged."),
+        Port("taken", parameters["flows"].bit_length(), 1, "Entries in use."),
+        Port("lost_becns", LOST_BITS, 1, "How many BECNs were lost; it stays at its highest value."),
+    )
+    machine = CCSourceMachine(
+        cc_source.new_sources(**parameters), cc_source.new_inputs(), np.zeros(1, np.int64),
+        places(inputs, [port.name for port in inputs]), places(outputs, [port.name for port in outputs]),
+        np.zeros(len(cc_source.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, cc_source_cycle, inputs, outputs, cc_source.RULES)

@@ -1,0 +1,1 @@
+"""Hardware of InfiniBand's congestion control: where packets are marked, and how sources are paced."""
