@@ -48,7 +48,7 @@ def world_of(folder: Path, table: pl.DataFrame, **sections: object) -> World:
 
 def as_list(table: pl.DataFrame) -> CbrList:
     columns = [table[name].to_numpy().astype(np.int64) for name in ("source", "destination", "sl", "bytes")]
-    return CbrList(*columns, table["interval_cycles"].to_numpy(), np.zeros(len(table), np.int64))
+    return CbrList(*columns, table["interval_cycles"].to_numpy(), np.zeros(len(table), np.int64), np.arange(len(table)))
 
 
 def test_every_connection_sends_at_its_distance_in_the_order_of_time() -> None:
@@ -88,7 +88,8 @@ def test_what_is_counted_of_a_connection() -> None:
     for gap in gaps:
         before, cycle = cycle, cycle + max(gap, 0)
         latency = int(random.choice([12, 13, 24, 25, 60, 61, 300, 301, 900, 901, 1200, 1201, 5000]))
-        late = count_arrival(meters, 0, latency, cycle)
+        assert count_arrival(meters, 0, 1 - int(meters.each[0].target), latency, cycle + 1) == -1
+        late = count_arrival(meters, 0, int(meters.each[0].target), latency, cycle)
         assert late == min(latency * 512 // 1200, 1024)
         place = next((at for at, (a, b) in enumerate(FRACTIONS) if latency * b <= 1200 * a), len(FRACTIONS))
         expected[place] += 1
@@ -168,28 +169,82 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
     assert its["links"].equals(tables["links"])
 
 
-def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty, no archive, cut short, or a byte changed anywhere: the run begins anew."""
+    world, file = world_of(tmp_path, listed(6, 50)), tmp_path / "run.checkpoint"
+    whole, _ = simulate(world, load=1.0, seed=1)
+    monkeypatch.setattr("vlane.sim_top.study.simulate.AT_A_TIME", HOSTS * 30_000)
+    simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(file, "this", seconds=0))
+    right = file.read_bytes()
+    changed = [bytearray(right) for _ in range(6)]
+    for place, each in enumerate(changed, 1):
+        each[place * len(right) // 7] ^= 0x40
+    for damaged in (b"", b"PK\x03\x04 nothing", right[: len(right) // 2], *map(bytes, changed)):
+        file.write_bytes(damaged)
+        made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(file, "this", seconds=1000))
+        assert made.digest == whole.digest
+
+
+def test_a_run_goes_on_without_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
     world = world_of(tmp_path, listed(6, 50))
     whole, _ = simulate(world, load=1.0, seed=1)
-    (tmp_path / "bad").write_bytes(b"PK\x03\x04 nothing")
-    made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(tmp_path / "bad", "this", seconds=1000))
+    made, _ = simulate(world, load=1.0, seed=1, checkpoint=Checkpoint(tmp_path / "no" / "file", "this", seconds=0))
     assert made.digest == whole.digest
+
+
+def test_packets_led_astray_are_not_counted(tmp_path: Path) -> None:
+    """A forwarding table that is written under traffic leads a host's packets to another host."""
+    table = listed(6, 120)
+    world = world_of(tmp_path, table)
+    switch, _ = world.topology.hosts[3]
+    port = world.topology.hosts[2][1] if world.topology.hosts[2][0] == switch else None
+    assert port is not None
+    rewrite = [{"cycle": 10_000, "switch": switch, "lid": int(world.routes.lids[3, 0]), "port": port + 1}]
+    before, after = (
+        simulate(world_of(tmp_path, table, rewrite=each), load=1.0, seed=1, cores=cores)[1]["connections"]
+        for each, cores in (([], 1), (rewrite, 2))
+    )
+    own = pl.col("destination") == 3
+    assert after.filter(own)["packets"].sum() < 0.3 * before.filter(own)["packets"].sum()
+    assert after.filter(~own)["packets"].sum() == pytest.approx(before.filter(~own)["packets"].sum(), abs=20)
+
+
+def test_a_cycle_may_carry_less_than_a_block(tmp_path: Path) -> None:
+    """With flits of 16 bytes waits and packets take four times as many cycles."""
+    table = listed(6, 30, interval=(900.0, 3000.0))
+    blocks, flits = (world_of(tmp_path, table, link={"data_vls": 4, "flit_bytes": size}) for size in (64, 16))
+    assert (flits.connections.deadline > 3.9 * blocks.connections.deadline - 40).all()
+    assert (flits.connections.deadline < 4 * blocks.connections.deadline).all()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"source": pl.lit(8)}, "source must be 0 to 7"),
-        ({"interval_cycles": pl.lit(0.5)}, "interval_cycles must be 1 to"),
+        ({"source": pl.lit(8)}, "list.parquet:2: source must be 0 to 7"),
+        ({"interval_cycles": pl.lit(0.5)}, "interval_cycles must be a number, 1 to 268435456, not 0.5"),
+        ({"interval_cycles": pl.lit(float("nan"))}, "interval_cycles must be a number, 1 to 268435456"),
+        ({"interval_cycles": pl.date(2026, 1, 1)}, "interval_cycles must be a column of numbers, not one of Date"),
+        ({"source": pl.lit(value=True)}, "source must be a column of numbers, not one of Boolean"),
         ({"sl": pl.lit(16)}, "sl must be a whole number, 0 to 15"),
-        ({"sl": pl.lit(4)}, "admission.distances must be one for each SL up to 4"),
-        ({"destination": pl.col("source")}, "for connections of hosts that paths connect"),
-        ({"interval_cycles": pl.lit(2.0)}, "interval_cycles must be at least 4"),
+        ({"sl": pl.lit(4)}, "list.parquet:2: sl must be one that has a VL, by link.vl_of_sl and link.data_vls, not 4"),
+        ({"destination": pl.col("source")}, "list.parquet:2: destination must be another host than the source"),
+        ({"interval_cycles": pl.lit(2.0)}, "list.parquet:2: interval_cycles must be at least 4"),
     ],
 )
 def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.Expr], said: str) -> None:
     with pytest.raises(InputError, match=said):
         world_of(tmp_path, listed(7, 20).with_columns(**change))
+
+
+def test_levels_without_a_distance_are_refused(tmp_path: Path) -> None:
+    said = r"list.parquet:\d+: sl must be below 2, as admission.distances has as many"
+    with pytest.raises(InputError, match=said):
+        world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4]})
+
+
+def test_an_admission_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="admission must be one that takes in a connection at least, not none of 20"):
+        world_of(tmp_path, listed(7, 20), admission={"distances": [2, 4, 8, 64], "budget": 1e-9})
 
 
 @pytest.mark.parametrize(
@@ -198,8 +253,11 @@ def test_lists_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, pl.
         ({"connections": None, "traffic": [{}], "run": {"loads": [0.1]}}, "admission"),
         ({"scheduler": {"name": "rr"}}, "admission"),
         ({"scheduler": {"name": "vlarb", "table": "t.toml"}}, "scheduler.table"),
+        ({"scheduler": {"name": "vlarb", "parameters": {"entries": 16}}}, "scheduler.parameters.entries"),
         ({"switch": {"kind": "opa"}}, "admission"),
-        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision"),
+        ({"cable": [{"hosts": [0], "relative_rate": 0.5}]}, "cable"),
+        ({"link": {"data_vls": 4, "credits": "fcp"}}, "link.credits"),
+        ({"run": {"cycles": 40_000, "precision": 0.1}}, "run.precision must be left out with connections"),
     ],
 )
 def test_sections_that_do_not_go_together_are_refused(sections: dict[str, object], field: str) -> None:

@@ -29,7 +29,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "flits": {"switch": {"crossbar": "flits"}},
     "faster": {"switch": {"speed": 2, "iterations": 2}},
     "opa": {"switch": {"kind": "opa"}, "admission": None},
-    "fcp": {"link": {"data_vls": 4, "credits": "fcp"}},
+    "fcp": {"link": {"data_vls": 4, "credits": "fcp"}, "admission": None},
 }
 
 

@@ -29,6 +29,8 @@ class CbrList(NamedTuple):
         Cycles from packet to packet, 1 to ``MOST_INTERVAL``.
     deadline : array of int64, (connections,)
         Cycles that a packet may take; 0 for any number.
+    row : array of int64, (connections,)
+        Row of the file, from 0.
     """
 
     source: NDArray[np.int64]
@@ -37,17 +39,20 @@ class CbrList(NamedTuple):
     bytes: NDArray[np.int64]
     interval: NDArray[np.float64]
     deadline: NDArray[np.int64]
+    row: NDArray[np.int64]
 
     @classmethod
     def none(cls) -> CbrList:
         """Return a list without connections."""
         empty = np.zeros(0, np.int64)
-        return cls(empty, empty, empty, empty, np.zeros(0), empty)
+        return cls(empty, empty, empty, empty, np.zeros(0), empty, empty)
 
     def of(self, some: NDArray[np.bool_]) -> CbrList:
         """Return some of the connections, in the same order."""
-        source, target, sl, size, interval, deadline = self
-        return CbrList(source[some], target[some], sl[some], size[some], interval[some], deadline[some])
+        source, target, sl, size, interval, deadline, row = self
+        return CbrList(
+            source[some], target[some], sl[some], size[some], interval[some], deadline[some], row[some]
+        )  # fmt: skip
 
 
 def read_cbr_list(path: Path, *, levels: int) -> CbrList:
@@ -74,13 +79,8 @@ def read_cbr_list(path: Path, *, levels: int) -> CbrList:
     if not len(frame):
         raise InputError("connections", "at least one row below the names of the columns", "none", source=str(path))
     columns = [whole_numbers(frame[name], *each, path) for name, each in bounds.items()]
-    interval = numbers(frame["interval_cycles"], path)
-    wrong = np.flatnonzero((interval < 1) | (interval > MOST_INTERVAL))
-    if len(wrong):
-        at = int(wrong[0])
-        must = f"1 to {MOST_INTERVAL} cycles"
-        raise InputError("interval_cycles", must, float(interval[at]), source=str(path), line=at + 2)
+    interval = numbers(frame["interval_cycles"], path, least=1, most=MOST_INTERVAL)
     deadline = np.zeros(len(frame), np.int64)
     if "deadline_cycles" in frame.columns:
         deadline = whole_numbers(frame["deadline_cycles"], 0, 1 << 40, path)
-    return CbrList(columns[0], columns[1], columns[2], columns[3], interval, deadline)
+    return CbrList(columns[0], columns[1], columns[2], columns[3], interval, deadline, np.arange(len(frame)))

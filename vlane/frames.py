@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,7 @@ def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArr
     InputError
         Naming the first row that holds anything else.
     """
+    _check_type(column, path)
     whole = column.cast(pl.Int64, strict=False)
     is_wrong = whole.is_null() | (whole < least) | (whole > most)
     if column.dtype.is_float():
@@ -69,18 +71,28 @@ def whole_numbers(column: pl.Series, least: int, most: int, path: Path) -> NDArr
     return whole.to_numpy()
 
 
-def numbers(column: pl.Series, path: Path, *, first_line: int = 2) -> NDArray[np.float64]:
-    """Return a column of numbers that are 0 or more.
+def numbers(
+    column: pl.Series, path: Path, *, first_line: int = 2, least: float = 0, most: float = inf
+) -> NDArray[np.float64]:
+    """Return a column of numbers in a range; they are 0 or more unless it says otherwise.
 
     Raises
     ------
     InputError
         Naming the first row that holds anything else.
     """
+    _check_type(column, path)
     number = column.cast(pl.Float64, strict=False)
-    is_wrong = number.is_null() | ~number.is_finite() | (number < 0)
-    _refuse_first(column, is_wrong, "a number, at least 0", path, first_line=first_line)
+    is_wrong = number.is_null() | ~number.is_finite() | (number < least) | (number > most)
+    must = f"a number, at least {least:g}" if most == inf else f"a number, {least:g} to {most:.0f}"
+    _refuse_first(column, is_wrong, must, path, first_line=first_line)
     return number.to_numpy()
+
+
+def _check_type(column: pl.Series, path: Path) -> None:
+    """Refuse a column of a Parquet file that holds no numbers; a CSV's may be text."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Null)):
+        raise InputError(column.name, "a column of numbers", f"one of {column.dtype}", source=str(path))
 
 
 def _refuse_first(column: pl.Series, is_wrong: pl.Series, must: str, path: Path, *, first_line: int) -> None:

@@ -22,6 +22,7 @@ from vlane.study_traffic import PacketTrace, Traffic, class_loads
 from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS
+from vlane.vlarb import MAX_ENTRIES
 
 __all__ = [
     "MAX_CYCLES",
@@ -297,10 +298,10 @@ class Study(Section):
             raise InputError("run.loads", must, "given" if has_loads else "missing")
         for load in self.run.loads if self.traffic else ():
             class_loads(self.traffic, load)
-        if not self.traffic and self.run.precision is not None:
-            raise InputError("run.precision", "left out without traffic", "given")
         if self.connections is not None and self.run.precision is not None:
             raise InputError("run.precision", "left out with connections", "given")
+        if not self.traffic and self.run.precision is not None:
+            raise InputError("run.precision", "left out without traffic", "given")
         if self.loss and not CREDIT_SCHEMES[self.link.credits].by_fcps:
             raise InputError("loss", f"left out with link.credits {self.link.credits}", "given")
         words = f"with switch.kind {self.switch.kind}"
@@ -396,6 +397,14 @@ class Study(Section):
             raise InputError("scheduler.table", "left out with [admission], which makes the tables", "given")
         if self.voqsw is not None:
             raise InputError("voqsw", "left out with [admission], whose connections have SLs of their own", "given")
+        if self.cable:
+            raise InputError("cable", "left out with [admission], for which all links are alike", "given")
+        if CREDIT_SCHEMES[self.link.credits].by_fcps:
+            must = "returns with [admission], whose budget counts packets alone"
+            raise InputError("link.credits", must, self.link.credits)
+        entries = self.scheduler.parameters.get("entries", MAX_ENTRIES)
+        if entries != MAX_ENTRIES:
+            raise InputError("scheduler.parameters.entries", f"{MAX_ENTRIES} with [admission]", entries)
 
     def _check_levels(self, words: str) -> None:
         """Refuse a network, VLs and service levels that the kind of switch does not take."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from vlane.planning.fill_in import FITS
 from vlane.sl2vl import SL_COUNT
 from vlane.study_networks import Name, Section
-from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES
+from vlane.vlarb import MAX_ENTRIES
 
 __all__ = ["AdmissionSection", "ConnectionsSection"]
 
@@ -31,8 +31,5 @@ class AdmissionSection(Section):
     ] = Field(description="Most entries of the high list from one of a connection to its next, for each SL from 0.")
     budget: float = Field(
         0.8, gt=0, le=1, description="Part of every link that connections may have; the low list has what they leave."
-    )
-    limit_of_high_priority: int = Field(
-        LIMIT_UNBOUNDED, ge=0, le=LIMIT_UNBOUNDED, description="LimitOfHighPriority of every port."
     )
     fit: Literal[FITS] = Field("best", description="Free set that a new sequence of entries is taken from.")  # type: ignore[valid-type]

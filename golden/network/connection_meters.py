@@ -42,7 +42,7 @@ class OfConnection:
 
     Parameters
     ----------
-    period, deadline : int
+    period, deadline, target : int
         As of ``Connection`` and ``vlane.cbr_list.CbrList``.
     last : int
         Cycle of the last arrival; -1 for none.
@@ -52,6 +52,7 @@ class OfConnection:
 
     period: Int64
     deadline: Int64
+    target: Int64
     last: Int64
     packets: Int64
     latency: Int64
@@ -84,15 +85,20 @@ def new_connection_meters(listed: CbrList) -> ConnectionMeters:
         np.zeros((count, len(JITTERS)), np.int32),
     )  # fmt: skip
     meters.each["period"] = np.rint(listed.interval * (1 << CYCLE_BITS)).astype(np.int64)
-    meters.each["deadline"] = listed.deadline
+    meters.each["deadline"], meters.each["target"] = listed.deadline, listed.target
     meters.each["last"] = -1
     return meters
 
 
 @inner
-def count_arrival(meters: ConnectionMeters, number: int, latency: int, cycle: int) -> int:
-    """Count a packet of a connection; return its latency in 512ths of the deadline, -1 without a deadline."""
+def count_arrival(meters: ConnectionMeters, number: int, target: int, latency: int, cycle: int) -> int:
+    """Count a packet of a connection that arrives at a NIC; return its latency in 512ths of the deadline.
+
+    -1 without a deadline, and for a packet that a rewritten table led to another NIC, which is not counted.
+    """
     it = meters.each[number]
+    if it.target != target:
+        return -1
     it.packets += 1
     it.latency += latency
     it.most = max(it.most, latency)

@@ -270,7 +270,7 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
     meters.digest[1] += flits * hops
     _count(meters, sl, born, flits, hops, source, target, cycle)
     if connection >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
-        late = count_arrival(meters.connections, connection, cycle - born, cycle)
+        late = count_arrival(meters.connections, connection, target, cycle - born, cycle)
         if late >= 0:
             meters.lateness[sl, late] += 1
     if meters.traced[0] < len(meters.trace):

@@ -221,7 +221,7 @@ def _print_deadlines(runs: list[RunResult]) -> None:
         [
             str(run.seed), str(level.sl), f"{level.connections:,}", f"{level.packets:,}",
             *(f"{level.within[FRACTION_WORDS.index(word)]:.2%}" for word in _SHOWN_PARTS),
-            f"{level.p999:.3g}", f"{level.largest:.3g}",
+            "above 2" if level.p999 is None else f"{level.p999:.3g}", f"{level.largest:.3g}",
         ]
         for run in runs for level in run.deadlines
     ]  # fmt: skip

@@ -53,14 +53,14 @@ def _words(labels: dict[str, str]) -> str:
 
 
 def _of_case(part: str, labels: dict[str, str], rows: pl.DataFrame) -> Iterator[Figure]:
-    words = _words(labels)
+    words, rows = _words(labels), rows.drop_nulls("within")
     late = [1 - min(each[-1] for each in rows["within"].to_list())]
     yield Figure(f"late packets, {words}", "share", 0.0, late, at_most(0, _GUARANTEE))
     largest = [float(rows["largest"].max())]  # type: ignore[arg-type]
     yield Figure(f"largest delay over deadline, {words}", "", None, largest, at_most(1, _GUARANTEE))
     yield Figure(
         f"delay over deadline, 999 of 1000 packets, {words}", "", None,
-        [float(rows["p999"].max())],  # type: ignore[arg-type]
+        [] if rows["p999"].has_nulls() else [float(rows["p999"].max())],  # type: ignore[arg-type]
         Bound(None, None, "none", "no figure of the paper"),
     )  # fmt: skip
     strict = rows.filter(pl.col("sl").is_in(_STRICT))

@@ -30,8 +30,8 @@ _TYPES = {
 }  # fmt: skip
 """Columns after the labels. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
 _DEADLINE_TYPES = {
-    "connections": pl.UInt32, "largest": pl.Float32, "p999": pl.Float32,
-    **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float32)),
+    "connections": pl.UInt32, "largest": pl.Float64, "p999": pl.Float64,
+    **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float64)),
 }  # fmt: skip
 """Columns after those, of a study whose packets have deadlines, as ``OfDeadlines`` has them."""
 

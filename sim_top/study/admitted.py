@@ -14,6 +14,7 @@ from vlane.errors import InputError
 from vlane.planning.admission import Admission, path_deadline
 from vlane.planning.voqsw_paths import Ints, Paths, follow_paths
 from vlane.study_connections import AdmissionSection
+from vlane.units import BLOCK_BYTES
 from vlane.vlarb import VLArbTable
 
 __all__ = ["ConnectionPaths", "admit_all", "port_tables", "with_deadlines"]
@@ -38,7 +39,7 @@ class ConnectionPaths:
     Raises
     ------
     InputError
-        If hosts have several LIDs, whose paths differ, or switches forward by rule.
+        If hosts have several LIDs, whose paths differ; and as ``as_cabled``.
     """
 
     def __init__(self, topology: Topology, routes: Routes) -> None:
@@ -60,52 +61,60 @@ class ConnectionPaths:
 
 
 def admit_all(
-    section: AdmissionSection, listed: CbrList, paths: ConnectionPaths, routes: Routes, flit_bytes: int
+    section: AdmissionSection,
+    listed: CbrList,
+    paths: ConnectionPaths,
+    routes: Routes,
+    flit_bytes: int,
+    source_file: str,
 ) -> tuple[Admission, CbrList]:
     """Ask for all connections in the order of the list; return the ports then, and the connections they took in.
 
     Raises
     ------
     InputError
-        If a connection's SL has no distance, its hosts are not connected or are one, or its VL changes on the way.
+        If a connection's SL has no distance, its hosts are not connected, its VL changes on the way, or it takes more
+        than a link; or if none is taken in.
     """
     ports = Admission(budget=Fraction(str(section.budget)), fit=section.fit)
     taken = np.zeros(len(listed.source), np.bool_)
     asking = zip(listed.source.tolist(), listed.target.tolist(), listed.sl.tolist(), strict=True)
     for number, (source, target, sl) in enumerate(asking):
+        where = {"source": source_file, "line": number + 2}
         if sl >= len(section.distances):
-            got = f"{len(section.distances)} distances"
-            raise InputError("admission.distances", f"one for each SL up to {sl}", got)
+            must = f"below {len(section.distances)}, as admission.distances has as many"
+            raise InputError("sl", must, sl, **where)  # type: ignore[arg-type]
         path = paths.of(source, target)
         if not path:
-            must = f"for connections of hosts that paths connect, as number {number} from 0 asks"
-            raise InputError("admission", must, f"host {source} to host {target}")
+            raise InputError("destination", f"a host to which host {source} has a path", target, **where)  # type: ignore[arg-type]
         lanes = routes.lanes_of(sl)
         if len(lanes) != 1:
             raise InputError("admission", "left out where an SL has several VLs", f"SL {sl} with {len(lanes)}")
         flits = -(-int(listed.bytes[number]) // flit_bytes)
         load = Fraction(flits) / Fraction(float(listed.interval[number]))
         if load > 1:
-            raise InputError("interval_cycles", f"at least {flits}, or connection {number} takes more than a link",
-                             float(listed.interval[number]))  # fmt: skip
+            must = f"at least {flits}, or the connection takes more than a link"
+            raise InputError("interval_cycles", must, float(listed.interval[number]), **where)  # type: ignore[arg-type]
         (vl,) = lanes
         asked = ports.ask(path, vl=vl, distance=section.distances[sl], load=load)
         taken[number] = asked is not None
+    if not taken.any():
+        raise InputError("admission", "one that takes in a connection at least", f"none of {len(taken)}")
     return ports, listed.of(taken)
 
 
-def port_tables(ports: Admission, section: AdmissionSection, lanes: int) -> dict[Port, VLArbTable]:
+def port_tables(ports: Admission, lanes: int) -> dict[Port, VLArbTable]:
     """Return the table of every port that a connection asked; the low list has every VL that the high list lacks."""
     tables: dict[Port, VLArbTable] = {}
     for port in ports.ports():
         high = {entry.vl for entry in ports.table(port).high if entry.weight}
         low = [vl for vl in range(lanes) if vl not in high]
-        tables[port] = ports.table(port, low=low, limit=section.limit_of_high_priority)  # type: ignore[index]
+        tables[port] = ports.table(port, low=low)  # type: ignore[index]
     return tables
 
 
 def with_deadlines(
-    section: AdmissionSection, listed: CbrList, paths: ConnectionPaths, *, largest: int, flight: int
+    section: AdmissionSection, listed: CbrList, paths: ConnectionPaths, *, largest: int, flight: int, flit_bytes: int
 ) -> CbrList:
     """Return connections with the deadline of their distance and path where the list gives none.
 
@@ -115,10 +124,15 @@ def with_deadlines(
         Blocks of the largest packet of any VL.
     flight : int
         Cycles of a cable.
+    flit_bytes : int
+        That a link carries in a cycle.
     """
     deadline = listed.deadline.copy()
     for number in np.flatnonzero(deadline == 0).tolist():
         hops = len(paths.of(int(listed.source[number]), int(listed.target[number]))) - 1
         distance = section.distances[int(listed.sl[number])]
-        deadline[number] = path_deadline(hops, distance=distance, blocks=largest, flight=flight, stages=_STAGES)
+        deadline[number] = path_deadline(
+            hops, distance=distance, blocks=largest, flight=flight, stages=_STAGES,
+            cycles_per_block=BLOCK_BYTES // flit_bytes,
+        )  # fmt: skip
     return listed._replace(deadline=deadline)

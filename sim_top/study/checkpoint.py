@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.records import Records
 from vlane.golden.network.cores import OneCore
 
+from vlane.errors import InputError
 from vlane.files import write_whole
 
 __all__ = ["SECONDS", "Checkpoint"]
@@ -44,36 +47,38 @@ class Checkpoint:
 
     def resume(self, network: OneCore) -> bool:
         """Bring a network before its first cycle to the state of the file; tell whether there was one of this run."""
-        try:
-            with self.file.open("rb") as content, np.load(content, allow_pickle=False) as held:
-                if str(held["whose"]) != self.whose:
-                    return False
-                network.grow(int(held["packets"]))
-                arrays = dict(_arrays("", network.whole()))
-                if set(arrays) | {"whose", "packets", "cpu_seconds"} != set(held):
-                    return False
-                for name, array in arrays.items():
-                    array[...] = held[name]
-                network.cpu_seconds = float(held["cpu_seconds"])
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        held = self._read()
+        if str(held.pop("whose", "")) != self.whose:
             return False
+        cpu_seconds = float(held.pop("cpu_seconds"))
+        network.grow(int(held.pop("packets")))
+        arrays = dict(_arrays("", network.whole()))
+        for name, array in arrays.items():
+            array[...] = held[name]
+        network.cpu_seconds = cpu_seconds
         return True
 
-    def save_now_and_then(self, network: OneCore) -> None:
-        """Write the state if the last time is long enough ago.
+    def _read(self) -> dict[str, NDArray[Any]]:
+        """Return all that the file holds; nothing if it is missing or not whole, as its checksums tell."""
+        try:
+            with self.file.open("rb") as content, zipfile.ZipFile(content) as whole:
+                if whole.testzip() is not None:
+                    return {}
+            with self.file.open("rb") as content, np.load(content, allow_pickle=False) as held:
+                return dict(held)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+            return {}
 
-        Raises
-        ------
-        InputError
-            If the file cannot be written.
-        """
+    def save_now_and_then(self, network: OneCore) -> None:
+        """Write the state if the last time is long enough ago; if it cannot be written, the run goes on without it."""
         if time.monotonic() - self._saved < self.seconds:
             return
         content, (_, packets) = io.BytesIO(), network.whole()
         state: dict[str, Any] = dict(_arrays("", network.whole()))
         state |= {"whose": self.whose, "packets": len(packets.pool), "cpu_seconds": network.cpu_seconds}
         np.savez(content, **state)
-        write_whole(self.file, content.getvalue(), option="--out")
+        with contextlib.suppress(InputError):
+            write_whole(self.file, content.getvalue(), option="--out")
         self._saved = time.monotonic()
 
     def forget(self) -> None:

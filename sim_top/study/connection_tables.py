@@ -33,8 +33,10 @@ class OfDeadlines:
         The level; connections with a packet that was measured; their packets.
     within : list of float
         Share of the packets that came within each part of the deadline, as ``FRACTION_WORDS`` has them.
-    largest, p999 : float
-        Latency over deadline: the largest, and the one that 999 of 1000 packets stay below, to a 512th.
+    largest : float
+        Latency over deadline, of all packets.
+    p999 : float or None
+        The same that 999 of 1000 packets stay below, to a 512th; None if it is above 2.
     jitter : list of float
         Share of the arrivals by the distance from the one before, as ``JITTER_WORDS`` has it.
     best, worst : list of float
@@ -47,7 +49,7 @@ class OfDeadlines:
     packets: int
     within: list[float]
     largest: float
-    p999: float
+    p999: float | None
     jitter: list[float]
     best: list[float]
     worst: list[float]
@@ -70,9 +72,10 @@ def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int6
     order = np.lexsort((numbers, shares[:, rank]))
     lateness = meters.lateness[sl].cumsum()
     most = meters.connections.each["most"][numbers] / listed.deadline[numbers]
+    sure = int(np.searchsorted(lateness, _SURE * lateness[-1]))
     return OfDeadlines(
         sl, len(numbers), int(whole.sum()), (whole.cumsum()[:-1] / whole.sum()).tolist(), float(most.max()),
-        float((np.searchsorted(lateness, _SURE * lateness[-1]) + 1) / RATIOS),
+        None if sure == 2 * RATIOS else min((sure + 1) / RATIOS, float(most.max())),
         (jitter / max(1, int(jitter.sum()))).tolist(), shares[order[-1]].tolist(), shares[order[0]].tolist(),
     )  # fmt: skip
 
@@ -80,7 +83,8 @@ def _of_level(listed: CbrList, meters: Meters, sl: int, numbers: NDArray[np.int6
 def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
     """Return a row for each connection, in the order of the list.
 
-    Columns: source, destination, SL, bytes, cycles between packets, deadline (null for none); of packets that were
+    Columns: row of the list's file, from 0; source, destination, SL, bytes, cycles between packets, deadline (null for
+    none); of packets that were
     generated and received in the measured stretch: how many, mean and longest latency (null without packets), those
     that came after the deadline, and those whose distance from the one before was within an eighth of what it was when
     they were generated.
@@ -91,7 +95,8 @@ def connection_table(listed: CbrList, meters: Meters) -> pl.DataFrame:
     most = pl.Series(np.where(packets > 0, each["most"], -1))
     return pl.DataFrame(
         {
-            "source": listed.source, "destination": listed.target, "sl": listed.sl, "bytes": listed.bytes,
+            "row": listed.row, "source": listed.source, "destination": listed.target, "sl": listed.sl,
+            "bytes": listed.bytes,
             "interval_cycles": listed.interval,
             "deadline_cycles": pl.Series(np.where(has_deadline, listed.deadline, -1)),
             "packets": packets, "latency_mean_cycles": pl.Series(mean, nan_to_null=True), "latency_max_cycles": most,

@@ -146,14 +146,14 @@ def simulate(
     cores: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[RunResult, dict[str, pl.DataFrame]]:
-    """Make one run; return its result and tables: ``links``, ``flows`` and ``trace`` where they are asked for.
+    """Make one run; return its result and tables: ``links``, ``flows``, ``connections``, ``trace``, as asked for.
 
     Parameters
     ----------
     trace : bool
         Whether every delivery is kept.
     with_tables : bool
-        Whether there are tables of links and flows.
+        Whether there are tables of links, flows and connections.
     cores : int
         Threads that run parts of the network at the same time; nothing but the time depends on it.
     checkpoint : Checkpoint or None

@@ -103,10 +103,13 @@ def run_sweep(
             kept = _kept(store, key, tables_of(point.world, trace=trace, with_tables=with_tables), remark)
             if kept:
                 finished(key, kept)
+        for key, _ in wanted:
+            if key in done or not resume:
+                _checkpoint(out, sweep, key).forget()
         tasks = [
             Task(shown_run(key), partial(
                 _one, point.world, key, trace=trace, with_tables=with_tables, cores=cores,
-                checkpoint=None if cluster else _checkpoint(out, sweep, key, resume=resume),
+                checkpoint=None if cluster else _checkpoint(out, sweep, key),
             ))
             for key, point in wanted if key not in done
         ]  # fmt: skip
@@ -114,7 +117,7 @@ def run_sweep(
         with contextlib.closing(making):
             for key, result, tables in making:
                 store.keep(key, asdict(result), tables)
-                _checkpoint(out, sweep, key, resume=False)
+                _checkpoint(out, sweep, key).forget()
                 finished(key, result)
         results = [done[key] for key, _ in wanted]
         columns = parameter_columns([key.parameters for key, _ in wanted])
@@ -147,7 +150,13 @@ def _check_headers(sweep: Sweep) -> None:
 
 
 def _remarks(world: World) -> list[str]:
-    return [*_golden_only(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
+    return [*_golden_only(world), *_not_taken_in(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
+
+
+def _not_taken_in(world: World) -> Iterator[str]:
+    if world.refused:
+        asked = world.refused + len(world.connections.source)
+        yield f"{world.refused} of {asked} connections were not taken in: a port on their path had no room for them"
 
 
 def _golden_only(world: World) -> Iterator[str]:
@@ -159,13 +168,10 @@ def _golden_only(world: World) -> Iterator[str]:
         yield f"{levels} SLs are more than the {most} that a packet can name: golden switches have them, no others do"
 
 
-def _checkpoint(out: Path, sweep: Sweep, key: RunKey, *, resume: bool) -> Checkpoint:
-    """Return the checkpoint of a run; without ``resume`` none that was there before."""
+def _checkpoint(out: Path, sweep: Sweep, key: RunKey) -> Checkpoint:
+    """Return the checkpoint of a run."""
     whose = "/".join((sweep.study.digest, key.point, repr(key.load), str(key.seed), vlane.__version__, _model_digest()))
-    checkpoint = Checkpoint(out / f"{key.stem}.checkpoint", whose)
-    if not resume:
-        checkpoint.forget()
-    return checkpoint
+    return Checkpoint(out / f"{key.stem}.checkpoint", whose)
 
 
 def _one(

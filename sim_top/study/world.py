@@ -142,14 +142,18 @@ def make_world(study: Study, base: Path) -> World:
             raise InputError("buffers.largest_blocks", f"at least {max(largest)}", study.buffers.largest_blocks)
         largest = (study.buffers.largest_blocks,) * lanes
     sizes, nic, central = buffers_of(study, largest)
-    _check_connected(study, listed, topology)
+    _check_connected(study, listed, topology, plain, lanes)
     if study.admission is not None:
         paths = ConnectionPaths(topology, plain)
-        ports, taken = admit_all(study.admission, listed, paths, plain, study.link.flit_bytes)
+        ports, taken = admit_all(
+            study.admission, listed, paths, plain, study.link.flit_bytes, study.connections.file  # type: ignore[union-attr]
+        )  # fmt: skip
         refused = len(listed.source) - len(taken.source)
-        flight = study.link.flight_cycles
-        listed = with_deadlines(study.admission, taken, paths, largest=max(largest), flight=flight)
-        settings = _admitted_settings(study, lanes, port_tables(ports, study.admission, lanes))
+        listed = with_deadlines(
+            study.admission, taken, paths, largest=max(largest), flight=study.link.flight_cycles,
+            flit_bytes=study.link.flit_bytes,
+        )  # fmt: skip
+        settings = _admitted_settings(study, lanes, port_tables(ports, lanes))
     else:
         settings = _settings(study, lanes, base, captured)
     return World(
@@ -178,13 +182,22 @@ def _listed(study: Study, base: Path) -> CbrList:
     return read_cbr_list(base / study.connections.file, levels=study.switch.record.levels)
 
 
-def _check_connected(study: Study, listed: CbrList, topology: Topology) -> None:
-    """Refuse connections of hosts that there are not."""
+def _check_connected(
+    study: Study, listed: CbrList, topology: Topology, routes: Routes | ChannelRoutes, lanes: int
+) -> None:
+    """Refuse connections of hosts that there are not, of a host to itself, and of SLs that have no VL."""
+    hosts = f"0 to {len(topology.hosts) - 1}"
+
+    def refuse(name: str, must: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
+        for at in np.flatnonzero(wrong)[:1].tolist():
+            source = study.connections.file if study.connections else ""
+            raise InputError(name, must, int(column[at]), source=source, line=at + 2)
+
     for name, column in (("source", listed.source), ("destination", listed.target)):
-        wrong = np.flatnonzero(column >= len(topology.hosts))
-        if len(wrong) and study.connections:
-            at, must = int(wrong[0]), f"0 to {len(topology.hosts) - 1}"
-            raise InputError(name, must, int(column[at]), source=study.connections.file, line=at + 2)
+        refuse(name, hosts, column, column >= len(topology.hosts))
+    refuse("destination", "another host than the source", listed.target, listed.target == listed.source)
+    dropped = routes.nic_vl[listed.source, listed.sl] >= lanes
+    refuse("sl", "one that has a VL, by link.vl_of_sl and link.data_vls", listed.sl, dropped)
 
 
 def _levels(study: Study, replayed: NDArray[np.int64], listed: CbrList) -> dict[int | str, int]:

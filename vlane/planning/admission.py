@@ -134,7 +134,7 @@ class Admission:
         return self._lists[port]
 
 
-def path_deadline(hops: int, *, distance: int, blocks: int, flight: int, stages: int) -> int:
+def path_deadline(hops: int, *, distance: int, blocks: int, flight: int, stages: int, cycles_per_block: int = 1) -> int:
     """Return the cycles that a packet may take over a path, by the distance that its connection asked for.
 
     At every port of the path the longest wait of a list whose entries have any weight, and the packet itself; and what
@@ -147,11 +147,13 @@ def path_deadline(hops: int, *, distance: int, blocks: int, flight: int, stages:
     distance : int
         Asked for.
     blocks : int
-        Of the largest packet on any VL, of 64 bytes: a cycle each.
+        Of the largest packet on any VL, of 64 bytes.
     flight : int
         Cycles of a cable.
     stages : int
         Cycles of a switch from the first flit in to the first flit out, without waiting.
+    cycles_per_block : int
+        That a link carries 64 bytes in.
     """
     wait = wait_of_distance(distance, largest=blocks)
-    return 1 + flight + hops * (stages + flight) + (hops + 1) * (wait + blocks)
+    return 1 + flight + hops * (stages + flight) + (hops + 1) * (wait + blocks) * cycles_per_block
