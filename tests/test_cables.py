@@ -172,7 +172,7 @@ def _generated(net: Network) -> list[tuple[int, ...]]:
     for nic in range(len(sources.due)):
         for number in range(sources.due.shape[1]):
             while sources.due[nic, number] < _CYCLES:
-                to, _, sl, size, _ = draw_packet(sources, nic, number)
+                to, _, sl, size, _, _ = draw_packet(sources, nic, number)
                 rows.append((int(sources.due[nic, number]), nic, int(to), int(sl), int(size)))
                 advance(sources, nic, number)
     return rows

@@ -10,19 +10,18 @@ from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.egress import MAX_SCHEDULER_VLS
 from vlane.errors import InputError
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
-from vlane.lft import UNASSIGNED
 from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.sc import SC_COUNT
-from vlane.schedulers import DEFAULT, IB_ARBITER, SCHEDULERS
+from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
-from vlane.study_connections import AdmissionSection, ConnectionsSection
+from vlane.study_connections import AdmissionSection, ConnectionsSection, check_admission
+from vlane.study_events import Loss, Rewrite, Stall
 from vlane.study_networks import Name, Net, Section, vls_per_sl
 from vlane.study_swap import Swap
 from vlane.study_traffic import PacketTrace, Traffic, class_loads
 from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS
-from vlane.vlarb import MAX_ENTRIES
 
 __all__ = [
     "MAX_CYCLES",
@@ -187,30 +186,6 @@ class Scheduler(Section):
     )
 
 
-class _PortFault(Section):
-    cycle: int = Field(ge=0, description="The first cycle.")
-    cycles: int = Field(ge=1, le=1 << 20, description="For how many cycles.")
-    switch: int = Field(ge=0, description="Number of the switch.")
-    port: int = Field(ge=1, description="Number of its port, from 1.")
-
-
-class Stall(_PortFault):
-    """A link that takes no packet for a while."""
-
-
-class Loss(_PortFault):
-    """Flow-control packets that a port sends and that are lost, for a while."""
-
-
-class Rewrite(Section):
-    """An entry of a forwarding table that is written under traffic."""
-
-    cycle: int = Field(ge=0, description="The cycle in which it is written.")
-    switch: int = Field(ge=0, description="Number of the switch.")
-    lid: int = Field(ge=1, description="The LID whose entry is written.")
-    port: int = Field(ge=1, le=UNASSIGNED, description="The port that packets to the LID then leave by; 255 for none.")
-
-
 class Measures(Section):
     """What is measured beyond service levels and links."""
 
@@ -309,7 +284,7 @@ class Study(Section):
         self._check_link(words)
         self._check_levels(words)
         self._check_voqsw(words)
-        self._check_admission(words)
+        check_admission(self, words)
         return self
 
     @property
@@ -379,32 +354,6 @@ class Study(Section):
         for number, each in enumerate(self.traffic):
             if each.sl != "path":
                 raise InputError(f"traffic.{number}.sl", "path with [voqsw]", each.sl)
-
-    def _check_admission(self, words: str) -> None:
-        """Refuse tables that are filled in where others are given, or nobody asks for them."""
-        if self.admission is None:
-            return
-        if self.connections is None:
-            raise InputError("admission", "left out without connections", "given")
-        if self.scheduler.name != IB_ARBITER:
-            must = f"left out with scheduler.name {self.scheduler.name}: tables are those of {IB_ARBITER}"
-            raise InputError("admission", must, "given")
-        if self.switch.record.by_channel:
-            raise InputError("admission", f"left out {words}", "given")
-        if self.network.topology == "fabric":
-            raise InputError("admission", "left out with a captured fabric, which has its own tables", "given")
-        if self.scheduler.table is not None:
-            raise InputError("scheduler.table", "left out with [admission], which makes the tables", "given")
-        if self.voqsw is not None:
-            raise InputError("voqsw", "left out with [admission], whose connections have SLs of their own", "given")
-        if self.cable:
-            raise InputError("cable", "left out with [admission], for which all links are alike", "given")
-        if CREDIT_SCHEMES[self.link.credits].by_fcps:
-            must = "returns with [admission], whose budget counts packets alone"
-            raise InputError("link.credits", must, self.link.credits)
-        entries = self.scheduler.parameters.get("entries", MAX_ENTRIES)
-        if entries != MAX_ENTRIES:
-            raise InputError("scheduler.parameters.entries", f"{MAX_ENTRIES} with [admission]", entries)
 
     def _check_levels(self, words: str) -> None:
         """Refuse a network, VLs and service levels that the kind of switch does not take."""

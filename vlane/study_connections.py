@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from vlane.credit_schemes import CREDIT_SCHEMES
+from vlane.errors import InputError
 from vlane.planning.fill_in import FITS
+from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT
 from vlane.study_networks import Name, Section
 from vlane.vlarb import MAX_ENTRIES
 
-__all__ = ["AdmissionSection", "ConnectionsSection"]
+if TYPE_CHECKING:
+    from vlane.study import Study
+
+__all__ = ["AdmissionSection", "ConnectionsSection", "check_admission"]
 
 
 class ConnectionsSection(Section):
@@ -33,3 +39,36 @@ class AdmissionSection(Section):
         0.8, gt=0, le=1, description="Part of every link that connections may have; the low list has what they leave."
     )
     fit: Literal[FITS] = Field("best", description="Free set that a new sequence of entries is taken from.")  # type: ignore[valid-type]
+
+
+def check_admission(study: Study, words: str) -> None:
+    """Refuse tables that are filled in where others are given, or nobody asks for them.
+
+    Raises
+    ------
+    InputError
+        If the study has ``[admission]`` and something that does not go with it; ``words`` say its kind of switch.
+    """
+    if study.admission is None:
+        return
+    if study.connections is None:
+        raise InputError("admission", "left out without connections", "given")
+    if study.scheduler.name != IB_ARBITER:
+        must = f"left out with scheduler.name {study.scheduler.name}: tables are those of {IB_ARBITER}"
+        raise InputError("admission", must, "given")
+    if study.switch.record.by_channel:
+        raise InputError("admission", f"left out {words}", "given")
+    if study.network.topology == "fabric":
+        raise InputError("admission", "left out with a captured fabric, which has its own tables", "given")
+    if study.scheduler.table is not None:
+        raise InputError("scheduler.table", "left out with [admission], which makes the tables", "given")
+    if study.voqsw is not None:
+        raise InputError("voqsw", "left out with [admission], whose connections have SLs of their own", "given")
+    if study.cable:
+        raise InputError("cable", "left out with [admission], for which all links are alike", "given")
+    if CREDIT_SCHEMES[study.link.credits].by_fcps:
+        must = "returns with [admission], whose budget counts packets alone"
+        raise InputError("link.credits", must, study.link.credits)
+    entries = study.scheduler.parameters.get("entries", MAX_ENTRIES)
+    if entries != MAX_ENTRIES:
+        raise InputError("scheduler.parameters.entries", f"{MAX_ENTRIES} with [admission]", entries)

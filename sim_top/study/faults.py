@@ -12,7 +12,7 @@ from vlane.sim_top.study.world import World
 
 from vlane.errors import InputError
 from vlane.lft import UNASSIGNED
-from vlane.study import Loss, Rewrite, Stall
+from vlane.study_events import Loss, Rewrite, Stall
 
 __all__ = ["check_faults", "faults_of", "in_order"]
 

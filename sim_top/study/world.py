@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from vlane.golden.network import topology as topologies
 from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
 from vlane.golden.network.cabling import CableForm
-from vlane.golden.network.captured import Captured, from_fabric
+from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
@@ -20,30 +19,23 @@ from vlane.golden.network.sources import new_sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
-from vlane.sim_top.study.admitted import ConnectionPaths, Port, admit_all, port_tables, with_deadlines
+from vlane.sim_top.study.admitted import ConnectionPaths, admit_all, port_tables, with_deadlines
 from vlane.sim_top.study.equipment import buffers_of, cables_of
 from vlane.sim_top.study.planned_voqsw import with_voqsw
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
+from vlane.sim_top.study.port_settings import admitted_settings, port_settings
 from vlane.sim_top.study.traffic import check_traffic, read_pairs, traffic_classes
 
 from vlane.cbr_list import CbrList, read_cbr_list
 from vlane.errors import InputError
 from vlane.fabric.capture import load_fabric
 from vlane.packet_trace import read_packet_trace
-from vlane.parameters import Parameters
-from vlane.plugged import find_scheduler
 from vlane.plugins import found
-from vlane.programs import program_writes
 from vlane.sc import SC15, SC_COUNT
-from vlane.schedulers import IB_ARBITER
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study import Study
 from vlane.study_networks import BY_LMC, lmc_of, vls_per_sl
-from vlane.study_swap import longest_shape, swapped_tables
-from vlane.tables import read_tables
 from vlane.units import blocks_of
-from vlane.vlarb import LIMIT_UNBOUNDED, MAX_ENTRIES, MAX_WEIGHT, VLArbEntry, VLArbTable
-from vlane.writes import SchedulerTable, map_writes
 
 __all__ = ["World", "make_network", "make_world", "show_end"]
 
@@ -153,9 +145,9 @@ def make_world(study: Study, base: Path) -> World:
             study.admission, taken, paths, largest=max(largest), flight=study.link.flight_cycles,
             flit_bytes=study.link.flit_bytes,
         )  # fmt: skip
-        settings = _admitted_settings(study, lanes, port_tables(ports, lanes))
+        settings = admitted_settings(study, lanes, port_tables(ports, lanes))
     else:
-        settings = _settings(study, lanes, base, captured)
+        settings = port_settings(study, lanes, base, captured)
     return World(
         study=study,
         base=base,
@@ -303,75 +295,6 @@ def _largest(levels: dict[int | str, int], routes: Routes | ChannelRoutes, lanes
         for lane in routes.lanes_of(sl if isinstance(sl, int) else None) & set(range(lanes)):
             largest[lane] = max(largest[lane], blocks_of(size))
     return tuple(largest)
-
-
-def _settings(study: Study, lanes: int, base: Path, captured: Captured | None) -> PortSettings:
-    scheduler = find_scheduler(study.scheduler.name)
-    swapped = swapped_tables(study.swap, scheduler.name)
-    if study.scheduler.table is None:
-        if scheduler.name == IB_ARBITER and captured:
-            return _captured_settings(study, lanes, captured, swapped)
-        if scheduler.section:
-            raise InputError("scheduler.table", f"given with {scheduler.name}", "missing")
-        return PortSettings(scheduler.name, dict(scheduler.in_switch))
-    file = base / study.scheduler.table
-    tables = read_tables(file, needed=scheduler.name if scheduler.section else "")
-    shape = {**scheduler.in_switch, "data_vls": max(scheduler.data_vls[0], lanes), "vl15": False}
-    if scheduler.section:
-        shape |= tables.sections[scheduler.name].shape()
-        shape = longest_shape(shape, swapped)
-    each = vls_per_sl(getattr(study.network, "routing", ""))
-    if scheduler.maps and tables.sl2vl:
-        shape["requesters"] = max(2, *(sl + 1 for sl in tables.sl2vl.owners().values()))
-    elif scheduler.maps and each > 1:
-        shape["requesters"] = max(2, lanes // each)
-    parameters = _parameters(study, shape)
-    if parameters["data_vls"] != lanes:
-        raise InputError("link.data_vls", f"at least {scheduler.data_vls[0]} with {scheduler.name}", lanes)
-    if parameters.get("units") == "shared":
-        must = "per_requester: a shared unit works on while its link is busy, and here schedulers stand still then"
-        raise InputError("scheduler.parameters.units", must, "shared")
-    writes = program_writes(tables, scheduler.name, parameters, str(file))
-    if parameters.get("requesters") and each > 1 and not tables.sl2vl:
-        writes = map_writes([lane // each for lane in range(lanes)]) + writes
-    return PortSettings(scheduler.name, _kept(parameters), writes)
-
-
-def _captured_settings(study: Study, lanes: int, captured: Captured, swapped: Sequence[SchedulerTable]) -> PortSettings:
-    """Return the schedulers with the tables of a captured fabric, each port with its own."""
-    programmed = [*captured.vlarb.values(), *captured.host_vlarb.values()]
-    longest = max((table.shape()["entries"] for table in (*programmed, *swapped)), default=1)
-    parameters = _parameters(study, {"data_vls": lanes, "entries": longest, "vl15": False})
-    missing = set(range(len(captured.topology.hosts))) - set(captured.host_vlarb)
-    if missing:
-        raise InputError("scheduler.table", f"given, as the capture has no table of host {min(missing)}", "missing")
-    return PortSettings(
-        study.scheduler.name, _kept(parameters), (),
-        {port: table.writes(parameters) for port, table in captured.vlarb.items()},
-        {host: table.writes(parameters) for host, table in captured.host_vlarb.items()},
-    )  # fmt: skip
-
-
-def _admitted_settings(study: Study, lanes: int, tables: Mapping[Port, VLArbTable]) -> PortSettings:
-    """Return the schedulers with the tables that were filled in; other ports have every VL in the low list."""
-    others = VLArbTable((), tuple(VLArbEntry(vl, MAX_WEIGHT) for vl in range(lanes)), LIMIT_UNBOUNDED)
-    parameters = _parameters(study, {"data_vls": lanes, "entries": MAX_ENTRIES, "vl15": False})
-    written = {port: table.writes(parameters) for port, table in tables.items()}
-    return PortSettings(
-        study.scheduler.name, _kept(parameters), others.writes(parameters),
-        {(number, at): writes for (kind, number, at), writes in written.items() if kind == "switch"},
-        {number: writes for (kind, number, _), writes in written.items() if kind == "host"},
-    )  # fmt: skip
-
-
-def _parameters(study: Study, shape: Mapping[str, Any]) -> Parameters:
-    """Return the parameters of every port's scheduler: what the study says, else what the table needs."""
-    words = [f"{key}={value}" for key, value in study.scheduler.parameters.items()]
-    return find_scheduler(study.scheduler.name).parameters.of_words(words, shape)
-
-
-def _kept(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in parameters.items() if key not in {"data_vls", "vl15"}}
 
 
 def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -> Network:
