@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network import runs
-from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.assembly import Credits, PortSettings, assemble
+from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vlane.golden.network.assembly import Buffers, PortSettings
+from vlane.golden.network.assembly import PortSettings
+from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import up_down, with_channels

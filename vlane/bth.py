@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["BTH_AT", "BTH_BEHIND_GRH_AT", "CNP_OPCODE", "FECN_BYTE", "FECN_IN_BYTE", "LNH_GRH", "bits_to_fecn"]
+__all__ = [
+    "BTH_AT",
+    "BTH_BEHIND_GRH_AT",
+    "CNP_BYTES",
+    "CNP_OPCODE",
+    "FECN_BYTE",
+    "FECN_IN_BYTE",
+    "LNH_GRH",
+    "bits_to_fecn",
+]
 
 BTH_AT = 8
 """Byte of a packet at which the header begins, behind the LRH."""
@@ -15,6 +24,9 @@ LNH_GRH = 3
 
 CNP_OPCODE = 0x80
 """Opcode, the header's first byte, of a congestion notification packet."""
+
+CNP_BYTES = 42
+"""Of a congestion notification packet without GRH: LRH, header, 16 reserved bytes, ICRC and VCRC."""
 
 FECN_BYTE = 4
 """Byte of the header that holds FECN; BECN is the bit below it."""

@@ -14,6 +14,7 @@ from vlane.rates import DEFAULT_RATE, LinkClock, rate_of
 from vlane.sc import SC_COUNT
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study_congestion import CongestionSection, check_congestion
 from vlane.study_connections import AdmissionSection, ConnectionsSection, check_admission
 from vlane.study_events import Loss, Rewrite, Stall
 from vlane.study_networks import Name, Net, Section, vls_per_sl
@@ -256,6 +257,7 @@ class Study(Section):
     trace: PacketTrace | None = None
     connections: ConnectionsSection | None = None
     admission: AdmissionSection | None = None
+    congestion: CongestionSection | None = None
     stall: list[Stall] = Field(default_factory=list)
     rewrite: list[Rewrite] = Field(default_factory=list)
     swap: list[Swap] = Field(default_factory=list)
@@ -285,6 +287,7 @@ class Study(Section):
         self._check_levels(words)
         self._check_voqsw(words)
         check_admission(self, words)
+        check_congestion(self, words)
         return self
 
     @property

@@ -9,13 +9,17 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from vlane.golden.congestion.marking import Unmarked
+from vlane.golden.congestion.pacing import Unpaced
 from vlane.golden.engine.bits import LIST_MARGIN
 from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
-from vlane.golden.links.room import Rooms, new_rooms, with_others
+from vlane.golden.links.room import Rooms, with_others
+from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
+from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.parts import Alone
@@ -40,46 +44,7 @@ from vlane.mports import READERS, mports_of
 from vlane.switch_kinds import INFINIBAND, OMNI_PATH, SwitchForm
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["Buffers", "Credits", "PortSettings", "assemble"]
-
-
-@dataclass(frozen=True)
-class Buffers:
-    """Sizes of the buffers, in 64-byte blocks.
-
-    Parameters
-    ----------
-    blocks : int
-        Each of the input and output buffers of switches and NICs.
-    minimum, maximum : tuple of int
-        Guaranteed to and allowed for each lane.
-    largest : tuple of int
-        Blocks of the largest packet of each lane.
-
-    Raises
-    ------
-    InputError
-        If a minimum cannot hold the largest packet, or the minima do not fit.
-    """
-
-    blocks: int
-    minimum: tuple[int, ...]
-    maximum: tuple[int, ...]
-    largest: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if sum(self.minimum) > self.blocks:
-            raise InputError("blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
-        for lane, (least, most, packet) in enumerate(zip(self.minimum, self.maximum, self.largest, strict=True)):
-            if least < packet:
-                raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
-            if not least <= most <= self.blocks - sum(self.minimum) + least:
-                must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
-                raise InputError(f"maximum_blocks of VL {lane}", must, most)
-
-    def rooms(self, count: int) -> Rooms:
-        """Return so many such buffers, empty."""
-        return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)
+__all__ = ["Credits", "PortSettings", "assemble"]
 
 
 @dataclass(frozen=True)
@@ -150,6 +115,7 @@ def assemble(
     cables: Mapping[End, CableForm] = MappingProxyType({}),
     flit_bytes: int = 64,
     patience: int = 100_000,
+    congestion: Congestion | None = None,
 ) -> Network:
     """Return a network at rest, before cycle 0.
 
@@ -180,6 +146,8 @@ def assemble(
         8, 16, 32 or 64.
     patience : int
         Cycles without any movement after which it is called stuck.
+    congestion : Congestion or None
+        Congestion control, of InfiniBand switches; there is none if it is left out.
     """
     lanes, bits, kind = len(buffers.largest), port_bits_for(topology.ports), routes.kind
     groups = topology.switches + -(-len(topology.hosts) >> bits)
@@ -214,6 +182,7 @@ def assemble(
         buffer=_sending_rooms(buffers, nic, ends, topology.switches << bits),
         remote=_remote_credit(buffers, credit, ends, longest), returns=returns, bank=bank, largest=buffers.largest,
         pace=paces_of_ends(topology, ends, cables),
+        marking=Unmarked() if congestion is None else congestion.marking(topology, bits, buffers),
     )  # fmt: skip
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each
@@ -231,6 +200,7 @@ def assemble(
         clock=np.zeros(2, np.int64),
         patience=patience,
         border=Alone(),
+        pacing=Unpaced() if congestion is None else congestion.pacing(sources),
     )
 
 

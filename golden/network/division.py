@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.pacing import Pacing
 from vlane.golden.engine.barrier import new_barrier
 from vlane.golden.engine.records import new_records
 from vlane.golden.links.remote_credit import fcp_period
@@ -82,6 +83,8 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
     """
     inputs = net.switches.inputs
     check_parts(parts, len(inputs.port) >> inputs.port_bits, by_fcps=fcp_period(net.out_ports.remote) != 0)
+    if isinstance(net.pacing, Pacing):
+        raise InputError("cores", "1 with congestion control", parts)
     if net.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
     owner = owners_of(net, parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from vlane.golden.congestion.marking import note_pause
 from vlane.golden.links.remote_credit import fcp_period, lose
-from vlane.golden.network.network import Network
+from vlane.golden.network.network import NOW, Network
 from vlane.golden.network.runs import Change
 from vlane.golden.switches.inputs import ROUTED
 
@@ -34,7 +35,9 @@ def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Chang
 
 
 def _stall(switch: int, port: int, until: int, net: Network) -> None:
-    sending = net.out_ports.sending[(switch << net.switches.inputs.port_bits) + port]
+    end, now = (switch << net.switches.inputs.port_bits) + port, int(net.clock[NOW])
+    sending = net.out_ports.sending[end]
+    note_pause(net.out_ports.marking, end, now, until)
     sending.free_from = max(sending.free_from, until)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import length
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
-from vlane.golden.switches.packets import Origin, Packet
+from vlane.golden.switches.packets import BECN, Origin, Packet
 
 from vlane.cbr_list import CbrList
 from vlane.sc import SC_COUNT
@@ -48,7 +48,7 @@ _FLOW_BINS = 16 << FLOW_FINE_BITS
 (TIMED, TIMED_LATENCY, MADE, RECEIVED, LOST) = range(5)
 (FIRST, END, SHARE) = range(3)
 (AT, WITH_SL, BORN, OF_FLITS, HOPS, SOURCE) = range(6)
-_TRACE_FIELDS = 11
+_TRACE_FIELDS = 12
 _MASK = (1 << 62) - 1
 _SHARE_BITS = 57
 _LOW_BITS = 31
@@ -81,8 +81,9 @@ class Meters(NamedTuple):
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
         Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
-    trace : array of int64, (rows, 11)
-        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel.
+    trace : array of int64, (rows, 12)
+        Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel,
+        what the base transport header says of congestion.
     traced : array of int64, (1,)
         Rows in use.
     flow_level : array of int64, (SLs,)
@@ -260,15 +261,17 @@ def count_loss(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> No
 
 @inner
 def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -> None:
-    """Count a packet whose last flit is received in a cycle."""
+    """Count a packet whose last flit is received in a cycle; of a CNP there is the digest, and the trace, only."""
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
     source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
+    who ^= int(packet.bth) * _FACTORS[0]
     who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * _FACTORS[2]
     low = born & _LOW | (cycle & _LOW) << _LOW_BITS
     meters.digest[0] = (meters.digest[0] + _mixed(who, low)) & _MASK
     meters.digest[1] += flits * hops
-    _count(meters, sl, born, flits, hops, source, target, cycle)
+    if packet.bth & BECN == 0:
+        _count(meters, sl, born, flits, hops, source, target, cycle)
     if connection >= 0 and meters.window[FIRST] <= born and cycle < meters.window[END]:
         late = count_arrival(meters.connections, connection, target, cycle - born, cycle)
         if late >= 0:
@@ -278,6 +281,7 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
         row[0], row[1], row[2], row[3] = source, target, packet.dlid, sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
         row[8], row[9], row[10] = origin.bytes, packet.lane, packet.channel
+        row[11] = packet.bth
         meters.traced[0] += 1
 
 

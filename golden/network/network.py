@@ -5,18 +5,21 @@ Port ``q`` of the sending ends is port ``q`` of the switches, and behind those t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.bits import list_members, next_of
+from vlane.golden.congestion.marking import note_queued, note_taken
+from vlane.golden.congestion.pacing import sweep
+from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Records
 from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin, forget_coming, places_coming
-from vlane.golden.network.meters import Meters, count_delivery, count_generation, count_loss
+from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
+from vlane.golden.network.meters import Meters, count_delivery, count_loss
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
-from vlane.golden.network.sources import Sources, advance, draw_packet
+from vlane.golden.network.sources import Sources
 from vlane.golden.network.wiring import NOWHERE, Wiring
 from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
@@ -26,10 +29,8 @@ from vlane.golden.switches.output_ports import (
     is_at_rest,
     may_say,
     queue_packet,
-    room_for_largest,
     say_limits,
     start_packet,
-    take_in,
 )  # fmt: skip
 from vlane.golden.switches.packets import (
     AHEAD,
@@ -48,11 +49,8 @@ from vlane.golden.switches.packets import (
     load_queues,
     next_ahead,
     schedule,
-    spare,
     take_due,
 )  # fmt: skip
-
-from vlane.units import BLOCK_BYTES
 
 __all__ = [
     "DONE",
@@ -106,6 +104,8 @@ class Network(NamedTuple):
         Cycles without any movement after which a network with packets in it is stuck.
     border : Alone or Part
         What it knows of the other parts of a network that several cores run.
+    pacing : Unpaced or Pacing
+        What NICs hold back, where congestion control is on.
     """
 
     wiring: Wiring
@@ -121,6 +121,7 @@ class Network(NamedTuple):
     clock: NDArray[np.int64]
     patience: int
     border: Border
+    pacing: Any
 
 
 NOW, MOVED = range(2)
@@ -151,64 +152,9 @@ def _come_free(net: Network, size: tuple[int, int], end: int, lane: int, cycle: 
         _wake(net, told)
 
 
-@inner
-def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
-    """Make the packet that a class has due and return it; it is to be the head of its application queue."""
-    to, dlid, sl, size, flits, connection = draw_packet(sources, nic, number)
-    packet = spare(packets)
-    field, origin = packets.pool[packet], packets.origin[packet]
-    field.blocks, field.flits, field.dlid, field.sl = -(-size // BLOCK_BYTES), flits, dlid, sl
-    origin.source, origin.target, origin.connection, origin.bytes = nic, to, connection, size
-    field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
-    origin.born, field.hops = sources.due[nic, number], 0
-    count_generation(meters, field, origin)
-    return packet
-
-
-@inner
-def _inject(net: Network, packets: Packets, nic: int, cycle: int) -> None:
-    """Let a NIC take one packet, round robin over the classes, into its output buffer."""
-    sources, out_ports = net.sources, net.out_ports
-    port = nic_end(net, nic)
-    classes = sources.due.shape[1]
-    left, last = 0, sources.last_class[nic]
-    for number in range(classes):
-        left |= int(sources.due[nic, number] <= cycle) << number
-    while left != 0:
-        number = next_of(left, last)
-        left &= ~(1 << number)
-        last = number
-        packet = net.staged[nic, number]
-        if packet == NOBODY:
-            packet = net.staged[nic, number] = _stage(sources, net.wiring, net.meters, packets, nic, number)
-        lane = packets.pool[packet].lane
-        if room_for_largest(out_ports, port, lane, cycle):
-            sources.last_class[nic] = number
-            net.staged[nic, number] = NOBODY
-            advance(sources, nic, number)
-            take_in(out_ports, packets, port, packet, cycle + 1)
-            return
-
-
 def take_waiting(net: Network, packets: Packets) -> None:
     """Take away all that was generated so far and never left the application queues, so that it is counted."""
-    _take_waiting(net.sources, net.wiring, net.meters, net.staged, int(net.clock[NOW]), packets)
-
-
-@kernel
-def _take_waiting(
-    sources: Sources, wiring: Wiring, meters: Meters, staged: NDArray[np.int64], now: int, packets: Packets
-) -> None:
-    # the whole network as one argument would mean this code again for every scheduler and kind of switch
-    for nic in range(staged.shape[0]):
-        for number in range(staged.shape[1]):
-            while sources.due[nic, number] < now:
-                packet = staged[nic, number]
-                if packet == NOBODY:
-                    packet = _stage(sources, wiring, meters, packets, nic, number)
-                staged[nic, number] = NOBODY
-                free(packets, packet)
-                advance(sources, nic, number)
+    take_all_waiting(net.sources, net.wiring, net.meters, net.staged, int(net.clock[NOW]), packets)
 
 
 @inner
@@ -260,7 +206,9 @@ def _foresee(net: Network, packets: Packets, packet: int, event: int) -> int:
 def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int) -> None:
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
+        lane = int(packets.pool[packet].lane)
         receive(net.switches, packets, place, packet, cycle)
+        note_queued(net.out_ports.marking, net.switches.inputs, packets, place, lane, packet, cycle)
     elif event == TO_OUTPUT:
         queue_packet(net.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
         _wake(net, place)
@@ -278,9 +226,14 @@ def _sink(net: Network, packets: Packets, packet: int, place: int, cycle: int) -
         net.outside[place - len(net.staged)] = packet
         return
     if place >= 0:
+        if acts(net.pacing, packets, packet, place, cycle):
+            free(packets, packet)
+            return
         origin.target = place
         _come_free(net, (field.flits, field.blocks), nic_end(net, place), field.lane, cycle, cycle + 1, 0)
         count_delivery(net.meters, field, origin, cycle + field.flits - 1)
+        if causes_cnp(net.pacing, net, packets, packet, place, cycle):
+            return
     else:
         count_loss(net.meters, field, origin, cycle)
     free(packets, packet)
@@ -294,6 +247,7 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
         grant = net.grants[index]
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port >= 0:
+            note_taken(net.out_ports.marking, net.switches.inputs, packets, port, lane, packet, cycle)
             field = packets.pool[packet]
             size = comes_free(net.switches, field)
             ahead = min(cycle - field.arrived, field.flits)  # more than all flits make no difference
@@ -373,9 +327,9 @@ def run_cycle(net: Network, packets: Packets) -> None:
     _rooms_come_free(net, cycle)
     _events(net, packets, cycle)
     _switch(net, packets, cycle)
+    sweep(net.pacing, cycle - 1)
     for nic in range(len(net.staged)):
-        if net.sources.earliest[nic] <= cycle:
-            _inject(net, packets, nic, cycle)
+        inject(net.pacing, net, packets, nic, nic_end(net, nic), cycle)
     _send(net, packets, cycle)
     if packets.regs[IN_USE] == 0:
         net.clock[MOVED] = cycle

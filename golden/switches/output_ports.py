@@ -6,10 +6,11 @@ Flits that leave are counted when a result depends on the count, not in every cy
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int16, Int64, Records, new_records
@@ -28,6 +29,8 @@ from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
 from vlane.golden.switches.packets import (
+    BECN,
+    FECN,
     NOBODY,
     TO_OUTPUT,
     Packets,
@@ -143,6 +146,8 @@ class OutputPorts(NamedTuple):
         65536ths of a cycle that a flit takes on each link (NET-5 of ``docs/network.md``); empty if one takes a cycle.
     counters : Records of LaneCounters, (ports, lanes)
         Statistics of each VL.
+    marking : Unmarked or Marking
+        Of packets that start, where congestion control is on.
     """
 
     queues: Queues
@@ -156,6 +161,7 @@ class OutputPorts(NamedTuple):
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
     counters: Records[LaneCounters]
+    marking: Any
 
 
 def new_output_ports(
@@ -166,6 +172,7 @@ def new_output_ports(
     bank: Bank,
     largest: tuple[int, ...],
     pace: NDArray[np.int64] | None = None,
+    marking: Any = Unmarked(),  # noqa: B008 - it is never changed
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
@@ -181,6 +188,7 @@ def new_output_ports(
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
+        marking=marking,
     )
 
 
@@ -226,6 +234,8 @@ def has_room(out_ports: OutputPorts, port: int, lane: int, blocks: int, cycle: i
 def take_in(out_ports: OutputPorts, packets: Packets, port: int, packet: int, since: int) -> None:
     """Reserve room in the output buffer for a packet that may request the link from a cycle on."""
     reserve(out_ports, packets, port, packet)
+    field = packets.pool[packet]
+    note_grant(out_ports.marking, port, field.lane, field.blocks, since)
     schedule(packets, packet, since, TO_OUTPUT, port)
 
 
@@ -260,6 +270,7 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
         say(out_ports.remote, port, to, cycle, flight)
         return False
     holds = cycles_on_link(out_ports, port, 1)
+    note_pause(out_ports.marking, port, cycle, cycle + holds)
     say(out_ports.remote, port, to, cycle, flight + holds - 1)
     if holds > 1:
         out_ports.sending[port].free_from = cycle + holds
@@ -342,6 +353,8 @@ def _fitting_heads(
             can |= 1 << lane
         else:
             out_ports.counters[port, lane].waited += ready
+            if ready:
+                note_starved(out_ports.marking, port, lane)
         if looks_behind(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):
             behind |= 1 << lane
     return can, behind
@@ -361,6 +374,10 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     sending.given, sending.free_from = 0, cycle + cycles_on_link(out_ports, port, flits)
+    field = packets.pool[packet]
+    is_cnp, taken = field.bth & BECN != 0, out_ports.buffer.taken[port, lane].blocks
+    if is_marked(out_ports.marking, port, lane, Start(blocks, taken, not is_cnp, sending.free_from), cycle):
+        field.bth |= FECN
     if sending.free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
         give_back(out_ports.buffer, port, lane, blocks)
         sending.given = blocks

@@ -17,6 +17,8 @@ from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_record
 
 __all__ = [
     "AHEAD",
+    "BECN",
+    "FECN",
     "NOBODY",
     "Origin",
     "Packet",
@@ -45,6 +47,9 @@ EVENTS = 4
 (TO_INPUT, TO_OUTPUT, TO_SINK, TO_CENTRE) = range(EVENTS)
 """What happens to a packet: it may take part in an input's allocation; it may ask for the link; it is received, or
 gone if the place is ``NOBODY``; it may take part in a central buffer's allocation."""
+
+FECN, BECN = 1, 2
+"""Bits of ``Packet.bth``."""
 
 _EVENT_BITS = 2
 
@@ -76,6 +81,8 @@ class Packet:
         What happens to it next.
     hops : int
         Switches passed.
+    bth : int
+        What its base transport header says of congestion: ``FECN``, ``BECN``, or both bits. Only a CNP has BECN.
     arrived : int
         Cycle in which its head reached the switch.
     asks : int
@@ -93,6 +100,7 @@ class Packet:
     output: Int16
     hops: Int16
     event: Int16
+    bth: Int16
 
 
 class Origin:
@@ -108,6 +116,8 @@ class Origin:
         That it is of, -1 for none.
     bytes : int
         From LRH to VCRC.
+    slid : int
+        LID that it comes from: of a CNP the DLID of the packet that caused it.
     """
 
     born: Int64
@@ -115,6 +125,7 @@ class Origin:
     target: Int32
     connection: Int32
     bytes: Int32
+    slid: Int32
 
 
 class Chain:

@@ -93,10 +93,10 @@ _TYPES = {
     "str": pl.String,
     "list[float]": pl.List(pl.Float64),
 }
-_LISTS = ("per_sl", "deadlines")
-"""What a run says of its levels, which is no column of a row for the run."""
+_APART = ("per_sl", "deadlines", "congestion")
+"""What a run says of its levels and of congestion control, which is no column of a row for the run."""
 _LEVEL = [(each.name, str(each.type)) for each in fields(PerSL)]
-_RUN = [(each.name, str(each.type)) for each in fields(RunResult) if each.name not in _LISTS]
+_RUN = [(each.name, str(each.type)) for each in fields(RunResult) if each.name not in _APART]
 """Names and types of what is said of a level and of a run; load and seed are the first of a run."""
 
 
@@ -107,7 +107,7 @@ def _types(said: list[tuple[str, str]], prefix: str) -> dict[str, Any]:
 
 def _of_run(result: RunResult) -> dict[str, Any]:
     of_run = asdict(result)
-    for name in _LISTS:
+    for name in _APART:
         del of_run[name]
     return {"load": of_run.pop("load"), "seed": of_run.pop("seed"), **of_run}
 

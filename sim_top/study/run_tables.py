@@ -30,6 +30,7 @@ __all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "trace
 
 _DELIVERY = (
     "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
+    "bth",
 )  # fmt: skip
 """What the meters keep of a delivery, in their order."""
 

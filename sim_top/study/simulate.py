@@ -18,6 +18,7 @@ from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads
 from vlane.golden.switches.packets import IN_USE, NOBODY, Packets
 from vlane.sim_top.study.checkpoint import Checkpoint
+from vlane.sim_top.study.congestion_counts import OfCongestion, congestion_of
 from vlane.sim_top.study.connection_tables import OfDeadlines, connection_table, deadlines_of
 from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.run_tables import delivery_table, flow_table, link_table, trace_table
@@ -114,6 +115,8 @@ class RunResult:
         Levels that had traffic.
     deadlines : list of OfDeadlines
         Levels with packets of connections that have deadlines.
+    congestion : OfCongestion or None
+        What congestion control did; None if there is none.
     """
 
     load: float
@@ -134,6 +137,7 @@ class RunResult:
     host_link_utilisation_max: float
     per_sl: list[PerSL]
     deadlines: list[OfDeadlines]
+    congestion: OfCongestion | None = None
 
 
 def simulate(
@@ -253,6 +257,7 @@ def _result(world: World, net: Network, *, load: float, seed: int, seconds: floa
         host_link_utilisation_max=float(to_hosts.max()),
         per_sl=levels,
         deadlines=deadlines_of(world.connections, net.meters),
+        congestion=congestion_of(net),
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network import topology as topologies
-from vlane.golden.network.assembly import Buffers, Credits, PortSettings, assemble
+from vlane.golden.network.assembly import Credits, PortSettings, assemble
+from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.captured import from_fabric
 from vlane.golden.network.meters import new_meters
@@ -20,7 +21,7 @@ from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
 from vlane.sim_top.study.admitted import ConnectionPaths, admit_all, port_tables, with_deadlines
-from vlane.sim_top.study.equipment import buffers_of, cables_of
+from vlane.sim_top.study.equipment import buffers_of, cables_of, congestion_settings
 from vlane.sim_top.study.planned_voqsw import with_voqsw
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.study.port_settings import admitted_settings, port_settings
@@ -317,7 +318,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         speed=study.switch.speed, central=world.central,
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         nic=world.nic, flight=study.link.flight_cycles, cables=world.cables, flit_bytes=flit,
-        patience=study.run.stuck_cycles,
+        patience=study.run.stuck_cycles, congestion=congestion_settings(study),
     )  # fmt: skip
 
 

@@ -1,0 +1,252 @@
+"""Marking at the outputs of a network's switches: what the markers are told (NCC-1 to NCC-5 of ``docs/congestion.md``).
+
+Idle cycles are counted when the next packet starts, so that ports at rest need not be looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.congestion.markers import Markers, idle, starts, starve
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.switches.inputs import DROPPED, Inputs, local_port
+from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
+
+__all__ = [
+    "MEASURES",
+    "Marking",
+    "Start",
+    "Unmarked",
+    "is_marked",
+    "new_marking",
+    "note_grant",
+    "note_pause",
+    "note_queued",
+    "note_starved",
+    "note_taken",
+]
+
+MEASURES = ("output", "inputs")
+"""What tells how full a VL is: its blocks in the output buffer (NCC-2), or those that wait for it (NCC-3)."""
+
+
+class Unmarked(NamedTuple):
+    """Outputs that mark nothing.
+
+    Parameters
+    ----------
+    kind : int
+        0; a tuple of nothing is no type of its own.
+    """
+
+    kind: int = 0
+
+
+class LaneMeasure:
+    """What is known of a VL of an output, so that its measure can be told as a cycle starts.
+
+    Parameters
+    ----------
+    changed : int
+        Of the output buffer: from which cycle on the packet that was granted last asks for the link. Of the inputs: the
+        cycle of the last change.
+    granted : int
+        Blocks of that packet.
+    waiting, before : int
+        Blocks that wait at the inputs, now and before the cycle of the last change.
+    marked : int
+        Packets that were marked since the start.
+    """
+
+    changed: Int64
+    marked: Int64
+    granted: Int32
+    waiting: Int32
+    before: Int32
+
+
+class Marking(NamedTuple):
+    """Outputs that mark.
+
+    Parameters
+    ----------
+    markers : Markers
+        Of the outputs of switches, which are the first ends.
+    lane : Records of LaneMeasure, (outputs, lanes)
+        Of each VL.
+    idle_from : array of int64, (outputs,)
+        First cycle of each output whose idleness is not yet counted.
+    queued : array of int64, (inputs, lanes)
+        Blocks of each queue at the inputs, if they are measured.
+    by_inputs : bool
+        Which measure counts.
+    """
+
+    markers: Markers
+    lane: Records[LaneMeasure]
+    idle_from: NDArray[np.int64]
+    queued: NDArray[np.int64]
+    by_inputs: bool
+
+
+def new_marking(markers: Markers, *, by_inputs: bool) -> Marking:
+    """Return the marking of outputs at rest."""
+    ports, lanes = markers.lane.shape
+    return Marking(
+        markers, new_records(LaneMeasure, ports, lanes), np.zeros(ports, np.int64),
+        np.zeros((ports if by_inputs else 0, lanes), np.int64), by_inputs,
+    )  # fmt: skip
+
+
+@inner
+def _no_grant(marking: Unmarked, port: int, lane: int, blocks: int, since: int) -> None:
+    """Nothing is measured."""
+
+
+@inner
+def _grant(marking: Marking, port: int, lane: int, blocks: int, since: int) -> None:
+    if port < len(marking.idle_from) and not marking.by_inputs:
+        own = marking.lane[port, lane]
+        own.changed, own.granted = since, blocks
+
+
+@by_type({Unmarked: _no_grant, Marking: _grant})
+def note_grant(marking: Any, port: int, lane: int, blocks: int, since: int) -> None:
+    """Note that room of a VL in an end's buffer is reserved, for a packet that asks for the link from a cycle on."""
+
+
+@inner
+def _not_queued(
+    marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+) -> None:
+    """Nothing is measured."""
+
+
+@inner
+def _queued(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    if marking.by_inputs:
+        blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
+        marking.queued[port, lane] += blocks
+        _waits(marking, inputs, packets, port, head, marking.queued[port, lane] if head == packet else blocks, cycle)
+
+
+@by_type({Unmarked: _not_queued, Marking: _queued})
+def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    """Note that a packet is queued at an input, on the VL it came by."""
+
+
+@inner
+def _not_taken(
+    marking: Unmarked, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int
+) -> None:
+    """Nothing is measured."""
+
+
+@inner
+def _taken(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    if marking.by_inputs:
+        _waits(marking, inputs, packets, port, packet, -marking.queued[port, lane], cycle)
+        marking.queued[port, lane] -= packets.pool[packet].blocks
+        head = inputs.queues.queue[port, lane].head
+        if head != NOBODY:
+            _waits(marking, inputs, packets, port, head, marking.queued[port, lane], cycle)
+
+
+@by_type({Unmarked: _not_taken, Marking: _taken})
+def note_taken(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
+    """Note that a packet was taken out of its queue at an input."""
+
+
+@inner
+def _waits(marking: Marking, inputs: Inputs, packets: Packets, port: int, head: int, blocks: int, cycle: int) -> None:
+    """Let so many blocks more, or fewer, wait for where the head of their queue goes to."""
+    field = packets.pool[head]
+    if field.output == DROPPED:
+        return
+    own = marking.lane[port - local_port(inputs, port) + field.output, field.lane]
+    if own.changed != cycle:
+        own.changed, own.before = cycle, own.waiting
+    own.waiting += blocks
+
+
+@inner
+def _not_starved(marking: Unmarked, port: int, lane: int) -> None:
+    """Nothing is marked."""
+
+
+@inner
+def _starved(marking: Marking, port: int, lane: int) -> None:
+    if port < len(marking.idle_from):
+        starve(marking.markers, port, lane)
+
+
+@by_type({Unmarked: _not_starved, Marking: _starved})
+def note_starved(marking: Any, port: int, lane: int) -> None:
+    """Note that the head of a VL does not fit at the far end, in a cycle in which the link is free."""
+
+
+@inner
+def _no_pause(marking: Unmarked, port: int, cycle: int, until: int) -> None:
+    """Nothing is marked."""
+
+
+@inner
+def _pause(marking: Marking, port: int, cycle: int, until: int) -> None:
+    if port < len(marking.idle_from) and until > marking.idle_from[port]:
+        idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
+        marking.idle_from[port] = until
+
+
+@by_type({Unmarked: _no_pause, Marking: _pause})
+def note_pause(marking: Any, port: int, cycle: int, until: int) -> None:
+    """Note that the link is neither free nor idle from a cycle on, until another one (NCC-5)."""
+
+
+class Start(NamedTuple):
+    """A packet that starts on a link.
+
+    Parameters
+    ----------
+    blocks : int
+        Its size.
+    taken : int
+        Blocks of its VL in the end's buffer, with those that are granted in this cycle.
+    markable : bool
+        It is no CNP.
+    until : int
+        First cycle in which the link is free again.
+    """
+
+    blocks: int
+    taken: int
+    markable: bool
+    until: int
+
+
+@inner
+def _never(marking: Unmarked, port: int, lane: int, start: Start, cycle: int) -> bool:  # noqa: ARG001 - as of marking
+    return False
+
+
+@inner
+def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> bool:
+    if port >= len(marking.idle_from):
+        return False
+    own = marking.lane[port, lane]
+    if marking.by_inputs:
+        measure = own.before if own.changed == cycle else own.waiting
+    else:
+        measure = start.taken - own.granted if own.changed == cycle + CROSSED else start.taken
+    idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
+    marking.idle_from[port] = start.until
+    marked = starts(marking.markers, port, lane, measure, start.blocks, start.markable)
+    own.marked += marked
+    return marked
+
+
+@by_type({Unmarked: _never, Marking: _if_so})
+def is_marked(marking: Any, port: int, lane: int, start: Start, cycle: int) -> bool:  # type: ignore[empty-body]
+    """Let a packet start at an end in a cycle; tell whether it is marked."""

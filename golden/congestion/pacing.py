@@ -1,0 +1,291 @@
+"""NICs of a network under congestion control: CNPs, BECNs, flows that wait (NCC-6 to NCC-13 of ``docs/congestion.md``).
+
+What a BECN does in a cycle, and the visit of a cycle, are done as the next one starts: after all questions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.congestion.sources import NOBODY as UNKNOWN
+from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, find, hear, is_held, visit
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.switches.packets import NOBODY, Packets
+
+__all__ = [
+    "BECNS",
+    "CNPS",
+    "COUNTS",
+    "FECNS",
+    "HELD",
+    "LOGGED",
+    "Pacing",
+    "Unpaced",
+    "first_cnp",
+    "first_to_go",
+    "flow_waits",
+    "is_flow_held",
+    "let_go",
+    "new_pacing",
+    "queue_cnp",
+    "sweep",
+    "take_becn",
+    "take_cnp",
+    "wait",
+]
+
+(FECNS, CNPS, BECNS, HELD, LOGGED) = range(5)
+COUNTS = ("fecns", "cnps", "becns", "held", "logged")
+"""Of each NIC since the start: packets received with FECN, CNPs sent, CNPs received, packets that had to wait, log
+events."""
+
+
+class Unpaced(NamedTuple):
+    """NICs that hold nothing back.
+
+    Parameters
+    ----------
+    kind : int
+        0; a tuple of nothing is no type of its own.
+    """
+
+    kind: int = 0
+
+
+class PacedNIC:
+    """What a NIC keeps.
+
+    Parameters
+    ----------
+    first, last : int
+        Of the CNPs that are to be sent; ``first`` is ``NOBODY`` if there are none.
+    told : int
+        Cycle in which a BECN acted last.
+    """
+
+    told: Int64
+    first: Int32
+    last: Int32
+
+
+class Waiting:
+    """Packets of a class that wait at a NIC. The first ones of their flows are a list, and behind each are the others.
+
+    Parameters
+    ----------
+    first, last : int
+        Of the list; ``first`` is ``NOBODY`` if it is empty.
+    packets : int
+        All that wait.
+    """
+
+    first: Int32
+    last: Int32
+    packets: Int32
+
+
+class Pacing(NamedTuple):
+    """NICs that pace.
+
+    Parameters
+    ----------
+    sources : Sources
+        Flows that are slowed down, and the settings.
+    nic : Records of PacedNIC, (NICs,)
+        State of each.
+    waiting : Records of Waiting, (NICs, classes)
+        Of each class.
+    most : int
+        Packets of a class that may wait at a NIC.
+    interval : int
+        Least cycles between two CNPs of a NIC to a source and SL; 0 for none.
+    last_cnp : array of int64, (NICs, NICs, SLs) or (0, 0, 0)
+        Cycle in which each of these was made last, if there is an interval.
+    counts : array of int64, (NICs, 5)
+        What ``COUNTS`` names.
+    """
+
+    sources: Sources
+    nic: Records[PacedNIC]
+    waiting: Records[Waiting]
+    most: int
+    interval: int
+    last_cnp: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+_LONG_AGO = -(1 << 60)
+_SLS = 16
+
+
+def new_pacing(sources: Sources, *, classes: int, most: int, interval: int) -> Pacing:
+    """Return NICs without CNPs, with nothing that waits; as many as there are sources."""
+    nics = len(sources.flow)
+    nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
+    nic["first"] = waiting["first"] = NOBODY
+    nic["told"] = -1
+    sides = (nics, nics, _SLS) if interval else (0, 0, 0)
+    last_cnp = np.full(sides, _LONG_AGO, np.int64)
+    return Pacing(sources, nic, waiting, most, interval, last_cnp, np.zeros((nics, len(COUNTS)), np.int64))
+
+
+@inner
+def _place_of(pacing: Pacing, nic: int, dlid: int, sl: int) -> int:
+    return find(pacing.sources, nic, 0 if pacing.sources.port[PORT_MODE] != 0 else dlid, sl)
+
+
+@inner
+def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int) -> int:
+    """Return the first packet of a class that waits and is of a packet's flow; ``NOBODY`` if there is none."""
+    field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
+    while head != NOBODY:
+        other = packets.pool[head]
+        if other.sl == field.sl and (other.dlid == field.dlid or pacing.sources.port[PORT_MODE] != 0):
+            return head
+        head = int(other.arrived)
+    return NOBODY
+
+
+@inner
+def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
+    """Tell whether the flow of a packet may not inject in a cycle (CCS-3)."""
+    field = packets.pool[packet]
+    place = _place_of(pacing, nic, field.dlid, field.sl)
+    return place != UNKNOWN and is_held(pacing.sources.flow[nic, place], cycle)
+
+
+@inner
+def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
+    """Return the entry of a packet's flow; ``sources.NOBODY`` if it is not known."""
+    field = packets.pool[packet]
+    return _place_of(pacing, nic, field.dlid, field.sl)
+
+
+# Of the first packet of a flow that waits, `arrived` is the next one of the list, `asks` the last of its flow.
+
+
+@inner
+def wait(pacing: Pacing, packets: Packets, nic: int, number: int, packet: int, head: int) -> None:
+    """Let a packet wait: behind those of its flow, whose first is ``head``, or as the first of it (NCC-11)."""
+    own = pacing.waiting[nic, number]
+    own.packets += 1
+    pacing.counts[nic, HELD] += 1
+    packets.chain[packet].next = NOBODY
+    if head != NOBODY:
+        packets.chain[packets.pool[head].asks].next = packet
+        packets.pool[head].asks = packet
+    else:
+        packets.pool[packet].asks = packet
+        _append(pacing, packets, nic, number, packet)
+
+
+@inner
+def _append(pacing: Pacing, packets: Packets, nic: int, number: int, head: int) -> None:
+    own = pacing.waiting[nic, number]
+    packets.pool[head].arrived = NOBODY
+    if own.first == NOBODY:
+        own.first = head
+    else:
+        packets.pool[own.last].arrived = head
+    own.last = head
+
+
+@inner
+def first_to_go(pacing: Pacing, packets: Packets, nic: int, number: int, cycle: int) -> tuple[int, int]:
+    """Return the first packet of the list that may be injected in a cycle, and the one before it in the list."""
+    before, head = NOBODY, int(pacing.waiting[nic, number].first)
+    while head != NOBODY and is_flow_held(pacing, packets, nic, head, cycle):
+        before, head = head, int(packets.pool[head].arrived)
+    return head, before
+
+
+@inner
+def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, before: int) -> None:
+    """Take a packet out of the list, where it is behind ``before``; the next one of its flow goes to the end of it."""
+    own = pacing.waiting[nic, number]
+    following, behind, last = (
+        int(packets.pool[head].arrived),
+        int(packets.chain[head].next),
+        int(packets.pool[head].asks),
+    )
+    if before == NOBODY:
+        own.first = following
+    else:
+        packets.pool[before].arrived = following
+    if own.last == head:
+        own.last = before
+    own.packets -= 1
+    if behind != NOBODY:
+        packets.pool[behind].asks = last
+        _append(pacing, packets, nic, number, behind)
+
+
+@inner
+def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
+    """Count a packet with FECN, and let it be the CNP that it causes, in a cycle; tell whether it makes one (NCC-7)."""
+    pacing.counts[nic, FECNS] += 1
+    if pacing.interval != 0:
+        source, sl = packets.origin[packet].source, packets.pool[packet].sl
+        if cycle < pacing.last_cnp[nic, source, sl] + pacing.interval:
+            return False
+        pacing.last_cnp[nic, source, sl] = cycle
+    own = pacing.nic[nic]
+    packets.chain[packet].next = NOBODY
+    if own.first == NOBODY:
+        own.first = packet
+    else:
+        packets.chain[own.last].next = packet
+    own.last = packet
+    return True
+
+
+@inner
+def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
+    """Return the CNP that a NIC may send in a cycle, ``NOBODY`` if there is none (NCC-6, NCC-8)."""
+    packet = int(pacing.nic[nic].first)
+    return packet if packet != NOBODY and packets.origin[packet].born <= cycle else NOBODY
+
+
+@inner
+def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
+    """Take the first CNP out of its queue."""
+    own = pacing.nic[nic]
+    own.first = packets.chain[own.first].next
+    pacing.counts[nic, CNPS] += 1
+
+
+@inner
+def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
+    """Let a BECN for a flow act in a cycle, once all questions of it are answered (NCC-9)."""
+    flow = 0 if pacing.sources.port[PORT_MODE] != 0 else dlid
+    place, before = hear(pacing.sources, nic, flow, sl, cycle)
+    pacing.nic[nic].told = cycle
+    pacing.counts[nic, BECNS] += 1
+    if place != UNKNOWN:
+        trigger = pacing.sources.level[sl, TRIGGER]
+        pacing.counts[nic, LOGGED] += before < trigger <= pacing.sources.flow[nic, place].ccti
+
+
+@inner
+def _no_sweep(pacing: Unpaced, cycle: int) -> None:
+    """No flows are known."""
+
+
+@inner
+def _sweep(pacing: Pacing, cycle: int) -> None:
+    last = pacing.sources.flow.shape[1] - 1
+    for nic in range(len(pacing.nic)):
+        if pacing.nic[nic].told == cycle:
+            continue
+        own = pacing.sources.sweep[nic]
+        if own.taken != 0:
+            visit(pacing.sources, nic, own.next, cycle)
+        own.next = own.next + 1 if own.next < last else 0
+
+
+@by_type({Unpaced: _no_sweep, Pacing: _sweep})
+def sweep(pacing: Any, cycle: int) -> None:
+    """Visit the entry of every NIC whose turn it was in a cycle, once all questions of it are answered (NCC-13)."""

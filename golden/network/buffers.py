@@ -1,0 +1,50 @@
+"""Sizes of the buffers of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlane.golden.links.room import Rooms, new_rooms
+
+from vlane.errors import InputError
+
+__all__ = ["Buffers"]
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Sizes of the buffers, in 64-byte blocks.
+
+    Parameters
+    ----------
+    blocks : int
+        Each of the input and output buffers of switches and NICs.
+    minimum, maximum : tuple of int
+        Guaranteed to and allowed for each lane.
+    largest : tuple of int
+        Blocks of the largest packet of each lane.
+
+    Raises
+    ------
+    InputError
+        If a minimum cannot hold the largest packet, or the minima do not fit.
+    """
+
+    blocks: int
+    minimum: tuple[int, ...]
+    maximum: tuple[int, ...]
+    largest: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if sum(self.minimum) > self.blocks:
+            raise InputError("blocks", f"at least {sum(self.minimum)}, the minima of all VLs", self.blocks)
+        for lane, (least, most, packet) in enumerate(zip(self.minimum, self.maximum, self.largest, strict=True)):
+            if least < packet:
+                raise InputError(f"minimum_blocks of VL {lane}", f"at least {packet}, its largest packet", least)
+            if not least <= most <= self.blocks - sum(self.minimum) + least:
+                must = f"{least} to {self.blocks - sum(self.minimum) + least}, what the other minima leave"
+                raise InputError(f"maximum_blocks of VL {lane}", must, most)
+
+    def rooms(self, count: int) -> Rooms:
+        """Return so many such buffers, empty."""
+        return new_rooms(buffers=count, blocks=self.blocks, minimum=self.minimum, maximum=self.maximum)

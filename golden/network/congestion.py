@@ -1,0 +1,112 @@
+"""Congestion control of a network: from settings to markers and pacing (``docs/congestion.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vlane.golden.congestion.markers import new_markers
+from vlane.golden.congestion.marking import Marking, new_marking
+from vlane.golden.congestion.pacing import Pacing, new_pacing
+from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE, TIMER, TRIGGER, new_sources
+from vlane.golden.network.buffers import Buffers
+from vlane.golden.network.sources import Sources
+from vlane.golden.network.topology import Topology
+
+from vlane.errors import InputError
+
+__all__ = ["Congestion"]
+
+_LEAST_ENTRIES = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class Congestion:
+    """Settings of all switches and all NICs.
+
+    Parameters
+    ----------
+    threshold, packet_size, marking_rate : int
+        Of the SwitchCongestionSetting.
+    victim_mask : str
+        Outputs that are in Victim_Mask: ``none``, ``hosts`` or ``all``.
+    by_inputs : bool
+        What waits at the inputs is measured, not the output buffer.
+    busy_blocks, level_blocks, idle_blocks : int
+        Of a link's level.
+    port_control, ccti_limit, ccti_timer, ccti_increase, trigger_threshold, ccti_min : int
+        Of the CACongestionSetting, the last four of every SL.
+    table : sequence of (int, int)
+        The CCT: shift and multiplier.
+    shift_first : bool
+        The shift comes before the multiplication.
+    flows : int
+        Entries of a NIC.
+    tick_cycles : int
+        Cycles of the timers' unit.
+    cnp_interval, held_packets : int
+        As NCC-7 and NCC-12 have them.
+    """
+
+    threshold: int
+    packet_size: int
+    marking_rate: int
+    victim_mask: str
+    by_inputs: bool
+    busy_blocks: int
+    level_blocks: int
+    idle_blocks: int
+    port_control: int
+    ccti_limit: int
+    ccti_timer: int
+    ccti_increase: int
+    trigger_threshold: int
+    ccti_min: int
+    table: Sequence[tuple[int, int]]
+    shift_first: bool
+    flows: int
+    tick_cycles: int
+    cnp_interval: int
+    held_packets: int
+
+    def marking(self, topology: Topology, port_bits: int, buffers: Buffers) -> Marking:
+        """Return the marking of the outputs of all switches.
+
+        Raises
+        ------
+        InputError
+            If a VL's part of the output buffer does not hold four largest packets.
+        """
+        largest = max(buffers.largest)
+        for lane, most in enumerate(buffers.maximum):
+            if most < 4 * largest:
+                must = f"at least {4 * largest}, four largest packets, with congestion control"
+                raise InputError(f"maximum_blocks of VL {lane}", must, most)
+        markers = new_markers(
+            ports=topology.switches << port_bits, maximum=buffers.maximum, largest=largest,
+            busy_blocks=self.busy_blocks, level_blocks=self.level_blocks, idle_blocks=self.idle_blocks,
+        )  # fmt: skip
+        port = markers.port
+        port["threshold"], port["packet_size"], port["marking_rate"] = (
+            self.threshold, self.packet_size, self.marking_rate
+        )  # fmt: skip
+        if self.victim_mask == "all":
+            port["victim_mask"] = 1
+        elif self.victim_mask == "hosts":
+            for switch, at in topology.hosts:
+                port[(switch << port_bits) + at].victim_mask = 1
+        return new_marking(markers, by_inputs=self.by_inputs)
+
+    def pacing(self, traffic: Sources) -> Pacing:
+        """Return the NICs, of a network with this traffic."""
+        nics, classes = traffic.due.shape
+        entries = max(_LEAST_ENTRIES, 1 << (len(self.table) - 1).bit_length())
+        sources = new_sources(
+            flows=self.flows, cct_entries=entries, tick_cycles=self.tick_cycles, shift_first=self.shift_first,
+            sources=nics,
+        )  # fmt: skip
+        sources.table[: len(self.table)] = self.table
+        sources.port[PORT_MODE], sources.port[LIMIT] = self.port_control, self.ccti_limit
+        sources.level[:, TIMER], sources.level[:, INCREASE] = self.ccti_timer, self.ccti_increase
+        sources.level[:, TRIGGER], sources.level[:, MINIMUM] = self.trigger_threshold, self.ccti_min
+        return new_pacing(sources, classes=classes, most=self.held_packets, interval=self.cnp_interval)

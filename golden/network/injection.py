@@ -1,0 +1,216 @@
+"""What a NIC takes into its output buffer next: packets of its application queues, and those that pacing adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+from vlane.golden.congestion.pacing import (
+    Pacing,
+    Unpaced,
+    first_cnp,
+    first_to_go,
+    flow_waits,
+    is_flow_held,
+    let_go,
+    place_of_flow,
+    queue_cnp,
+    take_becn,
+    take_cnp,
+    wait,
+)
+from vlane.golden.congestion.sources import answer
+from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.network.meters import Meters, count_generation
+from vlane.golden.network.sources import Sources, advance, draw_packet
+from vlane.golden.network.wiring import Wiring
+from vlane.golden.switches.output_ports import room_for_largest, take_in
+from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, free, schedule, spare
+
+from vlane.bth import CNP_BYTES
+from vlane.units import BLOCK_BYTES
+
+if TYPE_CHECKING:
+    from vlane.golden.network.network import Network
+
+__all__ = ["acts", "causes_cnp", "inject", "take_all_waiting"]
+
+
+@inner
+def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, nic: int, number: int) -> int:
+    """Make the packet that a class has due and return it; it is to be the head of its application queue."""
+    to, dlid, sl, size, flits, connection = draw_packet(sources, nic, number)
+    packet = spare(packets)
+    field, origin = packets.pool[packet], packets.origin[packet]
+    field.blocks, field.flits, field.dlid, field.sl = -(-size // BLOCK_BYTES), flits, dlid, sl
+    origin.source, origin.target, origin.connection, origin.bytes = nic, to, connection, size
+    origin.slid = sources.lids[nic, 0]
+    field.lane, field.channel = int(wiring.nic_vl[nic, sl]), int(wiring.nic_channel[nic, sl])
+    origin.born, field.hops, field.bth = sources.due[nic, number], 0, 0
+    count_generation(meters, field, origin)
+    return packet
+
+
+@inner
+def _head(net: Network, packets: Packets, nic: int, number: int) -> int:
+    """Return the head of the application queue of a class that has one."""
+    packet = net.staged[nic, number]
+    if packet == NOBODY:
+        packet = net.staged[nic, number] = _stage(net.sources, net.wiring, net.meters, packets, nic, number)
+    return packet
+
+
+@inner
+def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:  # noqa: ARG001 - as of a paced one
+    """Take a packet, round robin over the classes."""
+    sources = net.sources
+    if sources.earliest[nic] > cycle:
+        return
+    classes = sources.due.shape[1]
+    left, last = 0, sources.last_class[nic]
+    for number in range(classes):
+        left |= int(sources.due[nic, number] <= cycle) << number
+    while left != 0:
+        number = next_of(left, last)
+        left &= ~(1 << number)
+        last = number
+        packet = _head(net, packets, nic, number)
+        lane = packets.pool[packet].lane
+        if room_for_largest(net.out_ports, port, lane, cycle):
+            sources.last_class[nic] = number
+            net.staged[nic, number] = NOBODY
+            advance(sources, nic, number)
+            take_in(net.out_ports, packets, port, packet, cycle + 1)
+            return
+
+
+@inner
+def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
+    """Take a CNP, else a packet whose flow is not held, round robin over the classes (NCC-8, NCC-11)."""
+    sources = net.sources
+    cnp = first_cnp(pacing, packets, nic, cycle)
+    if cnp != NOBODY and room_for_largest(net.out_ports, port, packets.pool[cnp].lane, cycle):
+        take_cnp(pacing, packets, nic)
+        take_in(net.out_ports, packets, port, cnp, cycle + 1)
+        return
+    left, last = 0, sources.last_class[nic]
+    for number in range(sources.due.shape[1]):
+        has = sources.due[nic, number] <= cycle or pacing.waiting[nic, number].first != NOBODY
+        left |= int(has) << number
+    while left != 0:
+        number = next_of(left, last)
+        left &= ~(1 << number)
+        last = number
+        packet, before = first_to_go(pacing, packets, nic, number, cycle)
+        waited = packet != NOBODY
+        if not waited:
+            packet = _fresh(pacing, net, packets, nic, number, cycle)
+        if packet == NOBODY or not room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
+            continue
+        sources.last_class[nic] = number
+        if waited:
+            let_go(pacing, packets, nic, number, packet, before)
+        else:
+            net.staged[nic, number] = NOBODY
+            advance(sources, nic, number)
+        place = place_of_flow(pacing, packets, nic, packet)
+        answer(pacing.sources, nic, place, packets.pool[packet].blocks, cycle)
+        take_in(net.out_ports, packets, port, packet, cycle + 1)
+        return
+
+
+@inner
+def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
+    """Return the head of a class's queue if it may be injected; else let it wait, if one more may (NCC-11, NCC-12)."""
+    if net.sources.due[nic, number] > cycle:
+        return NOBODY
+    if pacing.waiting[nic, number].packets >= pacing.most:
+        return NOBODY
+    packet = _head(net, packets, nic, number)
+    head = flow_waits(pacing, packets, nic, number, packet)
+    if head == NOBODY and not is_flow_held(pacing, packets, nic, packet, cycle):
+        return packet
+    net.staged[nic, number] = NOBODY
+    advance(net.sources, nic, number)
+    wait(pacing, packets, nic, number, packet, head)
+    return NOBODY
+
+
+@by_type({Unpaced: _take_unpaced, Pacing: _take_paced})
+def inject(pacing: Any, net: Network, packets: Packets, nic: int, port: int, cycle: int) -> None:
+    """Let a NIC, whose end is ``port``, take at most one packet into its output buffer."""
+
+
+@inner
+def _never_acts(pacing: Unpaced, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - as of a paced one
+    return False
+
+
+@inner
+def _acts(pacing: Pacing, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
+    field = packets.pool[packet]
+    if field.bth != _ACTS:
+        return False
+    take_becn(pacing, nic, packets.origin[packet].slid, field.sl, cycle - 1)
+    return True
+
+
+_ACTS = FECN | BECN
+"""``bth`` of a CNP that was received whole; a CNP in the network never has FECN."""
+
+
+@by_type({Unpaced: _never_acts, Pacing: _acts})
+def acts(pacing: Any, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # type: ignore[empty-body]
+    """Tell whether what happens to a packet at a NIC is that, as a CNP, it acted in the cycle before (NCC-9)."""
+
+
+@inner
+def _no_cnp(pacing: Unpaced, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:  # noqa: ARG001 - as of a paced one
+    return False
+
+
+@inner
+def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic: int, cycle: int) -> bool:
+    field, origin = packets.pool[packet], packets.origin[packet]
+    received = cycle + field.flits
+    if field.bth & BECN != 0:
+        field.bth = _ACTS
+        schedule(packets, packet, received + 1, TO_SINK, nic)
+        return True
+    if field.bth & FECN == 0 or not queue_cnp(pacing, packets, nic, packet, received):
+        return False
+    sources = net.sources
+    origin.slid, origin.source, origin.target, origin.connection = field.dlid, nic, origin.source, -1
+    origin.born, origin.bytes = received, CNP_BYTES
+    field.dlid, field.bth, field.hops = sources.lids[origin.target, 0], BECN, 0
+    field.blocks, field.flits = 1, ((CNP_BYTES - 1) >> sources.flit_bits) + 1
+    field.lane, field.channel = int(net.wiring.nic_vl[nic, field.sl]), int(net.wiring.nic_channel[nic, field.sl])
+    return True
+
+
+@by_type({Unpaced: _no_cnp, Pacing: _causes_cnp})
+def causes_cnp(  # type: ignore[empty-body]
+    pacing: Any, net: Network, packets: Packets, packet: int, nic: int, cycle: int
+) -> bool:
+    """Tell whether a packet, whose head a NIC receives in a cycle, lives on: as the CNP that it causes, or to act.
+
+    It is counted before, as what it is then.
+    """
+
+
+@kernel
+def take_all_waiting(
+    sources: Sources, wiring: Wiring, meters: Meters, staged: NDArray[Any], now: int, packets: Packets
+) -> None:
+    """Take away all that was generated before a cycle and never left the application queues, so that it is counted."""
+    # the whole network as one argument would mean this code again for every scheduler and kind of switch
+    for nic in range(staged.shape[0]):
+        for number in range(staged.shape[1]):
+            while sources.due[nic, number] < now:
+                packet = staged[nic, number]
+                if packet == NOBODY:
+                    packet = _stage(sources, wiring, meters, packets, nic, number)
+                staged[nic, number] = NOBODY
+                free(packets, packet)
+                advance(sources, nic, number)

@@ -1,0 +1,59 @@
+"""What congestion control did in a run: marks, notifications, packets that waited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlane.golden.congestion.marking import Marking
+from vlane.golden.congestion.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
+from vlane.golden.network.network import Network
+
+__all__ = ["OfCongestion", "congestion_of"]
+
+
+@dataclass(frozen=True)
+class OfCongestion:
+    """Counts since the start of a run, of all switches or of all hosts.
+
+    Parameters
+    ----------
+    marked : int
+        Packets that switches marked; one that several mark counts at each.
+    packets : int
+        Packets that hosts sent, CNPs among them.
+    fecns, cnps, becns : int
+        Packets received with FECN; CNPs sent, and received.
+    held : int
+        Packets that waited for their flow.
+    lost : int
+        BECNs that found no free entry; a host's count stays at 65,535.
+    logged : int
+        BECNs that raised a CCTI to Trigger_Threshold.
+    cnp_share : float
+        CNPs sent, of all packets that hosts sent.
+    """
+
+    marked: int
+    packets: int
+    fecns: int
+    cnps: int
+    becns: int
+    held: int
+    lost: int
+    logged: int
+    cnp_share: float
+
+
+def congestion_of(net: Network) -> OfCongestion | None:
+    """Return the counts; None if there is no congestion control."""
+    marking, pacing = net.out_ports.marking, net.pacing
+    if not (isinstance(marking, Marking) and isinstance(pacing, Pacing)):
+        return None
+    count = pacing.counts.sum(axis=0)
+    first = len(net.switches.inputs.port)
+    packets = int(net.out_ports.counters["packets"][first : first + len(pacing.nic)].sum())
+    return OfCongestion(
+        marked=int(marking.lane["marked"].sum()), packets=packets, fecns=int(count[FECNS]), cnps=int(count[CNPS]),
+        becns=int(count[BECNS]), held=int(count[HELD]), lost=int(pacing.sources.sweep["lost"].sum()),
+        logged=int(count[LOGGED]), cnp_share=int(count[CNPS]) / max(1, packets),
+    )  # fmt: skip

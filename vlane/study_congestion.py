@@ -1,0 +1,123 @@
+"""The ``[congestion]`` section of a study file: InfiniBand's congestion control (``docs/congestion.md``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from vlane.cc_marker import LARGEST_THRESHOLD, MAX_LEVEL, RATE_BITS, SIZE_BITS
+from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
+from vlane.errors import InputError
+from vlane.study_networks import Section
+
+if TYPE_CHECKING:
+    from vlane.study import Study
+
+__all__ = ["CongestionSection", "check_congestion", "geometric_cct"]
+
+_Entry = Annotated[list[int], Field(min_length=2, max_length=2)]
+_SHIFT, _STEEPEST, _LAST = 3, 129, 127
+
+
+def geometric_cct(entries: int = _LAST + 1) -> list[tuple[int, int]]:
+    """Return a CCT whose gaps grow by the same factor from entry to entry: none at 0, 128 times the packet at 127.
+
+    Examples
+    --------
+    >>> geometric_cct()[0], geometric_cct()[64], geometric_cct()[127]
+    ((3, 0), (3, 84), (3, 1024))
+    """
+    return [(_SHIFT, int((1 << _SHIFT) * (_STEEPEST ** (min(i, _LAST) / _LAST) - 1) + 1e-6)) for i in range(entries)]
+
+
+class CongestionSection(Section):
+    """Congestion control; settings have the names of the attributes' components (IBA, Annex A10)."""
+
+    threshold: int = Field(
+        2, ge=0, le=LARGEST_THRESHOLD, description="Of all switches: 0 marks nothing, 15 marks soonest."
+    )
+    packet_size: int = Field(
+        0, ge=0, lt=1 << SIZE_BITS, description="Blocks of the smallest packet that is marked; 0 for all."
+    )
+    marking_rate: int = Field(
+        0, ge=0, lt=1 << RATE_BITS, description="Eligible packets that pass between two that are marked."
+    )
+    victim_mask: Literal["none", "hosts", "all"] = Field(
+        "none", description="Outputs that mark packets of victims, too: none, those to hosts, or all."
+    )
+    measure: Literal["output", "inputs"] = Field(
+        "output", description="How full a VL is: its blocks in the output buffer, or those that wait at the inputs."
+    )
+    busy_blocks: int = Field(1024, ge=0, le=MAX_LEVEL, description="Level from which a link is busy; 0 for always.")
+    level_blocks: int = Field(2048, ge=1, le=MAX_LEVEL, description="Highest level of a link.")
+    idle_blocks: int = Field(16, ge=0, le=255, description="By how much the level falls in an idle cycle.")
+    port_control: Literal[0, 1] = Field(0, description="0: a flow is a DLID and an SL; 1: it is an SL.")
+    ccti_increase: int = Field(1, ge=0, lt=1 << BYTE_BITS, description="By how much a BECN raises the flow's CCTI.")
+    ccti_timer: int = Field(
+        10, ge=0, lt=1 << TIMER_BITS, description="Units of 1.024 us after which the CCTI falls by 1."
+    )
+    ccti_limit: int = Field(127, ge=0, lt=CCT_ENTRIES, description="Highest CCTI.")
+    ccti_min: int = Field(0, ge=0, lt=1 << BYTE_BITS, description="CCTI to which the timer lowers.")
+    trigger_threshold: int = Field(
+        0, ge=0, lt=1 << BYTE_BITS, description="CCTI from which a BECN is logged; 0 for never."
+    )
+    cct: Annotated[list[_Entry], Field(min_length=1, max_length=CCT_ENTRIES)] | None = Field(
+        None, description="Entries of the CCT as [shift, multiplier]; a geometric one of 128 entries unless given."
+    )
+    shift_first: bool = Field(
+        default=False, description="The shift is applied to the packet's size before the multiplication."
+    )
+    flows: Literal[4, 8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
+    cnp_interval_cycles: int = Field(
+        0, ge=0, le=1 << 30, description="Cycles within which a NIC returns one CNP to a source and SL; 0 for no limit."
+    )
+    held_packets: int = Field(
+        1024, ge=1, le=1 << 20, description="Packets of a class that may wait at a NIC for their flows to go on."
+    )
+
+    @field_validator("cct")
+    @classmethod
+    def _fits(cls, entries: list[list[int]] | None) -> list[list[int]] | None:
+        for number, (shift, multiplier) in enumerate(entries or ()):
+            if not 0 <= shift < 1 << SHIFT_BITS:
+                raise InputError(f"{number}.0", f"a shift, 0 to {(1 << SHIFT_BITS) - 1}", shift)
+            if not 0 <= multiplier < 1 << MULTIPLIER_BITS:
+                raise InputError(f"{number}.1", f"a multiplier, 0 to {(1 << MULTIPLIER_BITS) - 1}", multiplier)
+        return entries
+
+    @property
+    def table(self) -> list[tuple[int, int]]:
+        """The CCT, as (shift, multiplier)."""
+        return geometric_cct() if self.cct is None else [(shift, multiplier) for shift, multiplier in self.cct]
+
+
+def check_congestion(study: Study, words: str) -> None:
+    """Refuse congestion control where there is none, and settings that cannot work.
+
+    Raises
+    ------
+    InputError
+        If the study has ``[congestion]`` and something that does not go with it; ``words`` say its kind of switch.
+    """
+    given = study.congestion
+    if given is None:
+        return
+    if study.switch.record.by_channel:
+        raise InputError("congestion", f"left out {words}", "given")
+    if study.switch.crossbar == "flits":
+        raise InputError("switch.crossbar", "multiplexed or per_vl with [congestion]", study.switch.crossbar)
+    if given.level_blocks < given.busy_blocks:
+        raise InputError("congestion.level_blocks", f"at least busy_blocks, {given.busy_blocks}", given.level_blocks)
+    last = len(given.table) - 1
+    if given.ccti_limit > last:
+        raise InputError("congestion.ccti_limit", f"at most {last}, the last entry of the CCT", given.ccti_limit)
+    if given.ccti_min > given.ccti_limit:
+        raise InputError("congestion.ccti_min", f"at most ccti_limit, {given.ccti_limit}", given.ccti_min)
+    if given.ccti_increase and not given.ccti_timer:
+        raise InputError("congestion.ccti_timer", "at least 1 with a ccti_increase: nothing lasts without it", 0)
+    if given.cnp_interval_cycles and given.ccti_increase:
+        must = int(given.ccti_timer * 1024 / study.link.clock.cycle_ns / given.ccti_increase)
+        if given.cnp_interval_cycles >= must:
+            why = f"below {must}, ccti_timer over ccti_increase: else nothing is slowed for long"
+            raise InputError("congestion.cnp_interval_cycles", why, given.cnp_interval_cycles)
