@@ -66,7 +66,7 @@ def test_a_short_part_of_the_study_is_run_and_judged(tmp_path: Path) -> None:
     assert figures["late packets, 4096 bytes"]["ours"] == 0
     assert figures["largest delay over deadline, 4096 bytes"]["holds"]
     assert figures["late packets, 256 bytes"]["ours"] is None
-    rows = Summary.read(tmp_path / "summary.parquet", STUDY.columns, has_deadlines=True)
+    rows = Summary.read(tmp_path / "summary.parquet", STUDY.columns, measures=("deadlines",))
     assert len(rows) == 1
     levels = pl.read_parquet(tmp_path / "summary.parquet")
     assert levels["sl"].to_list() == list(range(10))

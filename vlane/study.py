@@ -19,7 +19,7 @@ from vlane.study_connections import AdmissionSection, ConnectionsSection, check_
 from vlane.study_events import Loss, Rewrite, Stall
 from vlane.study_networks import Name, Net, Section, vls_per_sl
 from vlane.study_swap import Swap
-from vlane.study_traffic import PacketTrace, Traffic, class_loads
+from vlane.study_traffic import PacketTrace, Traffic, check_loads
 from vlane.study_voqsw import VOQswSection
 from vlane.switch_kinds import MOST_ITERATIONS, MOST_SPEED, SWITCH_KINDS, SwitchKind
 from vlane.units import MAX_PACKET_BLOCKS
@@ -191,6 +191,7 @@ class Measures(Section):
     """What is measured beyond service levels and links."""
 
     flows: bool = Field(default=False, description="A table of every source, destination and SL, too.")
+    sources: bool = Field(default=False, description="How evenly the hosts share what is received of a level.")
     apart: list[Annotated[int, Field(ge=0)]] = Field(
         [], description="Hosts whose packets are counted as SL + 16, apart from those to others; InfiniBand's."
     )
@@ -199,7 +200,7 @@ class Measures(Section):
 class Runs(Section):
     """Which runs are made: every load with every seed."""
 
-    loads: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] = Field(
+    loads: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)] = Field(
         [1.0], description="Offered loads, in flits per cycle and host; a run is made for each."
     )
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 32)]], Field(min_length=1)] = Field(
@@ -273,8 +274,8 @@ class Study(Section):
         if has_loads != bool(self.traffic):
             must = "given with traffic" if self.traffic else "left out without traffic"
             raise InputError("run.loads", must, "given" if has_loads else "missing")
-        for load in self.run.loads if self.traffic else ():
-            class_loads(self.traffic, load)
+        for place, load in enumerate(self.run.loads if self.traffic else ()):
+            check_loads(self.traffic, load, f"run.loads.{place}")
         if self.connections is not None and self.run.precision is not None:
             raise InputError("run.precision", "left out with connections", "given")
         if not self.traffic and self.run.precision is not None:

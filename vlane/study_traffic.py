@@ -12,7 +12,7 @@ from vlane.sc import SC_COUNT
 from vlane.study_networks import Name, Section
 from vlane.units import MAX_PACKET_BYTES
 
-__all__ = ["FILE_PATTERNS", "PacketTrace", "Traffic", "class_loads"]
+__all__ = ["FILE_PATTERNS", "PacketTrace", "Traffic", "check_loads", "class_loads"]
 
 FILE_PATTERNS = ("list", "matrix")
 """Patterns that a file says."""
@@ -67,6 +67,10 @@ class Traffic(Section):
     hosts: Annotated[_Hosts, Field(min_length=1)] | None = Field(
         None, description="Numbers of the hosts that send; all unless given."
     )
+    active_cycles: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)] | None = Field(
+        None,
+        description="[from, to]: the hosts send in these cycles only, and what they did not take until then never.",
+    )
     hot_share: float = Field(
         0.0, ge=0, le=1, description="Part of the class's packets that goes to the hot hosts instead."
     )
@@ -104,6 +108,8 @@ class Traffic(Section):
             raise InputError("file", f"{must} with pattern {self.pattern}", "given" if self.file else "missing")
         if self.burst_to == "one" and self.burst == 1:
             raise InputError("burst_to", "each without burst", self.burst_to)
+        if self.active_cycles is not None and self.active_cycles[0] >= self.active_cycles[1]:
+            raise InputError("active_cycles", "[from, to] with from below to", self.active_cycles)
         if self.hosts is not None and len(set(self.hosts)) != len(self.hosts):
             raise InputError("hosts", "numbers of different hosts", self.hosts)
         return self
@@ -115,6 +121,34 @@ class PacketTrace(Section):
     file: Name = Field(
         description="CSV or Parquet beside the study: cycle, source, destination, sl and bytes of each packet."
     )
+
+
+def check_loads(traffic: Sequence[Traffic], load: float, field: str) -> None:
+    """Refuse a load that the classes cannot make, or in which a host would send more than a link carries.
+
+    Raises
+    ------
+    InputError
+        As ``class_loads``, or if the classes of a host load it with more than 1 at a time, naming ``field``.
+    """
+    if load > 1 and all(each.hosts is None for each in traffic):
+        raise InputError(field, "at most 1.0", load)
+    loads = class_loads(traffic, load)
+    hosts: set[int | None] = {None, *(host for each in traffic for host in each.hosts or ())}
+    starts = {0, *(each.active_cycles[0] for each in traffic if each.active_cycles)}
+    for host in hosts:
+        mine = [
+            (each, own) for each, own in zip(traffic, loads, strict=True) if each.hosts is None or host in each.hosts
+        ]
+        for start in starts:
+            both = sum(own for each, own in mine if _is_active(each, start))
+            if both > 1 + _CLOSE:
+                who = "every host" if host is None else f"host {host}"
+                raise InputError(field, f"such that {who} sends at most 1", f"{load}, which makes {both:g}")
+
+
+def _is_active(each: Traffic, cycle: int) -> bool:
+    return each.active_cycles is None or each.active_cycles[0] <= cycle < each.active_cycles[1]
 
 
 def class_loads(traffic: Sequence[Traffic], load: float) -> list[float]:

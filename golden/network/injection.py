@@ -23,7 +23,7 @@ from vlane.golden.congestion.sources import answer
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.network.meters import Meters, count_generation
-from vlane.golden.network.sources import Sources, advance, draw_packet
+from vlane.golden.network.sources import Sources, advance, draw_packet, end_class
 from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.output_ports import room_for_largest, take_in
 from vlane.golden.switches.packets import BECN, FECN, NOBODY, TO_SINK, Packets, free, schedule, spare
@@ -53,12 +53,24 @@ def _stage(sources: Sources, wiring: Wiring, meters: Meters, packets: Packets, n
 
 
 @inner
-def _head(net: Network, packets: Packets, nic: int, number: int) -> int:
-    """Return the head of the application queue of a class that has one."""
+def _head(net: Network, packets: Packets, nic: int, number: int, cycle: int) -> int:
+    """Return the head of the application queue of a class that has one; ``NOBODY`` if the class has ended."""
     packet = net.staged[nic, number]
+    if cycle >= net.sources.active[number, 1]:
+        _drop_head(net.sources, net.staged, packets, nic, number)
+        return NOBODY
     if packet == NOBODY:
         packet = net.staged[nic, number] = _stage(net.sources, net.wiring, net.meters, packets, nic, number)
     return packet
+
+
+@inner
+def _drop_head(sources: Sources, staged: NDArray[Any], packets: Packets, nic: int, number: int) -> None:
+    """Let a class that has ended forget its head."""
+    if staged[nic, number] != NOBODY:
+        free(packets, staged[nic, number])
+        staged[nic, number] = NOBODY
+    end_class(sources, nic, number)
 
 
 @inner
@@ -75,9 +87,8 @@ def _take_unpaced(pacing: Unpaced, net: Network, packets: Packets, nic: int, por
         number = next_of(left, last)
         left &= ~(1 << number)
         last = number
-        packet = _head(net, packets, nic, number)
-        lane = packets.pool[packet].lane
-        if room_for_largest(net.out_ports, port, lane, cycle):
+        packet = _head(net, packets, nic, number, cycle)
+        if packet != NOBODY and room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
             sources.last_class[nic] = number
             net.staged[nic, number] = NOBODY
             advance(sources, nic, number)
@@ -127,7 +138,9 @@ def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int
         return NOBODY
     if pacing.waiting[nic, number].packets >= pacing.most:
         return NOBODY
-    packet = _head(net, packets, nic, number)
+    packet = _head(net, packets, nic, number, cycle)
+    if packet == NOBODY:
+        return NOBODY
     head = flow_waits(pacing, packets, nic, number, packet)
     if head == NOBODY and not is_flow_held(pacing, packets, nic, packet, cycle):
         return packet
@@ -209,6 +222,9 @@ def take_all_waiting(
         for number in range(staged.shape[1]):
             while sources.due[nic, number] < now:
                 packet = staged[nic, number]
+                if now > sources.active[number, 1]:
+                    _drop_head(sources, staged, packets, nic, number)
+                    continue
                 if packet == NOBODY:
                     packet = _stage(sources, wiring, meters, packets, nic, number)
                 staged[nic, number] = NOBODY

@@ -93,6 +93,8 @@ class Meters(NamedTuple):
         generated in the window, how many, the sum of latencies, and the longest. Empty if flows are not told apart.
     flow_histogram : array of int64, (NICs, NICs, SLs, bins) or (0, 0, 0, bins)
         Latencies of each flow: exact below 8, then 8 bins per power of two; the last holds all from 245,760 on.
+    by_source : array of int64, (NICs, 32 SLs) or (0, 0)
+        Flits received from each source, in the window. Empty if sources are not told apart.
     connections : ConnectionMeters
         Counts of connections.
     lateness : array of int64, (32 SLs, 1025)
@@ -112,6 +114,7 @@ class Meters(NamedTuple):
     flow_level: NDArray[np.int64]
     flow: NDArray[np.int64]
     flow_histogram: NDArray[np.int64]
+    by_source: NDArray[np.int64]
     connections: ConnectionMeters
     lateness: NDArray[np.int64]
 
@@ -121,7 +124,7 @@ class Meters(NamedTuple):
 
 def new_meters(
     *, first: int, end: int, nics: int, trace_rows: int = 0, flow_levels: Sequence[int] = (),
-    apart: Sequence[int] = (), sls: int = LEVELS, connections: CbrList | None = None,
+    apart: Sequence[int] = (), sls: int = LEVELS, connections: CbrList | None = None, sources: bool = False,
 ) -> Meters:  # fmt: skip
     """Return zeroed meters for the cycles ``first`` to ``end`` - 1.
 
@@ -139,6 +142,8 @@ def new_meters(
         How many SLs packets may have; those beyond the rows begin again with the first.
     connections : CbrList, optional
         Connections whose packets are told apart.
+    sources : bool
+        Whether it is counted what each source got.
     """
     places = np.full(max(LEVELS, sls), -1, np.int64)
     rows, behind = np.arange(len(places)) % (APART if apart else LEVELS), np.zeros(nics, np.int64)
@@ -159,6 +164,7 @@ def new_meters(
         flow_level=places,
         flow=np.zeros((flow_nics, flow_nics, len(flow_levels), 6), np.int64),
         flow_histogram=np.zeros((flow_nics, flow_nics, len(flow_levels), _FLOW_BINS), np.int64),
+        by_source=np.zeros((nics, LEVELS) if sources else (0, 0), np.int64),
         connections=new_connection_meters(connections or CbrList.none()),
         lateness=np.zeros((LEVELS, 2 * RATIOS + 1), np.int64),
     )
@@ -194,6 +200,7 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
         late=np.sum([meters.late for meters in each], axis=0),
         histogram=np.sum([meters.histogram for meters in each], axis=0),
         lateness=np.sum([meters.lateness for meters in each], axis=0),
+        by_source=np.sum([meters.by_source for meters in each], axis=0),
     )  # fmt: skip
 
 
@@ -301,6 +308,8 @@ def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: in
     total[PACKETS] += 1
     total[FLITS_IN] += flits
     part[RECEIVED] += flits
+    if meters.by_source.size > 0:
+        meters.by_source[source, level] += flits
     if born >= first:
         latency = cycle - born
         total[LATENCY] += latency

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.pacing import Pacing
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
@@ -75,21 +76,23 @@ def follow_paths(net: Network, sls: NDArray[np.int64], path_sl: NDArray[np.int16
     """
     found, lanes = _nothing(net), net.switches.inputs.queues.queue.shape[1]
     end, anyone = int(net.meters.window[END]), np.zeros((0, 0), np.int16)
+    replies = isinstance(net.pacing, Pacing)
     alike: dict[bytes, list[tuple[int, list[int]]]] = {}
     for sl in sls.tolist():
         key, order = _column(net, sl)
-        for part in senders_of(net.sources, sl, end):
+        for part in senders_of(net.sources, sl, end, replies=replies):
             key += hashlib.sha256(np.asarray(part).tobytes()).digest()
         alike.setdefault(key, []).append((sl, order))
     for members in alike.values():
         sl, first = members[0]
-        one = _followed(net, sl, senders_of(net.sources, sl, end), anyone)
+        one = _followed(net, sl, senders_of(net.sources, sl, end, replies=replies), anyone)
         for member, order in members:
             renamed = np.arange(lanes)
             renamed[first] = order
             _add(one, found, renamed, member)
     for sl in np.unique(path_sl).tolist():
-        _add(_followed(net, sl, senders_of(net.sources, PATH_SL, end), path_sl), found, np.arange(lanes), sl)
+        senders = senders_of(net.sources, PATH_SL, end, replies=replies)
+        _add(_followed(net, sl, senders, path_sl), found, np.arange(lanes), sl)
     return found
 
 

@@ -56,10 +56,15 @@ class Senders(NamedTuple):
     first: NDArray[np.int64]
 
 
-def senders_of(sources: Sources, sl: int, end: int) -> Senders:
+def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:
     """Return who sends before cycle ``end`` on an SL, or for ``PATH_SL`` on that of the path.
 
     What any seed and any load may draw counts, so that one check is good for all runs of a study.
+
+    Parameters
+    ----------
+    replies : bool
+        Whoever receives sends to the sender, too, as CNPs do.
     """
     nics = sources.due.shape[0]
     own = np.arange(nics)
@@ -94,11 +99,35 @@ def senders_of(sources: Sources, sl: int, end: int) -> Senders:
         if setting[HOT]:
             hot.append(np.isin(own, sources.hot[number, : setting[HOTS]]))
             asks.append(sends)
+    if replies:
+        named += _replies(nics, to_all, to_others, tables, list(zip(asks, hot, strict=True)), np.concatenate(named))
     pairs = np.unique(np.concatenate(named))
     return Senders(
         to_all, to_others, np.array(tables, np.int64).reshape(-1, nics), np.array(hot, np.bool_).reshape(-1, nics),
         np.array(asks, np.bool_).reshape(-1, nics), pairs, np.searchsorted(pairs, np.arange(nics + 1) * nics),
     )  # fmt: skip
+
+
+def _replies(
+    nics: int,
+    to_all: NDArray[np.bool_],
+    to_others: NDArray[np.bool_],
+    tables: list[NDArray[np.int64]],
+    hot: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+    pairs: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Return, as pairs, who answers whom; pairs of a NIC and itself may be among them."""
+    own = np.arange(nics)
+    widely = np.flatnonzero(to_all | to_others)
+    made = [pairs % nics * nics + pairs // nics]
+    if len(widely) < nics:
+        made.append((widely[:, np.newaxis] * nics + own).ravel())
+    for table in tables:
+        sends = np.flatnonzero(table >= 0)
+        made.append(sends * nics + table[sends])
+    for asks, hosts in hot:
+        made.append((np.flatnonzero(asks)[:, np.newaxis] * nics + np.flatnonzero(hosts)).ravel())
+    return made
 
 
 @inner

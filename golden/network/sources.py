@@ -16,6 +16,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw, seeded
 from vlane.golden.network.connections import Connections, due_next, new_connections, put_off
 from vlane.golden.network.traffic import (
+    NEVER,
     PATH_SL,
     WHOLE,
     PairWeights,
@@ -29,9 +30,8 @@ from vlane.golden.network.traffic import (
 from vlane.cbr_list import CbrList
 from vlane.errors import InputError
 
-__all__ = ["NEVER", "Sources", "advance", "draw_packet", "new_sources"]
+__all__ = ["NEVER", "Sources", "advance", "draw_packet", "end_class", "new_sources"]
 
-NEVER = 1 << 60
 _TABLE = 1024
 _GUIDE_SHIFT = 52
 CERTAIN = 1 << 30
@@ -94,6 +94,8 @@ class Sources(NamedTuple):
         each NIC lies.
     connections : Connections
         Those.
+    active : array of int64, (classes, 2)
+        Cycles in which each class begins and ends.
     flit_bits : int
         A flit is 2 to this power bytes.
     """
@@ -120,6 +122,7 @@ class Sources(NamedTuple):
     trace: NDArray[np.int64]
     place: NDArray[np.int64]
     connections: Connections
+    active: NDArray[np.int64]
     flit_bits: int
 
 
@@ -199,6 +202,7 @@ def new_sources(
         trace=np.ascontiguousarray(rows[:, [0, 2, 3, 4]]),
         place=place,
         connections=connected,
+        active=np.array([each.active for each in classes], np.int64),
         flit_bits=flit_bytes.bit_length() - 1,
     )
     for row, (chance, is_regular) in enumerate(chances):
@@ -289,9 +293,10 @@ def first_due(sources: Sources, nic: int, number: int) -> int:
     """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
     sources.left[nic, number] = sources.setting[number, BURST]
     period = sources.period[sources.pace[nic, number]]
+    begin = int(sources.active[number, 0])
     if period == 0:
-        return _gap(sources, nic, number) - 1
-    return (period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32
+        return begin + _gap(sources, nic, number) - 1
+    return begin + ((period >> 16) * below(sources.bits[nic, number], 1 << 16) >> 32)
 
 
 @inner
@@ -316,6 +321,18 @@ def advance(sources: Sources, nic: int, number: int) -> None:
                 exact = sources.fraction[nic, number] + period
                 sources.due[nic, number] += exact >> 32
                 sources.fraction[nic, number] = exact & 0xFFFF_FFFF
+    _find_earliest(sources, nic)
+
+
+@inner
+def end_class(sources: Sources, nic: int, number: int) -> None:
+    """Let a class of a NIC send nothing more."""
+    sources.due[nic, number] = NEVER
+    _find_earliest(sources, nic)
+
+
+@inner
+def _find_earliest(sources: Sources, nic: int) -> None:
     earliest = sources.due[nic, 0]
     for other in range(1, sources.due.shape[1]):
         earliest = min(earliest, sources.due[nic, other])

@@ -14,6 +14,7 @@ from vlane.golden.engine.random_bits import below, seeded
 from vlane.errors import InputError
 
 __all__ = [
+    "NEVER",
     "PATH_SL",
     "WHOLE",
     "PairWeights",
@@ -27,6 +28,9 @@ __all__ = [
 
 PATH_SL = -1
 """SL of a class whose packets take the SL of their path."""
+
+NEVER = 1 << 60
+"""A cycle that no run comes to."""
 
 WHOLE = 1 << 62
 """Of chances: what is drawn is always below."""
@@ -76,6 +80,9 @@ class TrafficClass:
         Packets come at equal distances (CBR) instead of at random (Bernoulli).
     senders : tuple of int or None
         NICs that send; None is all.
+    active : (int, int)
+        Cycle from which on packets are generated, and the cycle in which that ends: what no NIC took until then is not
+        sent any more.
     """
 
     sl: int
@@ -89,6 +96,7 @@ class TrafficClass:
     burst_to_one: bool = False
     regular: bool = False
     senders: tuple[int, ...] | None = None
+    active: tuple[int, int] = (0, NEVER)
 
 
 def mean_flits(each: TrafficClass, flit_bytes: int) -> float:

@@ -36,7 +36,7 @@ app = App()
 
 @app.command(epilog="Example: vlane study dtable --quick")
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The study: dtable, packet-size or voqsw.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The study: congestion, dtable, packet-size or voqsw.")],
     quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs: minutes instead of hours.")] = False,  # noqa: FBT002
     part: Annotated[str | None, typer.Option(metavar="PART", help="Part of the study; its first unless given.")] = None,
     only: Annotated[
@@ -70,7 +70,7 @@ def study(
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     file = summary or folder / "summary.parquet"
-    kept = Summary.read(file, made.columns, made.level_of, has_deadlines=made.has_deadlines)
+    kept = Summary.read(file, made.columns, made.level_of, measures=made.measures)
     runner = Runner(folder, jobs, resume, note, note, (lambda: Cluster(scheduler)) if scheduler else None)
     missing = sum(len(loads) for _, _, loads in missing_runs(chosen, kept)) if resume else None
 

@@ -11,6 +11,7 @@ from vlane.errors import unknown_word
 __all__ = ["STUDIES", "study_by_name"]
 
 STUDIES = {
+    "congestion": "vlane.sim_top.studies.study_congestion",
     "dtable": "vlane.sim_top.studies.study_dtable",
     "packet-size": "vlane.sim_top.studies.study_packet_size",
     "voqsw": "vlane.sim_top.studies.study_voqsw",

@@ -66,8 +66,8 @@ class PaperStudy:
     level_of : callable or None
         Returns what stands in place of an SL in the summary, where SLs are too many or mean nothing: those of one
         level are one row, with the mean of all their packets and without percentiles.
-    has_deadlines : bool
-        Whether packets have deadlines, and the summary says how they met them.
+    measures : sequence of str
+        What the summary says beyond what every study does: ``deadlines``, ``congestion``.
     """
 
     name: str
@@ -79,4 +79,4 @@ class PaperStudy:
     charts: Callable[[str, Measured], Sequence[Chart]]
     about: Sequence[tuple[str, str]] = field(default_factory=tuple)
     level_of: Callable[[int], int] | None = None
-    has_deadlines: bool = False
+    measures: Sequence[str] = ()

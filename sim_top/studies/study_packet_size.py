@@ -142,5 +142,5 @@ STUDY = PaperStudy(
     figures=_figures,
     charts=_charts,
     about=[("Paper", "Studying the Influence of the InfiniBand Packet Size to Guarantee QoS")],
-    has_deadlines=True,
+    measures=("deadlines",),
 )

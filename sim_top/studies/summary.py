@@ -33,7 +33,14 @@ _DEADLINE_TYPES = {
     "connections": pl.UInt32, "largest": pl.Float64, "p999": pl.Float64,
     **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float64)),
 }  # fmt: skip
-"""Columns after those, of a study whose packets have deadlines, as ``OfDeadlines`` has them."""
+"""Columns of packets with deadlines, as ``OfDeadlines`` has them."""
+_CONGESTION_TYPES = {
+    "fairness": pl.Float32, "marked": pl.UInt64, "cnps": pl.UInt64, "held": pl.UInt64, "lost": pl.UInt64,
+    "cnp_share": pl.Float64, "accepted_parts": pl.List(pl.Float32),
+}  # fmt: skip
+"""Columns of congestion control, as ``OfCongestion`` has them, null without it; and of each level, as ``PerSL``."""
+_MORE: dict[str, dict[str, Any]] = {"deadlines": _DEADLINE_TYPES, "congestion": _CONGESTION_TYPES}
+"""Columns after those, by what a study says that it measures."""
 
 
 class Summary:
@@ -45,7 +52,7 @@ class Summary:
         Labels of the study's cases.
     level_of : callable or None
         As of ``PaperStudy``.
-    has_deadlines : bool
+    measures : sequence of str
         Likewise.
 
     Attributes
@@ -55,10 +62,10 @@ class Summary:
     """
 
     def __init__(
-        self, columns: Sequence[str], level_of: Callable[[int], int] | None = None, *, has_deadlines: bool = False
+        self, columns: Sequence[str], level_of: Callable[[int], int] | None = None, *, measures: Sequence[str] = ()
     ) -> None:
-        self.columns, self._level_of, self._has_deadlines = tuple(columns), level_of, has_deadlines
-        more = _DEADLINE_TYPES if has_deadlines else {}
+        self.columns, self._level_of = tuple(columns), level_of
+        more = {name: kind for each in measures for name, kind in _MORE[each].items()}
         self._schema: dict[str, Any] = {**dict.fromkeys(self.columns, pl.String), **_TYPES, **more}
         self._frames: dict[RunId, pl.DataFrame] = {}
         self.is_changed = False
@@ -89,7 +96,10 @@ class Summary:
             "flit_hops": result.flit_hops, "link_utilisation_mean": result.link_utilisation_mean,
             "link_utilisation_max": result.link_utilisation_max,
         }  # fmt: skip
-        deadlines = {each.sl: asdict(each) for each in result.deadlines if self._has_deadlines}
+        own |= {} if result.congestion is None else {
+            name: value for name, value in asdict(result.congestion).items() if name in _CONGESTION_TYPES
+        }  # fmt: skip
+        deadlines = {each.sl: asdict(each) for each in result.deadlines}
         rows = [{**deadlines.get(level.sl, {}), **asdict(level), **own} for level in self._levels(result.per_sl)]
         rows = [{name: row.get(name) for name in self._schema} for row in rows]
         self._frames[self._shortened((key.point, result.load, result.seed))] = pl.DataFrame(rows, schema=self._schema)
@@ -165,7 +175,7 @@ class Summary:
         columns: Sequence[str],
         level_of: Callable[[int], int] | None = None,
         *,
-        has_deadlines: bool = False,
+        measures: Sequence[str] = (),
     ) -> Summary:
         """Return the table of a file; an empty one if there is no such file.
 
@@ -174,7 +184,7 @@ class Summary:
         InputError
             If it is no summary of this study, or holds a run twice.
         """
-        made = cls(columns, level_of, has_deadlines=has_deadlines)
+        made = cls(columns, level_of, measures=measures)
         must = "a summary of this study: name another, or remove this one"
         try:
             with file.open("rb") as content:

@@ -62,6 +62,9 @@ class PerSL:
         Whether the mean latency is as sure as ``run.precision`` asks; ``None`` if it does not ask.
     offered_parts, accepted_parts : list of float
         The course of ``offered`` and ``accepted``: of each fortieth of the measured stretch, in order.
+    fairness : float or None
+        Jain's index of the flits received from each host that sends on the level: 1 if all got the same, 1/n if one of
+        n got all; ``None`` unless ``measure.sources`` asks.
     """
 
     sl: int
@@ -81,6 +84,7 @@ class PerSL:
     precise: bool | None
     offered_parts: list[float]
     accepted_parts: list[float]
+    fairness: float | None = None
 
 
 @dataclass(frozen=True)
@@ -294,7 +298,18 @@ def _per_sl(world: World, meters: Meters, sl: int) -> PerSL:
         backlog.decided, backlog.growth / hosts, backlog.growth_ci95 / hosts, mean, interval,
         _percentile(histogram, 0.5), _percentile(histogram, 0.99), most if timed else None,
         hops / timed if timed else None, precise, course[:, MADE].tolist(), course[:, RECEIVED].tolist(),
+        _fairness(world, meters, sl),
     )  # fmt: skip
+
+
+def _fairness(world: World, meters: Meters, sl: int) -> float | None:
+    """Return Jain's index of the hosts that may send on a level; None if they are not told apart."""
+    got = meters.by_source[:, sl] if meters.by_source.size else np.zeros(0)
+    if not got.any():
+        return None
+    hosts = [range(len(got)) if each.hosts is None else each.hosts for each in world.study.traffic if each.sl == sl]
+    shares = got[sorted({host for some in hosts for host in some})].astype(float) if hosts else got[got > 0]
+    return float(shares.sum() ** 2 / (len(shares) * (shares**2).sum()))
 
 
 def _percentile(histogram: NDArray[np.int64], share: float) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.network.patterns import PERMUTATIONS, permutation
 from vlane.golden.network.topology import Topology
-from vlane.golden.network.traffic import PATH_SL, PairWeights, TrafficClass
+from vlane.golden.network.traffic import NEVER, PATH_SL, PairWeights, TrafficClass
 from vlane.sim_top.study.plugged_world import plugged_destinations
 
 from vlane.errors import InputError
@@ -86,6 +86,7 @@ def traffic_classes(
             burst_to_one=each.burst_to == "one",
             regular=each.regular,
             senders=None if each.hosts is None else tuple(each.hosts),
+            active=(0, NEVER) if each.active_cycles is None else (each.active_cycles[0], each.active_cycles[1]),
         )
         for number, each in enumerate(study.traffic)
     ]

@@ -310,7 +310,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
     meters = new_meters(
         first=study.run.warm_up_cycles, end=study.run.cycles, nics=len(world.topology.hosts), trace_rows=trace_rows,
         flow_levels=levels, apart=study.measure.apart, sls=world.routes.nic_vl.shape[1],
-        connections=world.connections,
+        connections=world.connections, sources=study.measure.sources,
     )  # fmt: skip
     return assemble(
         world.topology, world.routes, world.buffers, world.settings, sources, meters,

@@ -1,0 +1,156 @@
+"""The congestion study: hot spots and what InfiniBand's congestion control does (``docs/studies/congestion.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+from vlane.sim_top.output.curves import Chart, Curve
+from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
+from vlane.sim_top.studies.measured import Measured
+from vlane.sim_top.studies.paper_study import PaperStudy
+from vlane.sim_top.studies.study_congestion_cases import (
+    COLUMNS,
+    CONTROLS,
+    CYCLES_A_MS,
+    MOVING,
+    PARTS,
+    cases,
+    scenario_of,
+)
+
+__all__ = ["STUDY"]
+
+_APART = 16
+"""Rows of packets to hot hosts are those of their SLs and so many more."""
+_NAMES = {
+    "free": "no hot spot", "none": "nothing", "cc": "congestion control", "own_vl": "a VL for the hot spot",
+    "voqsw": "VOQsw, 4 VLs",
+}  # fmt: skip
+_OURS = Bound(None, None, "none", "shown as it is")
+_TARGET = "the target of this study; no figure of the paper"
+_COUNTS = at_most(0.8, "a scenario in which the hot spot costs the victims less than 20 % does not count")
+_COURSE = 40
+
+
+class _Case:
+    """What was measured of a scenario under one control."""
+
+    def __init__(self, rows: pl.DataFrame, scenario: str, control: str, variant: str) -> None:
+        self.scenario = scenario_of(scenario)
+        labels = {"scenario": scenario, "control": control, "variant": variant}
+        self.rows = rows.filter(*(pl.col(name) == text for name, text in labels.items()))
+
+    def victims(self) -> list[float]:
+        """Return what others than the hot hosts received, in flits per cycle."""
+        return self._sum(pl.col("sl") < _APART)
+
+    def hot(self) -> list[float]:
+        """Return what the hot host of the time received."""
+        return self._sum(pl.col("sl") >= _APART)
+
+    def _sum(self, which: pl.Expr) -> list[float]:
+        if self.rows.is_empty():
+            return []
+        return [float(self.rows.filter(which)["accepted"].cast(pl.Float64).sum()) * self.scenario.hosts]
+
+    def first(self, column: str, which: pl.Expr | None = None) -> list[float]:
+        """Return a column's value of the first row that has one."""
+        values = (self.rows if which is None else self.rows.filter(which))[column].drop_nulls()
+        return [float(values[0])] if len(values) else []
+
+    def course(self, which: pl.Expr) -> list[float]:
+        """Return the flits per cycle of each fortieth of the measured stretch."""
+        parts = self.rows.filter(which)["accepted_parts"].drop_nulls().to_list()
+        return [self.scenario.hosts * sum(values) for values in zip(*parts, strict=True)]
+
+
+def _figures(part: str, measured: Measured) -> list[Figure]:
+    keys = measured.rows.select("scenario", "variant").unique().sort("scenario", "variant").rows()
+    found: list[Figure] = []
+    for scenario, variant in keys:
+        found += _of_scenario(part, measured.rows, scenario, variant)
+    return found
+
+
+def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iterator[Figure]:
+    base = "" if part == "map" else variant
+    free, none = _Case(rows, name, "free", base), _Case(rows, name, "none", base)
+    cc, words = _Case(rows, name, "cc", variant), ", ".join(filter(None, (scenario_of(name).words, variant)))
+    bounded = part == "main"
+    if not scenario_of(name).hot:
+        yield from _of_uniform(none, cc, words)
+        return
+    for control in CONTROLS[1:]:
+        case = _Case(rows, name, control, variant)
+        is_ours = control == "cc" and bounded
+        title = f"{words}: {_NAMES[control]}"
+        if case.rows.is_empty():
+            continue
+        target = at_least(0.9 if name == MOVING else 0.95, _TARGET) if is_ours and name != MOVING else _OURS
+        yield Figure(f"hot link used, {title}", "", None, case.hot(), target)
+        if free.rows.height:
+            ratio = [one / other for one, other in zip(case.victims(), free.victims(), strict=False)]
+            bound = _COUNTS if control == "none" and bounded else at_least(0.9, _TARGET) if is_ours else _OURS
+            yield Figure(f"victims over those without hot spot, {title}", "", None, ratio, bound)
+        fair = case.first("fairness", pl.col("sl") >= _APART)
+        parking = name == "parking_lot" and bounded
+        bound = {"cc": at_least(0.95, _TARGET), "none": within(0.73, 0.1, "Jain's index of 1/8, 1/8, 1/4, 1/2")}.get(
+            control, _OURS
+        )
+        yield Figure(f"Jain's index of contributors, {title}", "", None, fair, bound if parking else _OURS)
+    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, cc.first("cnp_share"), _OURS)
+    yield Figure(f"BECNs lost for want of an entry, {words}", "", None, cc.first("lost"), _OURS)
+    del none
+
+
+def _of_uniform(none: _Case, cc: _Case, words: str) -> Iterator[Figure]:
+    load = none.scenario.victim_load
+    share = at_most(0.001, _TARGET) if load < 1 else _OURS
+    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, cc.first("cnp_share"), share)
+    ratio = [one / other for one, other in zip(cc.victims(), none.victims(), strict=False)]
+    bound = within(1.0, 0.03, _TARGET) if load == 1 else _OURS
+    yield Figure(f"throughput with congestion control over that without, {words}", "", None, ratio, bound)
+
+
+def _charts(part: str, measured: Measured) -> list[Chart]:  # noqa: ARG001 - as of every study
+    charts = []
+    for scenario, variant in measured.rows.select("scenario", "variant").unique().sort("scenario", "variant").rows():
+        made = scenario_of(scenario)
+        words = ", ".join(filter(None, (made.words, variant)))
+        for title, which in (("hot hosts", pl.col("sl") >= _APART), ("others", pl.col("sl") < _APART)):
+            curves = []
+            for number, control in enumerate(CONTROLS):
+                case = _Case(measured.rows, scenario, control, variant)
+                course = case.course(which)
+                if not course:
+                    continue
+                step = _stretch(case) / _COURSE / CYCLES_A_MS
+                line = [((place + 0.5) * step, value) for place, value in enumerate(course)]
+                curves.append(Curve(_NAMES[control], number, [line]))
+            if curves:
+                charts.append(Chart(f"{title}, {words}", "ms after the warm-up", "flits per cycle, all hosts", curves))
+    return charts
+
+
+def _stretch(case: _Case) -> int:
+    """Return the measured cycles of a case."""
+    whole, phase = int(case.rows["cycles"][0]), case.scenario.phase
+    return whole - phase if phase else whole * 3 // 5
+
+
+STUDY = PaperStudy(
+    name="congestion",
+    title="Hot spots under InfiniBand's congestion control",
+    columns=COLUMNS,
+    parts=PARTS,
+    cases=cases,
+    figures=_figures,
+    charts=_charts,
+    about=(
+        ("switch", "crossbar of speed 2, in turns; buffers of 512 blocks, in equal parts for each VL"),
+        ("packets", "2048 bytes, links of 100 Gb/s"),
+        ("settings", "Threshold 2, Marking_Rate 0, CCTI_Increase 1, CCTI_Timer 10, CCTI_Limit 127, geometric CCT"),
+    ),
+    measures=("congestion",),
+)

@@ -1,0 +1,204 @@
+"""Cases of the congestion study: networks, who sends to the hot spots, what is done about it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vlane.sim_top.studies.paper_study import Case
+
+from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study_file import study_of
+
+__all__ = ["COLUMNS", "CONTROLS", "CYCLES_A_MS", "MOVING", "PARTS", "SCENARIOS", "Scenario", "cases", "scenario_of"]
+
+COLUMNS = ("scenario", "control", "variant")
+PARTS = {
+    "main": "five scenarios with one set of parameters, and what other means give",
+    "shares": "other shares of hosts that send to the hot spot, hot spots that move faster, a crossbar of speed 1",
+    "map": "one parameter changed at a time, 4-ary 3-tree",
+}
+CONTROLS = ("free", "none", "cc", "own_vl", "voqsw")
+"""Without the traffic to the hot spots; with it and nothing else; congestion control; a VL for it; VOQsw's tables."""
+CYCLES_A_MS = 195_312
+"""Cycles of 5.12 ns in a millisecond."""
+VICTIM, HOT = 0, 1
+"""SLs of the traffic that is not sent to a hot spot on purpose, and of that which is."""
+_PACKET_BYTES, _LARGEST = 2048, 32
+_BLOCKS = 512
+"""Of every buffer; VLs have equal parts."""
+_VLS = {"own_vl": 2, "voqsw": 4}
+"""Of controls that have more than one."""
+_SETTLE, _MEASURE = 400_000, 600_000
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A network with traffic to hot spots.
+
+    Parameters
+    ----------
+    words : str
+        What it is.
+    network : dict
+        Its section.
+    hosts : int
+        Of the network.
+    hot : sequence of int
+        Hot hosts, one after the other.
+    contributors, victims : sequence of int
+        Hosts that send to them, at full load; hosts that send to others.
+    victim_load : float
+        Of each of those; 0 for none.
+    victim_to : int or None
+        Where they send to; None for any other host.
+    phase : int
+        Cycles for which a host is hot; 0 for all.
+    """
+
+    words: str
+    network: Mapping[str, Any]
+    hosts: int
+    hot: Sequence[int]
+    contributors: Sequence[int]
+    victims: Sequence[int]
+    victim_load: float
+    victim_to: int | None = None
+    phase: int = 0
+
+
+def _many(words: str, network: Mapping[str, Any], hosts: int, load: float, share: float = 0.4) -> Scenario:
+    """Return a network of which a share sends to host 0, and the others to any other host."""
+    drawn = random.Random(1).sample(range(1, hosts), round(share * hosts))  # noqa: S311 - the same everywhere
+    others = [host for host in range(hosts) if host not in set(drawn)]
+    return Scenario(words, network, hosts, (0,), sorted(drawn), others, load)
+
+
+def _moving(phase: int) -> Scenario:
+    """Return the 4-ary 3-tree with five hot hosts, one after the other."""
+    still = _many("", _TREE43, 64, 0.8)
+    hot = (0, *random.Random(2).sample([host for host in still.victims if host], 4))  # noqa: S311 - likewise
+    words = f"4-ary 3-tree, 40 % of 64 hosts, the hot spot moves every {phase / CYCLES_A_MS:.3g} ms"
+    return Scenario(words, _TREE43, 64, hot, still.contributors, still.victims, 0.8, phase=phase)
+
+
+_TREE43: Mapping[str, Any] = {"topology": "tree", "k": 4, "n": 3}
+_TWO_LEVELS: Mapping[str, Any] = {"topology": "fat_tree", "m": 8, "n": 2}
+_FT36: Mapping[str, Any] = {"topology": "fat_tree", "m": 36, "n": 2}
+_DUMBBELL: Mapping[str, Any] = {"topology": "dumbbell", "left": 4, "right": 4}
+_PARKING: Mapping[str, Any] = {"topology": "edges", "file": "parking_lot.txt"}
+MOVING = "moving"
+SCENARIOS = {
+    "dumbbell": Scenario(
+        "dumbbell, 5 of 8 hosts to one, a victim that shares the middle", _DUMBBELL, 8, (4,), (0, 1, 5, 6, 7), (2,),
+        0.5, victim_to=5,
+    ),
+    "two_levels": Scenario(
+        "FT(8, 2), 6 of 32 hosts to one, a victim that shares a link to the roots with three of them", _TWO_LEVELS, 32, (0,),
+        (4, 5, 6, 8, 9, 12), (7,), 0.45, victim_to=16,
+    ),
+    "parking_lot": Scenario(
+        "four switches in a row, flows join one after the other", _PARKING, 5, (4,), (0, 1, 2, 3), (), 0.0
+    ),
+    "tree43": _many("4-ary 3-tree, 40 % of 64 hosts to one", _TREE43, 64, 0.8),
+    "ft36": _many("FT(36, 2), 40 % of 648 hosts to one", _FT36, 648, 0.6),
+    MOVING: _moving(2 * CYCLES_A_MS),
+    "uniform06": Scenario("4-ary 3-tree, uniform, load 0.6", _TREE43, 64, (), (), range(64), 0.6),
+    "uniform10": Scenario("4-ary 3-tree, uniform, load 1", _TREE43, 64, (), (), range(64), 1.0),
+}  # fmt: skip
+_SHARES = {f"tree43_{round(100 * share)}": _many(f"4-ary 3-tree, {100 * share:g} % of 64 hosts to one", _TREE43, 64,
+                                                 0.8, share) for share in (0.1, 0.8)}  # fmt: skip
+_FASTER = {"moving1": _moving(CYCLES_A_MS)}
+_MAP: dict[str, dict[str, Any]] = {
+    **{f"threshold={value}": {"threshold": value} for value in (1, 4, 8, 12, 15)},
+    **{f"marking_rate={value}": {"marking_rate": value} for value in (1, 3, 7, 31)},
+    **{f"ccti_increase={value}": {"ccti_increase": value} for value in (2, 4, 8)},
+    **{f"ccti_timer={value}": {"ccti_timer": value} for value in (2, 5, 20, 50, 150)},
+    "cct=linear": {"cct": [[3, 8 * i] for i in range(128)]},
+    "port_control=1": {"port_control": 1},
+    "busy_blocks=0": {"busy_blocks": 0},
+    "victim_mask=all": {"victim_mask": "all"},
+}
+_QUICK = ("dumbbell", "two_levels", "parking_lot", "tree43", "uniform06", "uniform10")
+
+
+def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+    """Return the cases of a part."""
+    if part == "main":
+        names = _QUICK if quick else SCENARIOS
+        return [_case(name, control, "", quick) for name in names for control in _controls(name)]
+    if part == "shares":
+        made = [_case(name, control, "", quick) for name in (*_SHARES, *_FASTER) for control in ("free", "none", "cc")]
+        slow = ("dumbbell", "tree43")
+        return made + [
+            _case(name, control, f"speed1_{measure}", quick)
+            for name in slow for control in ("free", "none", "cc") for measure in ("output", "inputs")
+        ]  # fmt: skip
+    base = [_case("tree43", control, "", quick) for control in ("free", "none", "cc")]
+    return base + [_case("tree43", "cc", variant, quick) for variant in _MAP]
+
+
+def _controls(name: str) -> tuple[str, ...]:
+    if not SCENARIOS[name].hot:
+        return ("none", "cc")
+    if not SCENARIOS[name].victims:
+        return CONTROLS[1:-1]
+    if name in {"two_levels", "tree43", "dumbbell"}:
+        return CONTROLS
+    return CONTROLS[:-1]
+
+
+@cache
+def scenario_of(name: str) -> Scenario:
+    """Return a scenario of any part."""
+    return {**SCENARIOS, **_SHARES, **_FASTER}[name]
+
+
+@cache
+def _case(name: str, control: str, variant: str, quick: bool) -> Case:  # noqa: FBT001 - of the cache
+    scenario = scenario_of(name)
+    cycles = (_SETTLE + _MEASURE) // (2 if quick else 1)
+    warm_up = _SETTLE // (2 if quick else 1)
+    if scenario.phase:
+        warm_up, cycles = scenario.phase, scenario.phase * len(scenario.hot)
+    by_path, vls = control == "voqsw", _VLS.get(control, 1)
+    part = _BLOCKS // vls
+    row = [VICTIM, 1 if control == "own_vl" else VICTIM, *[VL_DROP] * (SL_COUNT - 2)]
+    content: dict[str, Any] = {
+        "network": dict(scenario.network),
+        "switch": {} if variant.startswith("speed1") else {"speed": 2},
+        "link": {} if by_path else {"vl_of_sl": row, "data_vls": vls},
+        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": _LARGEST},
+        "measure": {"apart": list(scenario.hot), "sources": True},
+        "traffic": _traffic(scenario, control, by_path=by_path),
+        "run": {"cycles": cycles, "warm_up_cycles": warm_up},
+    }  # fmt: skip
+    if control == "cc":
+        content["congestion"] = dict(_MAP.get(variant, {}))
+        if variant.startswith("speed1"):
+            content["congestion"]["measure"] = variant.removeprefix("speed1_")
+    if by_path:
+        content["voqsw"] = {"vls": vls, "sls": vls}
+    load = sum(each["load"] for each in content["traffic"])
+    content["run"]["loads"] = [load]
+    labels = dict(zip(COLUMNS, (name, control, variant), strict=True))
+    return Case(labels, study_of(content, base=Path(__file__).parent.parent / "configs"), (load,), (1,))
+
+
+def _traffic(scenario: Scenario, control: str, *, by_path: bool) -> list[dict[str, Any]]:
+    """Return the classes: one for the victims, one for each hot host."""
+    made: list[dict[str, Any]] = []
+    if scenario.victim_load:
+        to_one = scenario.victim_to is not None
+        where = {"hot_share": 1.0, "hot_hosts": [scenario.victim_to]} if to_one else {"pattern": "others"}
+        made.append({"sl": VICTIM, "hosts": list(scenario.victims), "load": scenario.victim_load, **where})
+    for place, host in enumerate(scenario.hot if control != "free" else ()):
+        each = {"sl": HOT, "hosts": list(scenario.contributors), "load": 1.0, "hot_share": 1.0, "hot_hosts": [host]}
+        if scenario.phase:
+            each["active_cycles"] = [place * scenario.phase, (place + 1) * scenario.phase]
+        made.append(each)
+    return [{**each, "bytes": _PACKET_BYTES, **({"sl": "path"} if by_path else {})} for each in made]
