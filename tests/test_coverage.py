@@ -34,6 +34,8 @@ ODD = (
     ("cc_source", ("flows=4", "cct_entries=1024", "shift_first=yes")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "maximum=4", "crossbar=per_vl", "allocation=fifo")),
+    ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "largest=1", "speed=2")),
+    ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "minimum=7", "largest=7", "speed=2")),
     ("opa_switch", ("ports=3", "data_vls=2")),
 )  # fmt: skip
 """Instances in which some rules and crosses cannot happen."""

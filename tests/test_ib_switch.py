@@ -11,7 +11,7 @@ from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.ib_switch import IBSwitch
 from vlane.hdl.switches.per_vl_switch import PerVLSwitch
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.directed import directed_per_vl_switch
+from vlane.tb.directed import directed_faster_switch, directed_per_vl_switch
 from vlane.tb.directed.directed_ib_switch import PARAMETERS, STEPS, Step
 from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
@@ -42,6 +42,11 @@ SHAPES = [
                   "crossbar": "per_vl"}, marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 3, "maximum": 4, "credit": "fcp", "fcp_period": 100, "crossbar": "per_vl",
                   "allocation": "fifo"}, marks=pytest.mark.long),
+    {"ports": 4, "data_vls": 2, "blocks": 32, "minimum": 6, "maximum": 16, "largest": 6, "lids": 16, "speed": 2},
+    pytest.param({"ports": 3, "data_vls": 3, "blocks": 33, "minimum": 9, "maximum": 15, "largest": 9, "data_bits": 128,
+                  "scheduler": "vlarb", "line_rate": True, "speed": 2}, marks=pytest.mark.long),
+    pytest.param({"ports": 4, "data_vls": 3, "blocks": 30, "minimum": 10, "maximum": 10, "largest": 8, "credit": "fcp",
+                  "fcp_period": 100, "scheduler": "drr", "speed": 2}, marks=pytest.mark.long),
 ]  # fmt: skip
 
 
@@ -73,6 +78,8 @@ def test_traffic_begins_after_exchanges_that_flow_control_packets_put_off() -> N
         ("line_rate=yes", ["line_rate", "false with scheduler rr"]),
         ("crossbar=flits", ["crossbar", "multiplexed, per_vl", "flits"]),
         ("allocation=fifo", ["allocation must be turns with crossbar multiplexed, not fifo"]),
+        ("speed=3", ["speed", "1 to 2", "3"]),
+        ("crossbar=per_vl speed=2 maximum=4", ["speed must be 1 with allocation turns and crossbar per_vl, not 2"]),
         ("crossbar=per_vl", ["maximum must be minimum, 4, with crossbar per_vl, not 36"]),
         (
             "crossbar=per_vl ports=17 data_vls=8 maximum=4",
@@ -89,6 +96,7 @@ def test_parameters_that_do_not_go_together_are_refused(given: str, words: list[
 BY_HAND = [
     pytest.param(PARAMETERS, STEPS, id="multiplexed"),
     pytest.param(directed_per_vl_switch.PARAMETERS, directed_per_vl_switch.STEPS, id="per_vl"),
+    pytest.param(directed_faster_switch.PARAMETERS, directed_faster_switch.STEPS, id="faster"),
 ]
 
 
@@ -106,6 +114,7 @@ def test_hardware_does_what_is_written_by_hand(parameters: dict[str, Any], steps
     [
         pytest.param(PARAMETERS, id="multiplexed"),
         pytest.param(directed_per_vl_switch.PARAMETERS, id="per_vl", marks=pytest.mark.long),
+        pytest.param(directed_faster_switch.PARAMETERS, id="faster", marks=pytest.mark.long),
     ],
 )
 def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
@@ -120,7 +129,13 @@ def test_cocotb_benches_agree(parameters: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "parameters", [PARAMETERS, pytest.param(directed_per_vl_switch.PARAMETERS, marks=pytest.mark.long)], ids=str
+    "parameters",
+    [
+        PARAMETERS,
+        pytest.param(directed_per_vl_switch.PARAMETERS, marks=pytest.mark.long),
+        pytest.param(directed_faster_switch.PARAMETERS, marks=pytest.mark.long),
+    ],
+    ids=str,
 )
 def test_every_phase_agrees_under_cocotb(parameters: dict[str, Any]) -> None:
     """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each."""

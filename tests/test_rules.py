@@ -188,6 +188,7 @@ EVERY_MEMBER: dict[str, tuple[dict[str, Any], ...]] = {
         {"scheduler": "vlarb"}, {"credit": "fcp", "minimum": 8, "maximum": 8},
         {"scheduler": "vlarb", "ports": 2, "data_vls": 2, "maximum": 4, "crossbar": "per_vl"},
         {"ports": 2, "data_vls": 2, "maximum": 4, "crossbar": "per_vl", "credit": "fcp"},
+        {"ports": 2, "data_vls": 2, "speed": 2}, {"ports": 2, "data_vls": 2, "maximum": 4, "speed": 2, "credit": "fcp"},
     ),
     "opa_switch": ({"scheduler": "vlarb"},),
 }  # fmt: skip

@@ -125,6 +125,8 @@ IN_ICARUS = [
                    "scheduler=dtable", "entries=8", "line_rate=true"], True),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=4", "maximum=4", "largest=2", "lids=8",
                    "crossbar=per_vl", "allocation=fifo"], False),
+    ("ib_switch", ["ports=2", "data_vls=2", "blocks=10", "minimum=3", "maximum=6", "largest=3", "lids=8", "speed=2"],
+     False),
     ("opa_switch", ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"], True),
 ]  # fmt: skip
 

@@ -35,6 +35,7 @@ class IBSwitchParameters(SwitchParameters):
 
     crossbar: str = choice(_CROSSBARS[0], _CROSSBARS, "whether a crossbar port is one for all VLs, or one for each")
     allocation: str = choice(_ALLOCATIONS[0], _ALLOCATIONS, "whether heads have turns, or their requests are queued")
+    speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits that cross in a cycle, from one input")
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
     fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
@@ -43,6 +44,11 @@ class IBSwitchParameters(SwitchParameters):
     def form(self) -> SwitchForm:
         """The form of the switch, one that there is in hardware."""
         return next(each for each in _FORMS if (each.allocation, each.crossbar) == (self.allocation, self.crossbar))
+
+    @property
+    def inner_flits(self) -> int:
+        """Flits that cross in a cycle, from one input."""
+        return super().inner_flits * self.speed
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
@@ -57,6 +63,8 @@ class IBSwitchParameters(SwitchParameters):
         allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
         if self.allocation not in allocations:
             raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
+        if self.speed > self.form.most_speed:
+            raise InputError("speed", self.form.allowed(self.form.most_speed), self.speed)
         if self.form.vls_apart:
             with_crossbar = f"with crossbar {self.crossbar}"
             if self.ports * self.data_vls > _MOST_PAIRS:

@@ -132,6 +132,11 @@ class SwitchKind:
         """Those of the switch in hardware; it has parameters ``crossbar`` and ``allocation`` if there are several."""
         return tuple(each for each in self.forms if each.in_hardware)
 
+    @property
+    def hardware_speed(self) -> int:
+        """Most ``most_speed`` of the switch in hardware; it has a parameter ``speed`` if that is above 1."""
+        return max(each.most_speed for each in self.hardware_forms)
+
     def form(self, allocation: str, crossbar: str) -> SwitchForm | None:
         """Return the form with this allocation and crossbar, None if there is none."""
         return next((each for each in self.forms if (each.allocation, each.crossbar) == (allocation, crossbar)), None)

@@ -75,6 +75,11 @@ class SwitchParameters(Parameters):
         """The form of its allocation and crossbar."""
         return self.kind.hardware_forms[0]
 
+    @property
+    def inner_flits(self) -> int:
+        """Flits that cross in a cycle, from one input."""
+        return self.kind.inner_flits
+
     def of_scheduler(self) -> Parameters:
         """Return the parameters of an output's scheduler: a requester for each lane, no VL15."""
         scheduler = SCHEDULERS[self.scheduler]

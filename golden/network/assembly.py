@@ -28,9 +28,8 @@ from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
-from vlane.golden.switches.ib_switch import new_faster_ib_switches, new_ib_switches
 from vlane.golden.switches.inputs import Grant, port_bits_for
-from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
+from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches, infiniband_maker
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY
@@ -238,14 +237,12 @@ def _remote_credit(buffers: Buffers, credit: Credits, ends: int, flight: int) ->
     )  # fmt: skip
 
 
-def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers, **how: int) -> Switches:
-    return maker(
-        lanes=len(central.largest), lft=routes.lft, tables=rows_shared(routes.vl, by_lane=routes.by_lane), **how
-    )
+def _infiniband(maker: Callable[..., Switches], _: Topology, routes: Any, central: Buffers) -> Switches:
+    return maker(lanes=len(central.largest), lft=routes.lft, tables=rows_shared(routes.vl, by_lane=routes.by_lane))
 
 
 def _in_turns(topology: Topology, routes: Any, central: Buffers, **faster: int) -> Switches:
-    return _infiniband(new_faster_ib_switches if faster else new_ib_switches, topology, routes, central, **faster)
+    return _infiniband(infiniband_maker("turns", "multiplexed", **faster), topology, routes, central)
 
 
 def _omni_path(topology: Topology, routes: Any, central: Buffers) -> Switches:

@@ -15,7 +15,7 @@ from vlane.golden.oracle.switch_machine import RING, SwitchMachine
 from vlane.golden.oracle.words import read, write
 from vlane.golden.schedulers.by_name import MODULES
 from vlane.golden.schedulers.heads import Program
-from vlane.golden.switches.ib_switch import IBSwitches
+from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
 from vlane.golden.switches.kinds import INFINIBAND_SWITCHES, vls_apart
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import say_limits
@@ -160,6 +160,7 @@ def _restore_opa(switches: OPASwitches, fresh: OPASwitches) -> None:
 @by_type(
     {
         IBSwitches: _restore_ib,
+        FasterIBSwitches: _restore_ib,
         PerVLSwitches: _restore_per_vl,
         PerVLFifoSwitches: _restore_per_vl_fifo,
         OPASwitches: _restore_opa,

@@ -18,7 +18,7 @@ from vlane.golden.oracle.words import WORD_BITS
 from vlane.golden.schedulers.bank import new_bank
 from vlane.golden.schedulers.by_name import module_of
 from vlane.golden.switches.inputs import Grant, port_bits_for
-from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
+from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import OutputPorts, new_output_ports
 from vlane.golden.switches.packets import new_packets
@@ -150,7 +150,7 @@ def _returns(parameters: SwitchParameters, name: str, whose: str) -> list[Port]:
     if parameters.form.vls_apart:
         return [Port(f"{name}__blocks", parameters.data_vls, 1, f"A bit per lane: a block of it left {whose} buffer.")]
     return [
-        Port(f"{name}__blocks", parameters.kind.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
+        Port(f"{name}__blocks", parameters.inner_flits.bit_length(), 1, f"Blocks that left {whose} buffer."),
         Port(f"{name}__vl", parameters.kind.vl_bits, 1, "Their lane."),
     ]
 
@@ -192,7 +192,7 @@ def _golden(given: SwitchParameters, *, by_fcps: bool) -> tuple[Switches, Output
     module = module_of(given.scheduler, of_scheduler.get("form", ""))
     out_ports = new_output_ports(
         buffer=_rooms(given, ends), remote=_remote(given, ends, by_fcps=by_fcps),
-        returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=given.kind.inner_flits),
+        returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=given.inner_flits),
         bank=new_bank(module.make_state(**of_scheduler), ends), largest=(given.largest,) * lanes,
     )  # fmt: skip
     inside = mports_of(ports) * int(given["central_blocks"]) if given.kind.has_centre else 0
@@ -221,7 +221,7 @@ def _switches(given: SwitchParameters) -> Switches:
     lft = np.full((1, given.lids), UNASSIGNED, np.uint8)
     if not given.kind.by_channel:
         vl = np.broadcast_to((np.arange(SL_COUNT) % lanes).astype(np.uint8), (1, ports, ports, SL_COUNT)).copy()
-        maker = INFINIBAND_MAKERS[given.form.allocation, given.form.crossbar]
+        maker = infiniband_maker(given.form.allocation, given.form.crossbar, speed=given["speed"])
         return maker(lanes=lanes, lft=lft, tables=rows_apart(vl, by_lane=False))
     channels = np.arange(SC_COUNT, dtype=np.uint8)
     lane_of = np.where(channels == SC15, UNASSIGNED, channels - (channels > SC15)).astype(np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = [
     "central_heads",
     "channels_of",
     "comes_free",
+    "infiniband_maker",
     "receive",
     "route",
     "store",
@@ -227,3 +229,13 @@ INFINIBAND_MAKERS: dict[tuple[str, str], Callable[..., Switches]] = {
     ("turns", "flits"): flit_switch.new_flit_switches,
 }
 """By allocation and crossbar: makes empty switches; ``lanes``, ``lft`` and ``tables`` as of ``new_ib_switches``."""
+
+
+def infiniband_maker(allocation: str, crossbar: str, *, iterations: int = 1, speed: int = 1) -> Callable[..., Switches]:
+    """Return what makes empty switches of a form, of those forms that can be faster also of so many passes and flits.
+
+    ``lanes``, ``lft`` and ``tables`` of what is returned as of ``new_ib_switches``.
+    """
+    if iterations == speed == 1:
+        return INFINIBAND_MAKERS[allocation, crossbar]
+    return partial(ib_switch.new_faster_ib_switches, iterations=iterations, speed=speed)

@@ -65,13 +65,13 @@ class BufferGeometry:
         own = BufferGeometry(1, max(2, blocks), blocks, blocks, self.largest)
         return own.storage(data_bits=data_bits)
 
-    def round_robin(self, fcp: FCPTimes, *, vls_apart: bool = False) -> FCPRoundRobin:
+    def round_robin(self, fcp: FCPTimes, *, returned: int, vls_apart: bool = False) -> FCPRoundRobin:
         """Return what tells the limits of such a buffer by flow-control packets; each VL has its part of the buffer.
 
-        With ``vls_apart`` blocks of several lanes may leave it in a cycle.
+        Up to ``returned`` blocks of a lane leave it in a cycle; with ``vls_apart`` blocks of several lanes may.
         """
         return FCPRoundRobin(
-            vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period, vls_apart=vls_apart
+            vls=self.vls, blocks=self.minimum, step=fcp.step, period=fcp.period, returned=returned, vls_apart=vls_apart
         )  # fmt: skip
 
     def limits(self, *, behind: bool = False) -> FCPLimits:

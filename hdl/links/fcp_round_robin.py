@@ -49,12 +49,14 @@ class FCPRoundRobin(wiring.Component):
         Blocks by which a limit has grown when it is due.
     period : int
         Cycles after which every lane is due, counted from reset on.
+    returned : int
+        Blocks of a lane that may leave the buffer in a cycle.
     vls_apart : bool
-        Whether blocks of several lanes may leave the buffer in a cycle.
+        Whether blocks of several lanes may leave the buffer in a cycle, one of each.
 
     Members
     -------
-    freed : In(ReturnSignature()) or In(LaneReturnSignature(vls))
+    freed : In(ReturnSignature(returned)) or In(LaneReturnSignature(vls))
         Blocks that left the buffer in the cycle before.
     may : In(1)
         The link takes one.
@@ -64,9 +66,11 @@ class FCPRoundRobin(wiring.Component):
         What was sent in the cycle before.
     """
 
-    def __init__(self, *, vls: int, blocks: int, step: int, period: int, vls_apart: bool = False) -> None:
+    def __init__(
+        self, *, vls: int, blocks: int, step: int, period: int, returned: int = 1, vls_apart: bool = False
+    ) -> None:
         self.vls, self.blocks, self.step, self.period = vls, blocks, step, period
-        self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature()
+        self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature(returned)
         super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
         self.offer = FCPOffer(
             vls=vls, step=step, period=period, sent=blocks, most_ahead=blocks, due_at_reset=True

@@ -28,11 +28,11 @@ class IBSwitch(SL2VLSwitch):
     -------
     rx : In(LinkSignature(data_bits)).array(ports)
         Flits that arrive.
-    returned : Out(ReturnSignature()).array(ports)
+    returned : Out(ReturnSignature(speed)).array(ports)
         Blocks that left the input's buffer. Not with ``fcp``.
     tx : Out(LinkSignature(data_bits)).array(ports)
         Flits to the next node.
-    heard : In(ReturnSignature()).array(ports)
+    heard : In(ReturnSignature(speed)).array(ports)
         Blocks that left the next node's buffer. Not with ``fcp``.
     says : Out(LimitSignature()).array(ports)
         With ``fcp`` only: flow-control packets to the other end of the cable.

@@ -52,7 +52,7 @@ class SendingOutput(wiring.Component):
     ) -> None:  # fmt: skip
         self.scheduler, self.geometry, self.returns = scheduler, geometry, returns
         self.looks_behind = "behind" in scheduler.signature.members
-        self.turns = geometry.round_robin(fcp, vls_apart=self.vls_apart) if fcp else None
+        self.turns = geometry.round_robin(fcp, returned=returned, vls_apart=self.vls_apart) if fcp else None
         self.remote = (
             geometry.limits(behind=self.looks_behind)
             if fcp

@@ -76,15 +76,15 @@ class Switch(wiring.Component):
     def make_input(self, kind: SwitchKind) -> Any:
         """Return an input side."""
         return SwitchInput(
-            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, flits=kind.inner_flits,
-            vl_bits=kind.vl_bits, by_channel=kind.by_channel,
+            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
+            flits=self.parameters.inner_flits, vl_bits=kind.vl_bits, by_channel=kind.by_channel,
         )  # fmt: skip
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
         """Return an output side with its egress scheduler."""
         return SwitchOutput(
             scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
-            flits=kind.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
+            flits=self.parameters.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
         )  # fmt: skip
 
     def connect_ports(self, m: Module) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import cocotb
 from vlane.tb.cocotb_benches.cocotb_drive import follow, qualified_agree, setting
 from vlane.tb.cocotb_benches.link_ends import delivers
+from vlane.tb.directed.directed_faster_switch import STEPS as FASTER_STEPS
 from vlane.tb.directed.directed_ib_switch import STEPS
 from vlane.tb.directed.directed_per_vl_switch import STEPS as PER_VL_STEPS
 from vlane.tb.switches.stimulus_ib_switch import qualified
@@ -19,10 +20,9 @@ from vlane.lrh import LocalRouteHeader
 class InfiniBand:
     """Headers with a VL; SL2VL = SL modulo lanes."""
 
-    blocks = 1
-
     def __init__(self) -> None:
-        self.vls_apart = IBSwitchParameters(**setting()["parameters"]).form.vls_apart
+        parameters = IBSwitchParameters(**setting()["parameters"])
+        self.vls_apart, self.blocks = parameters.form.vls_apart, parameters.inner_flits
 
     def header(self, to: LocalRouteHeader, lane: int, source: random.Random) -> LocalRouteHeader:
         """Return a header with any SL."""
@@ -50,7 +50,8 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
     """Packets, drops, room and contention written out by hand; the contents of memories do not matter here."""
-    steps = PER_VL_STEPS if InfiniBand().vls_apart else STEPS
+    kind = InfiniBand()
+    steps = PER_VL_STEPS if kind.vls_apart else FASTER_STEPS if kind.blocks > 1 else STEPS
     assert await follow(dut, steps) == len(steps)
 
 

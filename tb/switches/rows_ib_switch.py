@@ -8,18 +8,54 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
+from vlane.golden.engine.rule import Rule
+from vlane.golden.switches.ib_switch import FasterIBSwitches
+from vlane.golden.switches.inputs import DROPPED, crosses_until
 from vlane.golden.switches.packets import Packet
 from vlane.tb.native.packing import put
 from vlane.tb.switches.flits import on_lane
-from vlane.tb.switches.surroundings_switch import W_ONE, W_THREE, W_TWO, SwitchSurroundings
+from vlane.tb.switches.surroundings_switch import CLOCK, W_ONE, W_THREE, W_TWO, SwitchSurroundings
+from vlane.tb.switches.surroundings_switch import RULES as SHARED_RULES
 
+from vlane.ib_switch import IBSwitchParameters
 from vlane.sl2vl import SL_COUNT
 
-__all__ = ["apply_map", "count_kinds", "describe", "draw_map", "lane_numbers", "show_map", "stamp_of", "stamped"]
+__all__ = [
+    "PAIRS",
+    "RULES",
+    "apply_map",
+    "count_kinds",
+    "count_pairs",
+    "describe",
+    "draw_map",
+    "lane_numbers",
+    "rules_shown",
+    "show_map",
+    "stamp_of",
+    "stamped",
+]
 
 _NUMBERS = 16
 _PASSES = 0x0F0F_0000_F800_FFFF
 """Bits of a header that pass through: link version, reserved ones, next header, SLID."""
+
+PAIRS = {
+    Rule("two_crossed", "IBS-S1", "a packet of several flits was granted: its first two cross together"): 2,
+    Rule("last_alone", "IBS-S1", "a packet was granted whose last flit crosses alone, as they are an odd number"): 3,
+    Rule("half_the_time", "IBS-S2", "a packet was granted that had arrived as a whole, three flits or more"): 3,
+    Rule("as_they_come", "IBS-S2", "a packet was granted that holds its ports until its last flit has come"): 6,
+    Rule("two_discarded", "IBS-10, IBS-S1", "a packet of several flits drops, two flits in a cycle"): 2,
+}
+"""Rules of a crossbar faster than the links, each with the blocks of the smallest packet that shows it."""
+
+RULES = (*SHARED_RULES, *PAIRS)
+(TWO, ALONE, HALF, AS_THEY_COME, DISCARDED) = range(len(SHARED_RULES), len(RULES))
+
+
+def rules_shown(parameters: IBSwitchParameters) -> set[str]:
+    """Return the names of the rules that an instance can show, of those that not every switch can."""
+    largest = parameters.largest if parameters.speed > 1 else 0
+    return {rule.name for rule in SHARED_RULES} | {rule.name for rule, blocks in PAIRS.items() if blocks <= largest}
 
 
 @inner
@@ -49,6 +85,25 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
 @inner
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """No rules of its own."""
+
+
+@inner
+def count_pairs(switches: FasterIBSwitches, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
+    """Count the grants of packets whose flits cross two in a cycle; one that drops counts for that alone."""
+    cycle = around.regs[CLOCK]
+    for index in range(count):
+        field = around.packets.pool[around.grants[index].packet]
+        flits, ahead = int(field.flits), cycle - field.arrived
+        if flits == 1:
+            continue
+        if field.output == DROPPED:
+            rules[DISCARDED] += 1
+            continue
+        until = crosses_until(cycle, flits, ahead, switches.speed)
+        rules[TWO] += 1
+        rules[ALONE] += flits & 1
+        rules[HALF] += flits > 2 and ahead >= flits
+        rules[AS_THEY_COME] += until > cycle + (flits + 1) // 2
 
 
 @inner

@@ -59,15 +59,18 @@ from vlane.tb.switches.rows_credit import (
     show_told,
 )
 from vlane.tb.switches.surroundings_switch import (
+    CLOCK,
     GRANTED,
     NO_ROOM,
     NO_VL,
     ONE_FLIT,
     PORT_0,
     RING,
+    SERIAL,
     SEVERAL,
     STALLED,
     STARTED,
+    STARTS,
     TOLD,
     UNKNOWN,
     WAITED,
@@ -80,13 +83,12 @@ from vlane.tb.switches.table_writes import apply_write, draw_write, one_high_bit
 from vlane.drop_cause import DropCause
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE
 
-__all__ = ["CLOCK", "STARTS", "fill_rows"]
+__all__ = ["fill_rows"]
 
 (_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
 _CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 """Rule under which each drop cause is counted."""
 (C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
-(CLOCK, SERIAL, STARTS) = range(3)
 _MOST_BLOCKS = 128
 _LONGEST_STALL = 50
 

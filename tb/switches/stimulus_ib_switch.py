@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches
+from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import full_round, switch_phases
+from vlane.tb.switches.rows_ib_switch import RULES, rules_shown
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
-from vlane.tb.switches.surroundings_switch import RULES
 
 from vlane.ib_switch import IBSwitchParameters
 from vlane.sl2vl import SL_COUNT
-from vlane.switch_kinds import INFINIBAND
 from vlane.switch_programs import TableWrite, sl2vl_writes
 
 __all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
@@ -31,21 +30,26 @@ class IBSwitchTraffic(SwitchTraffic):
 
     own_rules = RULES
     program_inputs = PROGRAM
-    speed = INFINIBAND.inner_flits
     packets_inside = 0
 
     def __init__(self, parameters: Mapping[str, Any], **traffic: Any) -> None:
         ports = parameters["ports"]
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
+        self._shape = IBSwitchParameters(**parameters)
         super().__init__(parameters, **traffic)
+        self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
+
+    @property
+    def speed(self) -> int:
+        """Flits that cross in a cycle, from one input."""
+        return self._shape.inner_flits
 
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch after reset."""
         tables = rows_apart(self._vl, by_lane=False)
-        form = IBSwitchParameters(**self.parameters).form
-        return INFINIBAND_MAKERS[form.allocation, form.crossbar](
-            lanes=self.parameters["data_vls"], lft=lft, tables=tables
-        )  # fmt: skip
+        form = self._shape.form
+        maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
+        return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

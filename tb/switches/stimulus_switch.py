@@ -27,8 +27,17 @@ from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
 from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.switches.phases_switch import SwitchPhase
-from vlane.tb.switches.rows_switch import CLOCK, STARTS, fill_rows
-from vlane.tb.switches.surroundings_switch import RING, RULES, TOLD, Sender, Shown, SwitchSurroundings
+from vlane.tb.switches.rows_switch import fill_rows
+from vlane.tb.switches.surroundings_switch import (
+    CLOCK,
+    RING,
+    RULES,
+    STARTS,
+    TOLD,
+    Sender,
+    Shown,
+    SwitchSurroundings,
+)  # fmt: skip
 from vlane.tb.switches.table_writes import apply_write, route_lids
 
 from vlane.credit_schemes import CREDIT_SCHEMES, RETURNS
@@ -113,9 +122,6 @@ class SwitchTraffic(Stimulus):
     program_inputs: ClassVar[tuple[str, ...]]
     """Inputs of the map's program port, in the order in which rows write them."""
 
-    speed: ClassVar[int]
-    """Flits that cross in a cycle, from one input."""
-
     @abstractmethod
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch of golden's, after reset, with the map that the memory holds."""
@@ -123,6 +129,11 @@ class SwitchTraffic(Stimulus):
     @abstractmethod
     def draw_maps(self) -> list[TableWrite]:
         """Draw the map after power-on; return its writes."""
+
+    @property
+    @abstractmethod
+    def speed(self) -> int:
+        """Flits that cross in a cycle, from one input."""
 
     @property
     @abstractmethod

@@ -16,6 +16,7 @@ from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packets
 
 __all__ = [
+    "CLOCK",
     "GRANTED",
     "NO_ROOM",
     "NO_VL",
@@ -23,9 +24,11 @@ __all__ = [
     "PORT_0",
     "RING",
     "RULES",
+    "SERIAL",
     "SEVERAL",
     "STALLED",
     "STARTED",
+    "STARTS",
     "TOLD",
     "UNKNOWN",
     "WAITED",
@@ -47,6 +50,9 @@ __all__ = [
 
 RING = 128
 """Cycles that are looked ahead."""
+
+(CLOCK, SERIAL, STARTS) = range(3)
+"""Elements of ``regs``."""
 
 (W_KIND, W_ONE, W_TWO, W_THREE, W_FOUR, W_FIVE) = range(6)
 (WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP) = range(4)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import by_type
+from vlane.golden.switches.ib_switch import FasterIBSwitches
 from vlane.golden.switches.kinds import INFINIBAND_SWITCHES
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.packets import Packet
@@ -45,7 +46,13 @@ def stamped(switches: Any, header: int, stamp: int) -> Any:
     """Return a header with its stamp, an unsigned number."""
 
 
-@by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.count_kinds), OPASwitches: rows_opa_switch.count_kinds})
+@by_type(
+    {
+        **dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.count_kinds),
+        FasterIBSwitches: rows_ib_switch.count_pairs,
+        OPASwitches: rows_opa_switch.count_kinds,
+    }
+)
 def count_kinds(switches: Any, around: SwitchSurroundings, count: int, rules: NDArray[np.int64]) -> None:
     """Count the grants of a cycle under the kind's own rules."""
 
