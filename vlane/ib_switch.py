@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from vlane.cc_marker import MAX_LEVEL, CCMarkerParameters
 from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.fcp import MAX_FCP_PERIOD
-from vlane.parameters import check_range, choice, whole
+from vlane.parameters import check_range, choice, flag, whole
 from vlane.switch_kinds import INFINIBAND, SwitchForm, SwitchKind
 from vlane.switch_parameters import SwitchParameters
 
 __all__ = ["IBSwitchParameters"]
 
 _FCP_PERIOD = 1024
+_BUSY, _LEVEL, _IDLE = 1024, 2048, 16
+_MARKED_BITS = 128
 _MOST_PAIRS = 128
 _FORMS = INFINIBAND.hardware_forms
 _CROSSBARS = tuple(dict.fromkeys(each.crossbar for each in _FORMS))
@@ -38,6 +41,10 @@ class IBSwitchParameters(SwitchParameters):
     speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits that cross in a cycle, from one input")
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
+    marking: bool = flag(default=False, about="whether outputs mark packets with FECN, by what their buffers hold")
+    busy_blocks: int = whole(_BUSY, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
+    level_blocks: int = whole(_LEVEL, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
+    idle_blocks: int = whole(_IDLE, 0, 255, "with marking: by how much the level falls in an idle cycle")
     fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
 
     @property
@@ -51,6 +58,17 @@ class IBSwitchParameters(SwitchParameters):
         return super().inner_flits * self.speed
 
     @property
+    def marker(self) -> CCMarkerParameters | None:
+        """Parameters of each output's marker; ``None`` without marking."""
+        if not self.marking:
+            return None
+        return CCMarkerParameters(
+            data_vls=self.data_vls, maximum=self.maximum, largest=self.largest, measure_blocks=self.maximum,
+            busy_blocks=self.busy_blocks, level_blocks=self.level_blocks, idle_blocks=self.idle_blocks,
+            data_bits=self.data_bits,
+        )  # fmt: skip
+
+    @property
     def fcp_times(self) -> tuple[int, int] | None:
         """Growth after which a limit is sent, and cycles after which all are; ``None`` without flow-control packets."""
         if not CREDIT_SCHEMES[self.credit].by_fcps:
@@ -60,6 +78,7 @@ class IBSwitchParameters(SwitchParameters):
     def check(self) -> None:
         """Refuse what does not suit the crossbar or the credit scheme."""
         super().check()
+        self._check_marking()
         allocations = [each.allocation for each in _FORMS if each.crossbar == self.crossbar]
         if self.allocation not in allocations:
             raise InputError("allocation", f"{' or '.join(allocations)} with crossbar {self.crossbar}", self.allocation)
@@ -81,3 +100,16 @@ class IBSwitchParameters(SwitchParameters):
         for field, value, usual in (("fcp_blocks", self.fcp_blocks, 0), ("fcp_period", self.fcp_period, _FCP_PERIOD)):
             if value != usual:
                 raise InputError(field, f"left out with credit {self.credit}", value)
+
+    def _check_marking(self) -> None:
+        """Refuse marking where it cannot be, and what belongs to it without it."""
+        if not self.marking:
+            usual = (("busy_blocks", _BUSY), ("level_blocks", _LEVEL), ("idle_blocks", _IDLE))
+            for field, value in usual:
+                if self[field] != value:
+                    raise InputError(field, "left out without marking", self[field])
+            return
+        if self.data_bits < _MARKED_BITS:
+            must = f"at least {_MARKED_BITS} with marking, as FECN is in the second word"
+            raise InputError("data_bits", must, self.data_bits)
+        _ = self.marker

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from vlane.cc_marker import CCMarkerParameters
 from vlane.errors import InputError
 from vlane.lft import MAX_ENTRIES
 from vlane.parameters import Parameters, check_range, choice, flag, whole
@@ -79,6 +80,11 @@ class SwitchParameters(Parameters):
     def inner_flits(self) -> int:
         """Flits that cross in a cycle, from one input."""
         return self.kind.inner_flits
+
+    @property
+    def marker(self) -> CCMarkerParameters | None:
+        """Parameters of each output's marker, of a switch that marks packets."""
+        return None
 
     def of_scheduler(self) -> Parameters:
         """Return the parameters of an output's scheduler: a requester for each lane, no VL15."""

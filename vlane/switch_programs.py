@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vlane.cc_marker import CCMarkerSelect
 from vlane.egress import REST_CYCLES
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC15, SC_COUNT, SCTable
@@ -18,6 +19,7 @@ __all__ = [
     "TableWrite",
     "lft_write",
     "lft_writes",
+    "marking_writes",
     "sc_write",
     "sc_writes",
     "schedule_writes",
@@ -54,6 +56,21 @@ def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
         }
         for given in range(vl.shape[0]) for output in range(vl.shape[1])
     ]  # fmt: skip
+
+
+def marking_writes(
+    ports: Iterable[int], *, threshold: int, packet_size: int, marking_rate: int, victim_mask: int
+) -> list[TableWrite]:
+    """Return the writes of what the SwitchCongestionSetting says for some outputs, ports from 0."""
+    every: TableWrite = {"congestion__enable": 1, "congestion_ports": _bits(ports)}
+    return [
+        {**every, "congestion__select": int(select), **{f"congestion__{name}": value for name, value in values.items()}}
+        for select, values in (
+            (CCMarkerSelect.VICTIM_MASK, {"victim_mask": victim_mask}),
+            (CCMarkerSelect.THRESHOLD, {"threshold": threshold, "packet_size": packet_size}),
+            (CCMarkerSelect.MARKING_RATE, {"marking_rate": marking_rate}),
+        )
+    ]
 
 
 def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) -> TableWrite:

@@ -21,6 +21,7 @@ __all__ = [
     "Start",
     "Unmarked",
     "is_marked",
+    "marks",
     "new_marking",
     "note_grant",
     "note_pause",
@@ -99,6 +100,21 @@ def new_marking(markers: Markers, *, by_inputs: bool) -> Marking:
         markers, new_records(LaneMeasure, ports, lanes), np.zeros(ports, np.int64),
         np.zeros((ports if by_inputs else 0, lanes), np.int64), by_inputs,
     )  # fmt: skip
+
+
+@inner
+def _does_not(marking: Unmarked) -> bool:  # noqa: ARG001 - as of marking
+    return False
+
+
+@inner
+def _does(marking: Marking) -> bool:  # noqa: ARG001 - of any
+    return True
+
+
+@by_type({Unmarked: _does_not, Marking: _does})
+def marks(marking: Any) -> bool:  # type: ignore[empty-body]
+    """Tell whether outputs mark at all."""
 
 
 @inner

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LaneCrossingSignature, LaneReturnSignature
 from vlane.hdl.switches.sending_output import SendingOutput
@@ -22,7 +23,7 @@ class LaneOutput(SendingOutput):
 
     Parameters
     ----------
-    scheduler, geometry, data_bits, vl_bits, fcp
+    scheduler, geometry, data_bits, vl_bits, fcp, marker
         As of ``SendingOutput``; each lane has its part of the buffer.
 
     Members
@@ -52,8 +53,9 @@ class LaneOutput(SendingOutput):
     vls_apart = True
 
     def __init__(
-        self, scheduler: Any, *, geometry: BufferGeometry, data_bits: int, vl_bits: int, fcp: FCPTimes | None
-    ) -> None:
+        self, scheduler: Any, *, geometry: BufferGeometry, data_bits: int, vl_bits: int, fcp: FCPTimes | None,
+        marker: CCMarker | None = None,
+    ) -> None:  # fmt: skip
         vls = geometry.vls
         self.parts = [geometry.part(data_bits=data_bits) for _ in range(vls)]
         packet = range(geometry.largest + 1)
@@ -66,7 +68,7 @@ class LaneOutput(SendingOutput):
         }
         super().__init__(
             scheduler, members, returns=LaneReturnSignature(vls), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=1, fcp=fcp,
+            vl_bits=vl_bits, returned=1, fcp=fcp, marker=marker,
         )  # fmt: skip
 
     def _take_in(self, m: Module) -> None:
@@ -99,3 +101,6 @@ class LaneOutput(SendingOutput):
         m.d.comb += [part.read_count[0].eq(reads & look) for part, look in zip(self.parts, looks, strict=True)]
         flit = one_of(looks, (part.read_data[0] for part in self.parts))
         return flit, one_of(looks, (part.readable[0].any() for part in self.parts))
+
+    def _taken(self, lane: int) -> Value:
+        return self.parts[lane].used[0]

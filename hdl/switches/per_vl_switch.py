@@ -75,8 +75,9 @@ class PerVLSwitch(SL2VLSwitch):
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> LaneOutput:
         """Return an output side whose lanes come in apart, with its egress scheduler."""
         return LaneOutput(
-            scheduler, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits, fcp=fcp
-        )
+            scheduler, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits, fcp=fcp,
+            marker=self.make_marker(),
+        )  # fmt: skip
 
     def _allocate(self, m: Module) -> None:
         allocator, vls = self.allocator, self.geometry.vls

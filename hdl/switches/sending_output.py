@@ -12,6 +12,7 @@ from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LaneReturnSignature, LimitSignature, LinkSignature, ReturnSignature, lane_shape
 
@@ -41,6 +42,8 @@ class SendingOutput(wiring.Component):
         Blocks of a lane that may come back in a cycle.
     fcp : FCPTimes or None
         Of the flow-control packets that tell of room, if any do.
+    marker : CCMarker or None
+        Marks packets that start, with as many lanes; a subclass with one has ``storage``.
     """
 
     vls_apart: ClassVar[bool]
@@ -49,8 +52,9 @@ class SendingOutput(wiring.Component):
     def __init__(
         self, scheduler: Any, members: dict[str, Any], *, returns: ReturnSignature | LaneReturnSignature,
         geometry: BufferGeometry, data_bits: int, vl_bits: int, returned: int, fcp: FCPTimes | None,
+        marker: CCMarker | None = None,
     ) -> None:  # fmt: skip
-        self.scheduler, self.geometry, self.returns = scheduler, geometry, returns
+        self.scheduler, self.geometry, self.returns, self.marker = scheduler, geometry, returns, marker
         self.looks_behind = "behind" in scheduler.signature.members
         self.turns = geometry.round_robin(fcp, returned=returned, vls_apart=self.vls_apart) if fcp else None
         self.remote = (
@@ -154,5 +158,28 @@ class SendingOutput(wiring.Component):
             tx.vl.eq(Mux(moves, now, 0)),
             tx.last.eq(moves & flit[0]),
             tx.first.eq(moves & flit[1]),
-            tx.data.eq(Mux(moves, flit[FLAGS:], 0)),
+            tx.data.eq(Mux(moves, self._marked(m, starts, flit[FLAGS:]), 0)),
         ]
+
+    @abstractmethod
+    def _taken(self, lane: int) -> Value:
+        """Return the blocks of the buffer that a lane has taken or reserved, as the cycle starts."""
+
+    def _marked(self, m: Module, starts: Value, flit: Value) -> Value:
+        """Return a flit that leaves; the first one of a packet has FECN if the packet is marked (IBS-M1)."""
+        marker = self.marker
+        if marker is None:
+            return flit
+        m.submodules.marker = Part(marker, marker.parameters)
+        heads = self.scheduler.heads
+        m.d.comb += [
+            *(marker.measure[lane].eq(self._taken(lane)) for lane in range(self.geometry.vls)),
+            marker.free.eq(self.scheduler.ready),
+            marker.asks.eq(heads.request),
+            marker.fits.eq(heads.fits),
+            marker.start.eq(starts),
+            marker.start_vl.eq(self.scheduler.vl),
+            marker.start_blocks.eq(self.remote.take_blocks),
+            marker.flit_in.eq(flit),
+        ]
+        return marker.flit_out

@@ -10,6 +10,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.select import one_of
+from vlane.hdl.congestion.cc_marker import CCMarker
+from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LimitSignature, LinkSignature, field_of
 from vlane.hdl.schedulers.by_name import component
@@ -54,6 +56,8 @@ class Switch(wiring.Component):
         schedules: dict[str, Any] = {}
         if "program" in program:
             schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
+        if p.marker is not None:
+            schedules |= {"congestion": In(CCMarkerProgramSignature()), "congestion_ports": In(ports)}
         if "swap" in program:
             schedules["swap"] = In(ports)
         returns = self.outputs[0].returns
@@ -85,7 +89,12 @@ class Switch(wiring.Component):
         return SwitchOutput(
             scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
+            marker=self.make_marker(),
         )  # fmt: skip
+
+    def make_marker(self) -> CCMarker | None:
+        """Return what marks the packets of an output, of a switch that marks."""
+        return None if self.parameters.marker is None else CCMarker(self.parameters.marker)
 
     def connect_ports(self, m: Module) -> None:
         """Add inputs, outputs and the forwarding table; connect what is the same whatever the kind."""
@@ -108,6 +117,8 @@ class Switch(wiring.Component):
                 connect(m, output.says, flipped(self.says[number]))
             m.d.comb += output.ready.eq(self.ready[number])
             self._program(m, number, output.scheduler)
+            if output.marker is not None:
+                self._program_marker(m, number, output.marker)
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
         """Let the forwarding table say where an input's head goes (RT); return the output.
@@ -166,3 +177,11 @@ class Switch(wiring.Component):
                 m.d.comb += getattr(scheduler.program, name).eq(value)
         if "swap" in self.signature.members:
             m.d.comb += scheduler.swap.eq(self.swap[number])
+
+    def _program_marker(self, m: Module, number: int, marker: CCMarker) -> None:
+        """Let an output that is chosen take a write of the marker's program port."""
+        for name in self.congestion.signature.members:
+            value = getattr(self.congestion, name)
+            if name == "enable":
+                value = value & self.congestion_ports[number]
+            m.d.comb += getattr(marker.program, name).eq(value)

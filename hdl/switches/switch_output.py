@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import CrossingSignature, ReturnSignature, lane_shape
 from vlane.hdl.switches.sending_output import SendingOutput
@@ -24,7 +25,7 @@ class SwitchOutput(SendingOutput):
 
     Parameters
     ----------
-    scheduler, geometry, data_bits, vl_bits, fcp
+    scheduler, geometry, data_bits, vl_bits, fcp, marker
         As of ``SendingOutput``.
     ports : int
         Of the switch.
@@ -63,7 +64,7 @@ class SwitchOutput(SendingOutput):
 
     def __init__(
         self, scheduler: Any, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, write_ports: int,
-        vl_bits: int, fcp: FCPTimes | None,
+        vl_bits: int, fcp: FCPTimes | None, marker: CCMarker | None = None,
     ) -> None:  # fmt: skip
         self.flits = flits
         self.write_ports = [WritePort(geometry.vls) for _ in range(write_ports)]
@@ -81,7 +82,7 @@ class SwitchOutput(SendingOutput):
         }
         super().__init__(
             scheduler, members, returns=ReturnSignature(flits, vl_bits), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=flits, fcp=fcp,
+            vl_bits=vl_bits, returned=flits, fcp=fcp, marker=marker,
         )  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:
@@ -118,3 +119,6 @@ class SwitchOutput(SendingOutput):
         storage = self.storage
         m.d.comb += [storage.read_vl[0].eq(vl), storage.read_count[0].eq(reads)]
         return storage.read_data[0], storage.readable[0].any()
+
+    def _taken(self, lane: int) -> Value:
+        return self.storage.used[lane]

@@ -112,6 +112,7 @@ def _tell(study: StudyFile, result: MixedResult, seconds: float, clock: LinkCloc
         ["deliveries", f"{result.deliveries:,}", ""],
         ["digest of all deliveries", result.digest_golden, result.digest_hardware],
         ["dropped at these switches", str(result.golden_dropped), str(result.dropped)],
+        ["marked by these switches", str(result.golden_marked), str(result.marked)],
         ["flits that came out other than they went in", "", str(result.bad_flits)],
         ["CPU seconds", f"{result.golden_seconds:.2f}", f"{result.mixed_seconds:.2f}"],
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from vlane.golden.congestion.marking import Marking
 from vlane.golden.network.network import DONE, Network, run
 from vlane.golden.network.runs import run_to
 from vlane.golden.switches.packets import Packets, new_packets
@@ -16,11 +17,12 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.network_cocotb import run_under_cocotb
 from vlane.sim_top.cosim.network_hardware import cable, switch_block
 from vlane.sim_top.cosim.network_run import MixedRun
+from vlane.sim_top.study.congestion_counts import congestion_of
 from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.world import World, make_network
 from vlane.tb.native.model import CompiledModel, compile_model
-from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED
+from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, MARKS
 from vlane.tb.switches.rtl_network import run_mixed
 
 from vlane.credit_schemes import FCP
@@ -55,6 +57,10 @@ class MixedResult:
         Packets that the hardware dropped.
     golden_dropped : int
         Packets that golden dropped at the same switches.
+    marked, golden_marked : int
+        Packets that these switches marked, in hardware and in golden's run.
+    cnps, held : int
+        CNPs that hosts sent, and packets that waited for their flow, in golden's run.
     golden_seconds, mixed_seconds : float
         CPU time of the runs, compilation apart.
     mismatch : str
@@ -71,6 +77,10 @@ class MixedResult:
     bad_flits: int
     dropped: int
     golden_dropped: int
+    marked: int
+    golden_marked: int
+    cnps: int
+    held: int
     golden_seconds: float
     mixed_seconds: float
     mismatch: str
@@ -78,7 +88,8 @@ class MixedResult:
     @property
     def agrees(self) -> bool:
         """Whether every delivery was the same, in the same cycle, bit for bit."""
-        return self.digest_golden == self.digest_hardware and not self.bad_flits and self.dropped == self.golden_dropped
+        same = (self.digest_golden, self.golden_dropped, self.golden_marked, 0)
+        return same == (self.digest_hardware, self.dropped, self.marked, self.bad_flits)
 
 
 def cosim_network(
@@ -112,12 +123,14 @@ def cosim_network(
 
     expected = MixedRun(
         digest=f"{int(plain.meters.digest[0]):016x}", bad_flits=0,
-        dropped=int(plain.switches.inputs.drops[list(switches)].sum()), seconds=golden_seconds,
+        dropped=int(plain.switches.inputs.drops[list(switches)].sum()), marked=_marked(plain, switches),
+        seconds=golden_seconds,
     )  # fmt: skip
     if engine == "cocotb":
         mixed = run_under_cocotb(world, at_rest, switches, parameters, cycles=cycles, expected=expected)
     else:
         mixed = _run_native(world, at_rest(), switches, parameters, cycles)
+    controlled = congestion_of(plain)
     return MixedResult(
         engine=engine,
         switches=tuple(switches),
@@ -129,10 +142,22 @@ def cosim_network(
         bad_flits=mixed.bad_flits,
         dropped=mixed.dropped,
         golden_dropped=expected.dropped,
+        marked=mixed.marked,
+        golden_marked=expected.marked,
+        cnps=controlled.cnps if controlled else 0,
+        held=controlled.held if controlled else 0,
         golden_seconds=golden_seconds,
         mixed_seconds=mixed.seconds,
         mismatch=mixed.mismatch,
     )
+
+
+def _marked(net: Network, switches: Sequence[int]) -> int:
+    """Return the packets that golden's switches marked."""
+    marking, bits = net.out_ports.marking, net.switches.inputs.port_bits
+    if not isinstance(marking, Marking):
+        return 0
+    return sum(int(marking.lane["marked"][at << bits : (at + 1) << bits].sum()) for at in switches)
 
 
 def _run_native(
@@ -164,7 +189,7 @@ def _run_native(
         raise StuckError(f"cycle {int(net.clock[0])} with hardware")
     return MixedRun(
         digest=f"{int(net.meters.digest[0]):016x}", bad_flits=int(hardware.counts[BAD_FLITS]),
-        dropped=int(hardware.counts[DROPPED]), seconds=seconds,
+        dropped=int(hardware.counts[DROPPED]), marked=int(hardware.counts[MARKS]), seconds=seconds,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,11 @@ def run_under_cocotb(
     log, _ = _run(text, carried(beside=False), trace_depth=0)
     said = json.loads(_line(log, "VLANE"))
     mixed = MixedRun(
-        digest=said["digest"], bad_flits=said["bad_flits"], dropped=said["dropped"], seconds=said["seconds"],
+        digest=said["digest"], bad_flits=said["bad_flits"], dropped=said["dropped"], marked=said["marked"],
+        seconds=said["seconds"],
         mismatch="",
     )  # fmt: skip
-    if said["is_done"] and (mixed.digest, mixed.bad_flits, mixed.dropped) == (expected.digest, 0, expected.dropped):
+    if said["is_done"] and replace(mixed, seconds=expected.seconds) == expected:
         return mixed
     log, wave = _run(text, carried(beside=True), trace_depth=_DEPTH)
     mismatch = ""
@@ -75,7 +77,7 @@ def run_under_cocotb(
         mismatch = first_difference(wave, f"{TOP}.{json.loads(found)['instance']}", json.loads(found))
     if not said["is_done"]:
         raise StuckError(f"cycle {said['cycle']} with hardware{f'; {mismatch}' if mismatch else ''}")
-    return MixedRun(mixed.digest, mixed.bad_flits, mixed.dropped, mixed.seconds, mismatch)
+    return replace(mixed, mismatch=mismatch)
 
 
 def _run(text: str, carried: CarriedNetwork, *, trace_depth: int) -> tuple[str, bytes]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.network.topology import Topology
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
 from vlane.sim_top.blocks import BLOCKS
@@ -26,8 +27,9 @@ from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
+from vlane.study_congestion import CongestionSection
 from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import TableWrite, lft_write, lft_writes, schedule_writes, top_write
+from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_writes, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["Cabled", "cable", "hardware_parameters", "switch_block"]
@@ -126,6 +128,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         parameters |= {
             "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
         }  # fmt: skip
+    if study.congestion is not None:
+        parameters |= _marking(study.congestion)
     if world.central:
         parameters |= {
             "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
@@ -180,11 +184,34 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
     writes = [top_write(parameters["lids"]), *lft_writes(ports)]
     writes += routes.map_writes(switch)
+    if world.study.congestion is not None:
+        writes += _marking_writes(world.study.congestion, world.topology, switch)
     writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
     put_writes(inputs, writes, rows)
     return rows
+
+
+def _marking(given: CongestionSection) -> dict[str, Any]:
+    """Return the parameters of marking."""
+    if given.measure != "output":
+        raise InputError("congestion.measure", "output for switches in hardware", given.measure)
+    return {"marking": True, **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")}}
+
+
+def _marking_writes(given: CongestionSection, topology: Topology, switch: int) -> list[TableWrite]:
+    """Return the writes of a switch's marking: the mask of every output, the rest for all of them."""
+    every, hosts = set(range(topology.ports)), {port for at, port in topology.hosts if at == switch}
+    masked = {"none": set[int](), "hosts": hosts, "all": every}[given.victim_mask]
+    found: list[TableWrite] = []
+    for mask, some in ((0, every - masked), (1, masked)):
+        if some:
+            found += marking_writes(
+                sorted(some), threshold=given.threshold, packet_size=given.packet_size,
+                marking_rate=given.marking_rate, victim_mask=mask,
+            )  # fmt: skip
+    return found
 
 
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:

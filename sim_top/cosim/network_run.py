@@ -15,8 +15,8 @@ class MixedRun:
     ----------
     digest : str
         Of every delivery and its cycle.
-    bad_flits, dropped : int
-        Flits that came out of the hardware other than they went in; packets that it dropped.
+    bad_flits, dropped, marked : int
+        Flits that came out of the hardware other than they went in; packets that it dropped, and that it marked.
     seconds : float
         CPU time, compilation apart.
     mismatch : str
@@ -26,5 +26,6 @@ class MixedRun:
     digest: str
     bad_flits: int
     dropped: int
+    marked: int
     seconds: float
     mismatch: str = ""

@@ -98,8 +98,8 @@ SCENARIOS = {
         0.5, victim_to=5,
     ),
     "two_levels": Scenario(
-        "FT(8, 2), 6 of 32 hosts to one, a victim that shares a link to the roots with three of them", _TWO_LEVELS, 32, (0,),
-        (4, 5, 6, 8, 9, 12), (7,), 0.45, victim_to=16,
+        "FT(8, 2), 6 of 32 hosts to one, a victim that shares a link to the roots with three of them", _TWO_LEVELS, 32,
+        (0,), (4, 5, 6, 8, 9, 12), (7,), 0.45, victim_to=16,
     ),
     "parking_lot": Scenario(
         "four switches in a row, flows join one after the other", _PARKING, 5, (4,), (0, 1, 2, 3), (), 0.0

@@ -25,7 +25,7 @@ from vlane.golden.switches.packets import Packets, new_packets
 from vlane.tb.cocotb_benches.carried_network import CarriedNetwork, expected_at
 from vlane.tb.cocotb_benches.cocotb_drive import setting
 from vlane.tb.native.rows import Words
-from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED
+from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, MARKS
 from vlane.tb.switches.rtl_network import run_mixed
 
 _CLOCK_NS = 2
@@ -141,6 +141,7 @@ async def delivers_what_golden_delivers(dut: Any) -> None:
     net, counts = golden.net, golden.hardware.counts
     said = {
         "is_done": golden.reason == DONE, "cycle": int(net.clock[0]), "digest": f"{int(net.meters.digest[0]):016x}",
-        "bad_flits": int(counts[BAD_FLITS]), "dropped": int(counts[DROPPED]), "seconds": time.process_time() - start,
+        "bad_flits": int(counts[BAD_FLITS]), "dropped": int(counts[DROPPED]),
+        "marked": int(counts[MARKS]), "seconds": time.process_time() - start,
     }  # fmt: skip
     dut._log.info("VLANE %s", json.dumps(said))

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 from vlane.golden.engine.kernel import inner
 
-__all__ = ["WORDS_PER_BLOCK", "header_of", "on_channel", "on_lane"]
+from vlane.bth import CNP_OPCODE
+from vlane.lrh import LNH_BTH
+
+__all__ = ["FECN_BIT", "WORDS_PER_BLOCK", "header_of", "is_markable", "on_channel", "on_lane"]
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""
 
+FECN_BIT = 31
+"""Of the word behind the header, in which the base transport header begins; BECN is the bit below it."""
+
+_LNH_AT, _OPCODE_AT = np.uint64(48), np.uint64(56)
 _VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)
 
 
@@ -31,3 +38,10 @@ def on_lane(header: int, lane: int) -> Any:
 def on_channel(header: int, channel: int) -> Any:
     """Return a header with its channel in Omni-Path's form, an unsigned number."""
     return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
+
+
+@inner
+def is_markable(header: int, second: int) -> bool:
+    """Tell whether a packet with these first two words has a base transport header behind the LRH, and is no CNP."""
+    lnh = np.uint64(header) >> _LNH_AT & np.uint64(3)
+    return lnh == np.uint64(LNH_BTH) and np.uint64(second) >> _OPCODE_AT != np.uint64(CNP_OPCODE)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.marking import note_pause
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
@@ -18,7 +19,9 @@ from vlane.golden.switches.inputs import DROPPED
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
+    BECN,
     EVENTS,
+    FECN,
     NOBODY,
     TO_CENTRE,
     TO_INPUT,
@@ -30,7 +33,7 @@ from vlane.golden.switches.packets import (
 )  # fmt: skip
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
-from vlane.tb.switches.flits import WORDS_PER_BLOCK, header_of
+from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of, is_markable
 from vlane.tb.switches.phases_switch import CERTAIN
 from vlane.tb.switches.row_layout import (
     DATA,
@@ -61,6 +64,7 @@ from vlane.tb.switches.rows_credit import (
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
     GRANTED,
+    MARKED,
     NO_ROOM,
     NO_VL,
     ONE_FLIT,
@@ -80,6 +84,7 @@ from vlane.tb.switches.surroundings_switch import (
 from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
 from vlane.tb.switches.table_writes import apply_write, draw_write, one_high_bit, show_write
 
+from vlane.bth import CNP_OPCODE
 from vlane.drop_cause import DropCause
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE
 
@@ -90,6 +95,7 @@ _CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 """Rule under which each drop cause is counted."""
 (C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
 _MOST_BLOCKS = 128
+_NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 _LONGEST_STALL = 50
 
 
@@ -98,6 +104,19 @@ def payload(number: int, place: int, word: int) -> int:
     """Return a word of a flit: every packet, flit and word has its own."""
     mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
     return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
+
+
+@inner
+def flit_word(number: int, place: int, word: int) -> Any:
+    """Return a word of a flit, which also says whose it is in its top bits."""
+    return np.uint64(payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+
+
+@inner
+def first_word(number: int, word: int) -> Any:
+    """Return a word of a packet's first flit; one packet of eight has a CNP's opcode in it."""
+    value = flit_word(number, 0, word)
+    return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
 
 
 @inner
@@ -184,6 +203,8 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
         is_stalled, is_free = around.stalled[port] > cycle, out_ports.sending[port].free_from <= cycle
         rules[STALLED] += is_stalled and out_ports.queues.filled[port].lanes != 0
         ready = is_free and not is_stalled
+        if is_free and is_stalled:
+            note_pause(out_ports.marking, port, cycle, cycle + 1)
         says = ready and say(around.remote, around, port, cycle)
         rules[TOLD] += says and out_ports.queues.filled[port].lanes != 0
         packet = start_packet(out_ports, packets, port, cycle, ready and not says)
@@ -192,11 +213,13 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
             continue
         rules[STARTED] += 1
         around.regs[STARTS] += 1
-        flits = packets.pool[packet].flits
+        flits, is_marked = packets.pool[packet].flits, packets.pool[packet].bth == FECN
+        rules[MARKED] += is_marked
         for place in range(flits):
             shown = around.tx[port, (cycle + 1 + place) % RING]
             shown.lane, shown.last = out_ports.sending[port].lane + 1, int(place == flits - 1)
             shown.number, shown.place, shown.header = around.number[packet], place, around.header[packet]
+            shown.fecn = is_marked
             shown.stamp = stamp_of(around.switches, packets.pool[packet], out_ports.sending[port].lane)
         free(packets, packet)
 
@@ -219,6 +242,7 @@ def _begin(
     cycle: int,
     chances: NDArray[np.int64],
     bits: NDArray[np.uint64],
+    words: int,
     rules: NDArray[np.int64],
 ) -> None:
     """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
@@ -248,6 +272,8 @@ def _begin(
     field = around.packets.pool[packet]
     field.blocks, field.flits, field.dlid, field.sl = blocks, blocks, dlid, sl
     field.lane, field.channel, field.hops = lane, channel, 0
+    second = first_word(sending.number, words - 2)
+    field.bth = 0 if words > 1 and is_markable(sending.header, second) else BECN  # golden marks what is no CNP
     around.header[packet], around.number[packet] = sending.header, sending.number
     schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
 
@@ -265,16 +291,18 @@ def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bit
 @inner
 def _show_flit(
     around: SwitchSurroundings, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int,
-    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int,  # noqa: FBT001 - numba takes no keyword-only arguments
+    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int, fecn: int,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:  # fmt: skip
     put(rows, row, where, first + VALID, 1)
     put(rows, row, where, first + VL, lane)
     put(rows, row, where, first + FIRST, place == 0)
     put(rows, row, where, first + LAST, is_last)
     for word in range(words):
-        value: Any = np.uint64(payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+        value: Any = first_word(number, word) if place == 0 else flit_word(number, place, word)
         if place == 0 and word == words - 1:
             value = stamped(around.switches, header, stamp)
+        if fecn and place == 0 and word == words - 2:
+            value |= np.uint64(1) << np.uint64(FECN_BIT)
         put(rows, row, where, first + DATA + word, value)
 
 
@@ -316,12 +344,12 @@ def fill_rows(
         for port in range(ports):
             sending = around.sending[port]
             if sending.left == 0:
-                _begin(around, port, cycle, chances, bits, rules)
+                _begin(around, port, cycle, chances, bits, words, rules)
             if sending.left > 0:
                 sending.left -= 1
                 _show_flit(
                     around, rows, row, ins, rx_at(layout, port), words, sending.lane, sending.left == 0,
-                    sending.header, sending.stamp, sending.number, sending.place,
+                    sending.header, sending.stamp, sending.number, sending.place, 0,
                 )  # fmt: skip
                 sending.place += 1
             show_heard(around.remote, around, port, rows, row, ins, heard_at(layout, port))
@@ -350,7 +378,7 @@ def _show_port(
     if shown.lane != 0:
         _show_flit(
             around, expected, row, outs, tx_at(layout, port), layout.words, shown.lane - 1, shown.last != 0,
-            shown.header, shown.stamp, shown.number, shown.place,
+            shown.header, shown.stamp, shown.number, shown.place, shown.fecn,
         )  # fmt: skip
         around.owed[port, shown.lane - 1] += 1
         shown.lane = 0

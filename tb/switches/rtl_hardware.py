@@ -19,16 +19,16 @@ from vlane.tb.switches.rows_credit import fields
 
 from vlane.switch_programs import TableWrite
 
-__all__ = ["BAD_FLITS", "DROPPED", "HEADS", "WORDS", "Hardware", "layout_of", "new_hardware", "show_write"]
+__all__ = ["BAD_FLITS", "DROPPED", "HEADS", "MARKS", "WORDS", "Hardware", "layout_of", "new_hardware", "show_write"]
 
 WORDS = 2
 """Words of a flit."""
 
-(BAD_FLITS, DROPPED) = range(2)
+(BAD_FLITS, DROPPED, MARKS) = range(3)
 HEADS = 4
 """Cycles for which the heads that went in are kept."""
 
-_COUNTS = 2
+_COUNTS = 3
 
 
 class Entering:
@@ -40,8 +40,8 @@ class Entering:
         Its number in the pool and its size; 0 flits if there is none.
     place : int
         Flits that are in.
-    lane, header, stamp : int
-        Its lane, its header without its stamp, and the stamp.
+    lane, header, stamp, bth : int
+        Its lane, its header without its stamp, the stamp, and its ``bth``.
     """
 
     packet: Int64
@@ -50,6 +50,7 @@ class Entering:
     lane: Int64
     header: Int64
     stamp: Int64
+    bth: Int64
 
 
 class Leaving:
@@ -99,9 +100,9 @@ class Hardware(NamedTuple):
         Which of the ``switches * ports`` each sending end is, -1 for none.
     back : array of int64, (switches * ports, lanes)
         Within a cycle: blocks that come free in the next one, and before that what is taken.
-    counts : array of int64, (2,)
+    counts : array of int64, (3,)
         Flits and returns that were not what went in, or where, on what lane or channel or when they should not; packets
-        dropped.
+        dropped; packets marked.
     """
 
     step: int

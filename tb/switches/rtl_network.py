@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from vlane.golden.congestion.marking import marks
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
@@ -23,6 +24,8 @@ from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.kinds import route, vls_apart
 from vlane.golden.switches.packets import (
+    BECN,
+    FECN,
     NOBODY,
     TO_SINK,
     Packet,
@@ -31,7 +34,7 @@ from vlane.golden.switches.packets import (
 )  # fmt: skip
 from vlane.tb.native.calls import call_step
 from vlane.tb.native.packing import get, put
-from vlane.tb.switches.flits import WORDS_PER_BLOCK, header_of
+from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of
 from vlane.tb.switches.row_layout import (
     DATA,
     FIRST,
@@ -45,16 +48,19 @@ from vlane.tb.switches.row_layout import (
     told_at,
     tx_at,
 )
-from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, HEADS, WORDS, Hardware, layout_of
+from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, HEADS, MARKS, WORDS, Hardware, layout_of
 from vlane.tb.switches.switch_kinds import stamp_of, stamped
 
+from vlane.bth import CNP_OPCODE
 from vlane.fcp import COUNTER_MODULUS
+from vlane.lrh import LNH_BTH
 
 __all__ = ["run_mixed"]
 
 _PLACE_BITS = np.uint64(32)
 _FIELD_BITS, _SL_TOP = 0xFFFF, 50
-_LOW_BITS = (1 << 32) - 1
+_NUMBER_BITS = (1 << FECN_BIT - 1) - 1
+_LNH_AT, _OPCODE_AT = 48, 56
 _INSIDE = 100
 """In place of what happens to a packet next: the switch in hardware, of this number and more, that has it."""
 
@@ -63,13 +69,21 @@ _INSIDE = 100
 def _header(field: Packet, source: int) -> int:
     """Return a packet's header without stamp; a fifth bit of its SL is in Omni-Path's place."""
     sl, pktlen = int(field.sl), WORDS_PER_BLOCK * int(field.blocks) - 1
-    return header_of(sl & 15, int(field.dlid), pktlen) | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
+    header = header_of(sl & 15, int(field.dlid), pktlen) | LNH_BTH << _LNH_AT
+    return header | (sl >> 4) << _SL_TOP | (source & _FIELD_BITS)
 
 
 @inner
 def _word(packet: int, place: int) -> Any:
     """Return the word that names a flit."""
     return np.uint64(packet) | (np.uint64(place) << _PLACE_BITS)
+
+
+@inner
+def _first_word(packet: int, bth: int) -> Any:
+    """Return the same of a packet's first flit: the base transport header, with the number as destination QP."""
+    opcode, fecn, becn = CNP_OPCODE * (bth & BECN != 0), int(bth & FECN != 0), int(bth & BECN != 0)
+    return np.uint64(packet) | np.uint64(opcode << _OPCODE_AT | fecn << FECN_BIT | becn << FECN_BIT - 1)
 
 
 @inner
@@ -86,7 +100,7 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
     lane = int(get(shown, number, outs, flit + VL))
     low, top = get(shown, number, outs, flit + DATA), get(shown, number, outs, flit + DATA + WORDS - 1)
     if get(shown, number, outs, flit + FIRST) != 0:
-        packet = int(low & np.uint64(_LOW_BITS))
+        packet = int(low & np.uint64(_NUMBER_BITS))
         is_there = packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far != NOWHERE
         if not is_there or packets.pool[packet].event != _INSIDE + number:
             hardware.counts[BAD_FLITS] += 1
@@ -95,6 +109,10 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         field = packets.pool[packet]
         hardware.counts[BAD_FLITS] += field.output != port or field.arrived != lane
         tx.packet, tx.place, tx.flits = packet, 0, field.flits
+        if low & np.uint64(1 << FECN_BIT) != 0 and field.bth & FECN == 0 and marks(net.out_ports.marking):
+            field.bth |= FECN
+            hardware.counts[MARKS] += 1
+        hardware.counts[BAD_FLITS] += low != _first_word(packet, int(field.bth))
         stamp = stamp_of(net.switches, field, lane)
         hardware.counts[BAD_FLITS] += top != stamped(
             net.switches, _header(field, int(packets.origin[packet].source)), stamp
@@ -105,8 +123,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         net.clock[MOVED] = cycle
     else:
         hardware.counts[BAD_FLITS] += top != ~_word(tx.packet, tx.place)
+        hardware.counts[BAD_FLITS] += low != _word(tx.packet, tx.place)
     is_last = get(shown, number, outs, flit + LAST) != 0
-    hardware.counts[BAD_FLITS] += low != _word(tx.packet, tx.place)
     hardware.counts[BAD_FLITS] += is_last != (tx.place == tx.flits - 1)
     tx.place += 1
 
@@ -261,6 +279,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         field.hops += 1
         field.event = _INSIDE + number
         rx.packet, rx.place, rx.flits = packet, 0, field.flits
+        rx.bth = field.bth
         rx.lane, rx.header = field.lane, _header(field, int(packets.origin[packet].source))
         rx.stamp = stamp_of(net.switches, field, int(field.lane))
     if rx.place < rx.flits:
@@ -269,7 +288,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         put(given, number, ins, first + VL, rx.lane)
         put(given, number, ins, first + FIRST, rx.place == 0)
         put(given, number, ins, first + LAST, rx.place == rx.flits - 1)
-        name = _word(rx.packet, rx.place)
+        name = _first_word(rx.packet, rx.bth) if rx.place == 0 else _word(rx.packet, rx.place)
         put(given, number, ins, first + DATA, name)
         top = ~name if rx.place > 0 else stamped(net.switches, rx.header, rx.stamp)
         put(given, number, ins, first + DATA + WORDS - 1, top)

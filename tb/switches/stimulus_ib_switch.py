@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.markers import new_markers
+from vlane.golden.congestion.marking import Unmarked, new_marking
 from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
@@ -14,10 +16,12 @@ from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.rows_ib_switch import RULES, rules_shown
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
+from vlane.tb.switches.surroundings_switch import MARKED
+from vlane.tb.switches.surroundings_switch import RULES as SHARED
 
 from vlane.ib_switch import IBSwitchParameters
 from vlane.sl2vl import SL_COUNT
-from vlane.switch_programs import TableWrite, sl2vl_writes
+from vlane.switch_programs import TableWrite, marking_writes, sl2vl_writes
 
 __all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
 
@@ -36,7 +40,9 @@ class IBSwitchTraffic(SwitchTraffic):
         ports = parameters["ports"]
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         self._shape = IBSwitchParameters(**parameters)
+        self._settings: dict[str, int] = {}
         super().__init__(parameters, **traffic)
+        self.applicable |= {SHARED[MARKED].name} if self._shape.marking else set()
         self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
 
     @property
@@ -50,6 +56,30 @@ class IBSwitchTraffic(SwitchTraffic):
         form = self._shape.form
         maker = infiniband_maker(form.allocation, form.crossbar, speed=self._shape.speed)
         return maker(lanes=self._shape.data_vls, lft=lft, tables=tables)
+
+    def make_marking(self, ends: int) -> Any:
+        """Return the marking of so many outputs, with the settings drawn last."""
+        marker = self._shape.marker
+        if marker is None:
+            return Unmarked()
+        markers = new_markers(
+            ports=ends, maximum=(marker.maximum,) * marker.data_vls, largest=marker.largest,
+            busy_blocks=marker.busy_blocks, level_blocks=marker.level_blocks, idle_blocks=marker.idle_blocks,
+        )  # fmt: skip
+        for field, value in self._settings.items():
+            markers.port[field] = value
+        return new_marking(markers, by_inputs=False)
+
+    def draw_marking(self) -> list[TableWrite]:
+        """Draw thresholds that most packets meet, small rates and sizes, and the mask."""
+        if self._shape.marker is None:
+            return []
+        source = self.source
+        self._settings = {
+            "threshold": source.choice((0, 8, 12, 14, 15, 15)), "packet_size": source.choice((0, 0, 2)),
+            "marking_rate": source.choice((0, 0, 1, 3)), "victim_mask": source.randrange(2),
+        }  # fmt: skip
+        return marking_writes(range(self.parameters["ports"]), **self._settings)
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.congestion.marking import Unmarked
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.records import new_records
 from vlane.golden.engine.rule import Rule
@@ -30,6 +31,7 @@ from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
+    MARKED,
     RING,
     RULES,
     STARTS,
@@ -113,7 +115,7 @@ class SwitchTraffic(Stimulus):
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        never = set() if self._credit.by_fcps else {RULES[TOLD].name}
+        never = {RULES[MARKED].name} | (set() if self._credit.by_fcps else {RULES[TOLD].name})
         self.applicable = frozenset(rule.name for rule in self.own_rules) - never
 
     own_rules: ClassVar[tuple[Rule, ...]]
@@ -125,6 +127,14 @@ class SwitchTraffic(Stimulus):
     @abstractmethod
     def make_switches(self, lft: NDArray[np.uint8]) -> Switches:
         """Return a switch of golden's, after reset, with the map that the memory holds."""
+
+    def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that marks
+        """Return the marking of so many outputs, with the settings of ``marking_writes``."""
+        return Unmarked()
+
+    def draw_marking(self) -> list[TableWrite]:
+        """Draw the settings of the marking, if there is any; return their writes."""
+        return []
 
     @abstractmethod
     def draw_maps(self) -> list[TableWrite]:
@@ -161,7 +171,7 @@ class SwitchTraffic(Stimulus):
         out_ports = new_output_ports(
             buffer=self._rooms(ends), remote=remote, bank=bank,
             returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
-            largest=(given["largest"],) * lanes,
+            largest=(given["largest"],) * lanes, marking=self.make_marking(ends),
         )  # fmt: skip
         pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
         return SwitchSurroundings(
@@ -220,6 +230,7 @@ class SwitchTraffic(Stimulus):
         self._started = self.decisions
         self._boot = [
             top_write(given["lids"]),
+            *self.draw_marking(),
             *schedule_writes(name, tables, line_rate=given["line_rate"]),
         ]
         if index == 0:

@@ -18,6 +18,7 @@ from vlane.golden.switches.packets import Packets
 __all__ = [
     "CLOCK",
     "GRANTED",
+    "MARKED",
     "NO_ROOM",
     "NO_VL",
     "ONE_FLIT",
@@ -71,8 +72,9 @@ RULES = (
     Rule("no_room", "IBS-H1", "a packet was discarded: its sender kept no count of room, or it is too large"),
     Rule("table_written", "IBS-H2", "a table was written while packets were there"),
     Rule("limit_told", "IBS-C4", "a flow-control packet took the link while packets waited"),
+    Rule("marked", "IBS-M1", "a packet was marked as it entered a link"),
 )
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD) = range(
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED) = range(
     len(RULES)
 )
 
@@ -111,6 +113,8 @@ class Shown:
         Whether it is a packet's last flit.
     number, place, header, stamp : int
         As of ``Sender``.
+    fecn : int
+        Whether the packet is marked.
     """
 
     lane: Int64
@@ -119,6 +123,7 @@ class Shown:
     place: Int64
     header: Int64
     stamp: Int64
+    fecn: Int64
 
 
 class SwitchSurroundings(NamedTuple):
