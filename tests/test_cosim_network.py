@@ -116,6 +116,36 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("credit", "rtl", "flight"),
+    [
+        ("returns", "all", 2),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in (("returns", "1", 1), ("returns", "0,2", 4), ("fcp", "all", 1), ("fcp", "1", 2))
+        ),
+    ],
+)
+def test_deliveries_are_the_same_with_a_crossbar_faster_than_the_links(
+    credit: str, rtl: str, flight: int, study: Path
+) -> None:
+    """Two blocks come free at once, between switches in hardware and golden's; links stall, tables are rewritten."""
+    sizes = "[switch]\nspeed = 2\n[buffers]\nblocks = 16\nminimum_blocks = 8"
+    text = STUDY.replace("flight_cycles = 1", f'flight_cycles = {flight}\ncredits = "{credit}"')
+    text = text.replace("[buffers]\nblocks = 24\nminimum_blocks = 4", sizes) + FAULTS
+    study.write_text(text)
+
+    called = call("cosim", "network", study, "--rtl", rtl, "--json")
+    slower = call("cosim", "network", study, "--rtl", "1", "--set", "switch.speed=1", "--json")
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["digest_golden"] == done["digest_hardware"] != slower.json()["digest_golden"]
+    assert (done["mismatches"], done["bad_flits"], done["parameters"]["speed"]) == (0, 0, 2)
+    assert done["deliveries"] > 3000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("allocation", "credit", "rtl", "faults"),
     [
         ("fifo", "returns", "all", FAULTS),
@@ -261,7 +291,9 @@ def test_a_network_under_cocotb_is_the_one_of_the_native_engine(study: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl", "irregular_per_vl_rtl"])
+@pytest.mark.parametrize(
+    "name", ["irregular_rtl", "irregular_opa_rtl", "irregular_fcp_rtl", "irregular_per_vl_rtl", "tree_speed2_rtl"]
+)
 def test_two_switches_of_a_whole_network_under_cocotb(name: str) -> None:
     """Neighbours of eight ports, by returns and by flow-control packets."""
     file = DATA.parent.parent / "sim_top" / "configs" / f"{name}.toml"
@@ -359,7 +391,6 @@ def test_packets_without_a_port_drop_at_the_same_switch(study: Path, monkeypatch
          ["switch.allocation", "turns with crossbar multiplexed for switches in hardware", "fifo"]),
         ("[buffers]", '[switch]\ncrossbar = "flits"\n[buffers]', ["--rtl", "1"],
          ["switch.crossbar", "multiplexed or per_vl for switches in hardware", "flits"]),
-        ("[buffers]", "[switch]\nspeed = 2\n[buffers]", ["--rtl", "1"], ["switch.speed", "1 for", "2"]),
         ("[buffers]", "[switch]\niterations = 2\n[buffers]", ["--rtl", "all"], ["switch.iterations", "1 for", "2"]),
         ("[buffers]", '[switch]\nkind = "opa"\ncentral_blocks = 7\n[buffers]', ["--rtl", "1"],
          ["switch.central_blocks", "at least 8", "7"]),

@@ -220,7 +220,8 @@ def test_the_core_names_files_that_are_there(bench: bool, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("block", "given"),
     [("vlarb", ["form=line_rate"]), ("dtable", []), ("scfq", []), ("sc", ["ports=2"]), ("credit_ib", ["data_vls=2"]),
-     ("vlbuffer", [])],
+     ("vlbuffer", []),
+     pytest.param("ib_switch", ["ports=2", "data_vls=2", "lids=8", "speed=2"], marks=pytest.mark.long)],
 )  # fmt: skip
 def test_all_warnings_are_on_and_there_is_none(block: str, given: list[str], tmp_path: Path) -> None:
     """With the exported waivers, in their order of the core's lint and sim targets."""

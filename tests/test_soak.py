@@ -43,6 +43,10 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
     assert forms == (
         {("turns", "multiplexed"), ("turns", "per_vl"), ("fifo", "per_vl")} if name == "ib_switch" else {(None, None)}
     )
+    speeds = {(point.parameters.get("crossbar"), point.parameters.get("speed")) for point in points}
+    assert speeds == (
+        {("multiplexed", 1), ("multiplexed", 2), ("per_vl", 1)} if name == "ib_switch" else {(None, None)}
+    )
     assert len({str(point.parameters) for point in points}) > 250
     assert {(point.parameters["scheduler"], point.parameters["line_rate"]) for point in points} == {
         (each.name, line_rate) for each in SCHEDULERS.values() for line_rate in (False, True)[: 1 + each.has_line_rate]

@@ -97,6 +97,11 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
              "allocation=fifo"],
             False, marks=pytest.mark.long,
         ),
+        pytest.param(
+            "ib_switch",
+            ["ports=2", "data_vls=2", "blocks=10", "minimum=3", "maximum=6", "largest=3", "lids=8", "speed=2"],
+            False, marks=pytest.mark.long,
+        ),
     ],
 )  # fmt: skip
 def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001

@@ -73,7 +73,6 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     _check_form(kind, study.switch.allocation, study.switch.crossbar)
     limits: tuple[tuple[str, int, int], ...] = (
         ("switch.iterations", study.switch.iterations, 1),
-        ("switch.speed", study.switch.speed, 1),
         ("link.flit_bytes", study.link.flit_bytes, BLOCK_BYTES),
     )
     for field, given, only in limits:
@@ -123,6 +122,8 @@ def hardware_parameters(world: World) -> dict[str, Any]:
     }  # fmt: skip
     if len(kind.hardware_forms) > 1:
         parameters |= {"crossbar": study.switch.crossbar, "allocation": study.switch.allocation}
+    if kind.hardware_speed > 1:
+        parameters["speed"] = study.switch.speed
     if len(kind.hardware_credits) > 1:
         link = study.link
         parameters |= {

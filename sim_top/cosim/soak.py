@@ -85,6 +85,8 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
         parameters |= {"crossbar": form.crossbar, "allocation": form.allocation}
         if form.vls_apart:
             parameters["maximum"] = parameters["minimum"]
+        if kind.hardware_speed > 1:
+            parameters["speed"] = form.most_speed if source.random() < _HALF else 1
     return Point(block, parameters, cycles, source.randrange(1 << 16))
 
 
@@ -108,6 +110,8 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
     if "crossbar" in point.parameters:
         first = _KINDS[point.block].hardware_forms[0]
         smaller |= {"allocation": (first.allocation,), "crossbar": (first.crossbar,)}
+    if "speed" in point.parameters:
+        smaller["speed"] = (1,)
     if "credit" in point.parameters:
         smaller["credit"] = (RETURNS.name,)
     for name, values in smaller.items():
