@@ -59,7 +59,7 @@ class LaneMeasure:
     waiting, before : int
         Blocks that wait at the inputs, now and before the cycle of the last change.
     marked : int
-        Packets that were marked since the start.
+        Packets that got FECN here since the start.
     """
 
     changed: Int64
@@ -230,8 +230,8 @@ class Start(NamedTuple):
         Its size.
     taken : int
         Blocks of its VL in the end's buffer, with those that are granted in this cycle.
-    markable : bool
-        It is no CNP.
+    markable, has_fecn : bool
+        It is no CNP; it has FECN already.
     until : int
         First cycle in which the link is free again.
     """
@@ -239,6 +239,7 @@ class Start(NamedTuple):
     blocks: int
     taken: int
     markable: bool
+    has_fecn: bool
     until: int
 
 
@@ -259,7 +260,7 @@ def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> 
     idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))
     marking.idle_from[port] = start.until
     marked = starts(marking.markers, port, lane, measure, start.blocks, start.markable)
-    own.marked += marked
+    own.marked += marked and not start.has_fecn
     return marked
 
 

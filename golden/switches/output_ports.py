@@ -375,8 +375,10 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
     sending.given, sending.free_from = 0, cycle + cycles_on_link(out_ports, port, flits)
     field = packets.pool[packet]
-    is_cnp, taken = field.bth & BECN != 0, out_ports.buffer.taken[port, lane].blocks
-    if is_marked(out_ports.marking, port, lane, Start(blocks, taken, not is_cnp, sending.free_from), cycle):
+    is_cnp, has_fecn = field.bth & BECN != 0, field.bth & FECN != 0
+    taken = out_ports.buffer.taken[port, lane].blocks
+    start = Start(blocks, taken, not is_cnp, has_fecn, sending.free_from)
+    if is_marked(out_ports.marking, port, lane, start, cycle):
         field.bth |= FECN
     if sending.free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
         give_back(out_ports.buffer, port, lane, blocks)

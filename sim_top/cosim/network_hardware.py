@@ -129,8 +129,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         parameters |= {
             "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
         }  # fmt: skip
-    if study.congestion is not None:
-        parameters |= _marking(study.congestion)
+    parameters |= _marking(study.congestion)
     if world.central:
         parameters |= {
             "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
@@ -194,8 +193,10 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     return rows
 
 
-def _marking(given: CongestionSection) -> dict[str, Any]:
-    """Return the parameters of marking."""
+def _marking(given: CongestionSection | None) -> dict[str, Any]:
+    """Return the parameters of marking, if there is any."""
+    if given is None:
+        return {}
     if given.measure != "output":
         raise InputError("congestion.measure", "output for switches in hardware", given.measure)
     return {"marking": True, **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")}}

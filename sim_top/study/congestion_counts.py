@@ -18,7 +18,7 @@ class OfCongestion:
     Parameters
     ----------
     marked : int
-        Packets that switches marked; one that several mark counts at each.
+        Packets that got FECN in a switch.
     packets : int
         Packets that hosts sent, CNPs among them.
     fecns, cnps, becns : int
