@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from vlane.cc_marker import LARGEST_THRESHOLD, MAX_LEVEL, RATE_BITS, SIZE_BITS
 from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
 from vlane.errors import InputError
-from vlane.study_networks import Section
+from vlane.study_networks import Name, Section
 
 if TYPE_CHECKING:
     from vlane.study import Study
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["CongestionSection", "check_congestion", "geometric_cct"]
 
 _Entry = Annotated[list[int], Field(min_length=2, max_length=2)]
+_ATTRIBUTES = (
+    "threshold", "packet_size", "marking_rate", "victim_mask", "port_control", "ccti_increase", "ccti_timer",
+    "ccti_limit", "ccti_min", "trigger_threshold", "cct",
+)  # fmt: skip
+"""Keys that an options file of OpenSM says."""
 _SHIFT, _STEEPEST, _LAST = 3, 129, 127
 
 
@@ -34,6 +39,9 @@ def geometric_cct(entries: int = _LAST + 1) -> list[tuple[int, int]]:
 class CongestionSection(Section):
     """Congestion control; settings have the names of the attributes' components (IBA, Annex A10)."""
 
+    opensm_conf: Name | None = Field(
+        None, description="An options file of OpenSM beside the study, whose cc_ options are taken for the attributes."
+    )
     threshold: int = Field(
         2, ge=0, le=LARGEST_THRESHOLD, description="Of all switches: 0 marks nothing, 15 marks soonest."
     )
@@ -105,6 +113,9 @@ def check_congestion(study: Study, words: str) -> None:
         return
     if study.switch.record.by_channel:
         raise InputError("congestion", f"left out {words}", "given")
+    for field in _ATTRIBUTES if given.opensm_conf else ():
+        if field in given.model_fields_set:
+            raise InputError(f"congestion.{field}", "left out with opensm_conf, which says it", "given")
     if study.switch.crossbar == "flits":
         raise InputError("switch.crossbar", "multiplexed or per_vl with [congestion]", study.switch.crossbar)
     if given.level_blocks < given.busy_blocks:

@@ -28,14 +28,16 @@ class Congestion:
     ----------
     threshold, packet_size, marking_rate : int
         Of the SwitchCongestionSetting.
-    victim_mask : str
-        Outputs that are in Victim_Mask: ``none``, ``hosts`` or ``all``.
+    victim_mask : str or int
+        Outputs that are in Victim_Mask: ``none``, ``hosts`` or ``all``, or ports from 1, as bits from bit 1 on.
     by_inputs : bool
         What waits at the inputs is measured, not the output buffer.
     busy_blocks, level_blocks, idle_blocks : int
         Of a link's level.
-    port_control, ccti_limit, ccti_timer, ccti_increase, trigger_threshold, ccti_min : int
-        Of the CACongestionSetting, the last four of every SL.
+    port_control, ccti_limit : int
+        Of the CACongestionSetting and the CongestionControlTable.
+    levels : sequence of (int, int, int, int)
+        Of each of the 16 SLs: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
     table : sequence of (int, int)
         The CCT: shift and multiplier.
     shift_first : bool
@@ -51,17 +53,14 @@ class Congestion:
     threshold: int
     packet_size: int
     marking_rate: int
-    victim_mask: str
+    victim_mask: str | int
     by_inputs: bool
     busy_blocks: int
     level_blocks: int
     idle_blocks: int
     port_control: int
     ccti_limit: int
-    ccti_timer: int
-    ccti_increase: int
-    trigger_threshold: int
-    ccti_min: int
+    levels: Sequence[tuple[int, int, int, int]]
     table: Sequence[tuple[int, int]]
     shift_first: bool
     flows: int
@@ -90,12 +89,18 @@ class Congestion:
         port["threshold"], port["packet_size"], port["marking_rate"] = (
             self.threshold, self.packet_size, self.marking_rate
         )  # fmt: skip
-        if self.victim_mask == "all":
-            port["victim_mask"] = 1
-        elif self.victim_mask == "hosts":
-            for switch, at in topology.hosts:
+        for switch in range(topology.switches):
+            for at in self.masked(topology, switch):
                 port[(switch << port_bits) + at].victim_mask = 1
         return new_marking(markers, by_inputs=self.by_inputs)
+
+    def masked(self, topology: Topology, switch: int) -> set[int]:
+        """Return the outputs of a switch, from 0, that are in Victim_Mask."""
+        every = set(range(topology.ports))
+        if isinstance(self.victim_mask, int):
+            return {port for port in every if self.victim_mask >> port + 1 & 1}
+        hosts = {port for at, port in topology.hosts if at == switch}
+        return {"none": set[int](), "hosts": hosts, "all": every}[self.victim_mask]
 
     def pacing(self, traffic: Sources) -> Pacing:
         """Return the NICs, of a network with this traffic."""
@@ -107,6 +112,5 @@ class Congestion:
         )  # fmt: skip
         sources.table[: len(self.table)] = self.table
         sources.port[PORT_MODE], sources.port[LIMIT] = self.port_control, self.ccti_limit
-        sources.level[:, TIMER], sources.level[:, INCREASE] = self.ccti_timer, self.ccti_increase
-        sources.level[:, TRIGGER], sources.level[:, MINIMUM] = self.trigger_threshold, self.ccti_min
+        sources.level[:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = self.levels
         return new_pacing(sources, classes=classes, most=self.held_packets, interval=self.cnp_interval)

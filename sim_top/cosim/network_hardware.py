@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
 from vlane.golden.network.topology import Topology
@@ -27,7 +28,6 @@ from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
-from vlane.study_congestion import CongestionSection
 from vlane.switch_kinds import SwitchKind
 from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_writes, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
@@ -129,7 +129,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         parameters |= {
             "credit": link.credits, "fcp_blocks": link.fcp_blocks or 0, "fcp_period": link.fcp_period_cycles
         }  # fmt: skip
-    parameters |= _marking(study.congestion)
+    parameters |= _marking(world.congestion)
     if world.central:
         parameters |= {
             "central_blocks": world.central.blocks, "central_minimum": world.central.minimum[0],
@@ -184,8 +184,8 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     tables = [settings.of_port.get((switch, port), settings.writes) for port in range(parameters["ports"])]
     writes = [top_write(parameters["lids"]), *lft_writes(ports)]
     writes += routes.map_writes(switch)
-    if world.study.congestion is not None:
-        writes += _marking_writes(world.study.congestion, world.topology, switch)
+    if world.congestion is not None:
+        writes += _marking_writes(world.congestion, world.topology, switch)
     writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
@@ -193,19 +193,18 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     return rows
 
 
-def _marking(given: CongestionSection | None) -> dict[str, Any]:
+def _marking(given: Congestion | None) -> dict[str, Any]:
     """Return the parameters of marking, if there is any."""
     if given is None:
         return {}
-    if given.measure != "output":
-        raise InputError("congestion.measure", "output for switches in hardware", given.measure)
+    if given.by_inputs:
+        raise InputError("congestion.measure", "output for switches in hardware", "inputs")
     return {"marking": True, **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")}}
 
 
-def _marking_writes(given: CongestionSection, topology: Topology, switch: int) -> list[TableWrite]:
+def _marking_writes(given: Congestion, topology: Topology, switch: int) -> list[TableWrite]:
     """Return the writes of a switch's marking: the mask of every output, the rest for all of them."""
-    every, hosts = set(range(topology.ports)), {port for at, port in topology.hosts if at == switch}
-    masked = {"none": set[int](), "hosts": hosts, "all": every}[given.victim_mask]
+    every, masked = set(range(topology.ports)), given.masked(topology, switch)
     found: list[TableWrite] = []
     for mask, some in ((0, every - masked), (1, masked)):
         if some:

@@ -1,4 +1,4 @@
-"""A study's buffers, cables and congestion control: from its sections to what the golden network is given."""
+"""A study's buffers and cables: from its sections to the sizes that the golden network is given."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
-from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.switches.output_ports import FULL_PACE
 
 from vlane.errors import InputError
 from vlane.study import Study
 
-__all__ = ["buffers_of", "cables_of", "congestion_settings"]
-
-_TICK_NS, _LEAST_TICK, _MOST_TICK = 1024, 64, 4096
+__all__ = ["buffers_of", "cables_of"]
 
 
 def buffers_of(study: Study, largest: tuple[int, ...]) -> tuple[Buffers, Buffers | None, Buffers | None]:
@@ -115,29 +112,3 @@ def _per_lane(field: str, given: int | list[int] | None, lanes: int, default: tu
     if len(given) != lanes:
         raise InputError(field, f"one number, or {lanes}, one for each VL", f"{len(given)} numbers")
     return tuple(given)
-
-
-def congestion_settings(study: Study) -> Congestion | None:
-    """Return the settings of congestion control; None if there is none.
-
-    Raises
-    ------
-    InputError
-        If a cycle is so short or long that 1.024 us, the unit of the timers, are not 64 to 4096 of them.
-    """
-    given = study.congestion
-    if given is None:
-        return None
-    tick = round(_TICK_NS / study.link.clock.cycle_ns)
-    if not _LEAST_TICK <= tick <= _MOST_TICK:
-        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
-        raise InputError("link.rate_gbps", must, study.link.rate_gbps)
-    return Congestion(
-        threshold=given.threshold, packet_size=given.packet_size, marking_rate=given.marking_rate,
-        victim_mask=given.victim_mask, by_inputs=given.measure == "inputs", busy_blocks=given.busy_blocks,
-        level_blocks=given.level_blocks, idle_blocks=given.idle_blocks, port_control=given.port_control,
-        ccti_limit=given.ccti_limit, ccti_timer=given.ccti_timer, ccti_increase=given.ccti_increase,
-        trigger_threshold=given.trigger_threshold, ccti_min=given.ccti_min, table=given.table,
-        shift_first=given.shift_first, flows=given.flows, tick_cycles=tick, cnp_interval=given.cnp_interval_cycles,
-        held_packets=given.held_packets,
-    )  # fmt: skip

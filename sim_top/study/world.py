@@ -13,6 +13,7 @@ from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
 from vlane.golden.network.captured import from_fabric
+from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
@@ -21,7 +22,8 @@ from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
 from vlane.sim_top.study.admitted import ConnectionPaths, admit_all, port_tables, with_deadlines
-from vlane.sim_top.study.equipment import buffers_of, cables_of, congestion_settings
+from vlane.sim_top.study.congestion_settings import congestion_settings
+from vlane.sim_top.study.equipment import buffers_of, cables_of
 from vlane.sim_top.study.planned_voqsw import with_voqsw
 from vlane.sim_top.study.plugged_world import plugged_routes, plugged_topology
 from vlane.sim_top.study.port_settings import admitted_settings, port_settings
@@ -83,6 +85,8 @@ class World:
         Connections that send.
     refused : int
         Connections that no admission took in.
+    congestion : Congestion or None
+        Settings of congestion control, if there is any.
     """
 
     study: Study
@@ -101,6 +105,7 @@ class World:
     settings: PortSettings
     connections: CbrList
     refused: int = 0
+    congestion: Congestion | None = None
 
 
 def make_world(study: Study, base: Path) -> World:
@@ -166,6 +171,7 @@ def make_world(study: Study, base: Path) -> World:
         settings=settings,
         connections=listed,
         refused=refused,
+        congestion=congestion_settings(study, base),
     )
 
 
@@ -318,7 +324,7 @@ def make_network(world: World, *, load: float, seed: int, trace_rows: int = 0) -
         speed=study.switch.speed, central=world.central,
         credit=Credits(study.link.credits, study.link.fcp_blocks, study.link.fcp_period_cycles),
         nic=world.nic, flight=study.link.flight_cycles, cables=world.cables, flit_bytes=flit,
-        patience=study.run.stuck_cycles, congestion=congestion_settings(study),
+        patience=study.run.stuck_cycles, congestion=world.congestion,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vlane.fabric.configured import compare_configured
+from vlane.fabric.congestion_options import congestion_findings
 from vlane.fabric.finding import ERRORS, Finding
 from vlane.fabric.loops import credit_loops
 from vlane.fabric.lost import Unreachable
@@ -100,6 +101,7 @@ def check_fabric(fabric: Fabric, trace: Trace | None = None) -> FabricReport:
         *_starvation(fabric),
         *weight_findings(fabric),
         *compare_configured(fabric),
+        *congestion_findings(fabric),
     ]
     return FabricReport(
         loops,

@@ -27,6 +27,13 @@ CODES = {
     "VLARB_DIFFERS": "programmed lists are not what OpenSM makes of the configuration",
     "SL2VL_DIFFERS": "programmed SL2VL rows are not what OpenSM makes of the configuration",
     "QOS_OFF": "qos is not TRUE: none of the QoS options has an effect",
+    "CC_OFF": "congestion_control is not TRUE: none of the cc_ options has an effect",
+    "CC_NOTHING_MARKS": "switches mark no packet: Threshold 0, or not sent",
+    "CC_NO_GAP": "no CCT, or one of zeros: adapters slow no flow",
+    "CC_MASK_EMPTY": "Victim_Mask is sent and has no cabled port of any switch",
+    "CC_NO_SL": "congestion control is set for no SL",
+    "CC_TIMER_0": "an SL has a CCTI_Increase without a CCTI_Timer",
+    "CC_CCT_SHORT": "a CCTI beyond the last entry of the CCT",
     "ROUTING_FALLBACK": "the routing engine may fall back to min-hop, which can have credit loops",
 }
 """All codes of findings; they are stable."""

@@ -1,0 +1,69 @@
+"""A study's congestion control: from its section, or the options of an OpenSM, to what the golden network is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vlane.golden.network.congestion import Congestion
+
+from vlane.errors import InputError
+from vlane.fabric.congestion_options import congestion_options
+from vlane.fabric.opensm_conf import read_opensm_conf
+from vlane.sl2vl import SL_COUNT
+from vlane.study import Study
+from vlane.study_congestion import CongestionSection
+
+__all__ = ["congestion_settings"]
+
+_TICK_NS, _LEAST_TICK, _MOST_TICK = 1024, 64, 4096
+
+
+def congestion_settings(study: Study, base: Path) -> Congestion | None:
+    """Return the settings of congestion control; None if there is none.
+
+    Raises
+    ------
+    InputError
+        If a cycle is so short or long that 1.024 us, the unit of the timers, are not 64 to 4096 of them; if the options
+        of OpenSM cannot be read, or turn congestion control off.
+    """
+    given = study.congestion
+    if given is None:
+        return None
+    tick = round(_TICK_NS / study.link.clock.cycle_ns)
+    if not _LEAST_TICK <= tick <= _MOST_TICK:
+        must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
+        raise InputError("link.rate_gbps", must, study.link.rate_gbps)
+    attributes = _of_section(given) if given.opensm_conf is None else _of_opensm(base / given.opensm_conf)
+    return Congestion(
+        by_inputs=given.measure == "inputs", busy_blocks=given.busy_blocks, level_blocks=given.level_blocks,
+        idle_blocks=given.idle_blocks, shift_first=given.shift_first, flows=given.flows, tick_cycles=tick,
+        cnp_interval=given.cnp_interval_cycles, held_packets=given.held_packets, **attributes,
+    )  # fmt: skip
+
+
+def _of_section(given: CongestionSection) -> dict[str, Any]:
+    level = (given.ccti_timer, given.ccti_increase, given.trigger_threshold, given.ccti_min)
+    return {
+        "threshold": given.threshold, "packet_size": given.packet_size, "marking_rate": given.marking_rate,
+        "victim_mask": given.victim_mask, "port_control": given.port_control, "ccti_limit": given.ccti_limit,
+        "levels": [level] * SL_COUNT, "table": given.table,
+    }  # fmt: skip
+
+
+def _of_opensm(file: Path) -> dict[str, Any]:
+    """Return what OpenSM sends; CCTI_Limit is the last entry of its CCT."""
+    options = congestion_options(read_opensm_conf(file))
+    if options is None or not options.is_on:
+        raise InputError("congestion_control", "TRUE", "FALSE" if options else "missing", source=str(file))
+    if not options.cct:
+        raise InputError("cc_cct", "a list of shift:multiplier", "missing", source=str(file))
+    threshold, packet_size, marking_rate, mask = options.in_force
+    sent = [options.level(sl) for sl in range(SL_COUNT)]
+    levels = [(each.ccti_timer, each.ccti_increase, each.trigger_threshold, each.ccti_min) for each in sent]
+    return {
+        "threshold": threshold, "packet_size": packet_size, "marking_rate": marking_rate, "victim_mask": mask,
+        "port_control": options.port_control & 1, "ccti_limit": len(options.cct) - 1, "levels": levels,
+        "table": options.cct,
+    }  # fmt: skip
