@@ -156,12 +156,14 @@ def _twice(axes: Mapping[str, Any], first: tuple[Any, ...], second: tuple[Any, .
 def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> str:
     """Return what tells a study from others: all of it but loads and seeds, and the files that it names.
 
-    The rate of the link is left out, too, unless it is swept: a run is in cycles, whatever they are in time.
+    The rate of the link is left out, too, unless it is swept or timers run: a run is in cycles, whatever they are in
+    time.
     """
+    leave_out_rate = leave_out_rate and study.congestion is None
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
     digest = hashlib.sha256(study.model_dump_json(exclude=left_out, exclude_defaults=True).encode())
     named = [study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file,
-             study.connections and study.connections.file]  # fmt: skip
+             study.connections and study.connections.file, study.congestion and study.congestion.opensm_conf]  # fmt: skip
     named += [each.file for each in study.traffic]
     folder = getattr(study.network, "folder", None)
     files = [base / name for name in named if name]
