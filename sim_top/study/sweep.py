@@ -163,8 +163,8 @@ def study_digest(study: Study, base: Path, *, leave_out_rate: bool = True) -> st
     left_out = {"run": {"loads", "seeds"}, **({"link": {"rate_gbps"}} if leave_out_rate else {})}
     digest = hashlib.sha256(study.model_dump_json(exclude=left_out, exclude_defaults=True).encode())
     named = [study.scheduler.table, getattr(study.network, "file", None), study.trace and study.trace.file,
-             study.connections and study.connections.file, study.congestion and study.congestion.opensm_conf]  # fmt: skip
-    named += [each.file for each in study.traffic]
+             study.connections and study.connections.file, study.congestion and study.congestion.opensm_conf,
+             *(each.file for each in study.traffic)]  # fmt: skip
     folder = getattr(study.network, "folder", None)
     files = [base / name for name in named if name]
     files += sorted(each for each in (base / folder).rglob("*") if each.is_file()) if folder else []
