@@ -173,7 +173,10 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     assert seen == {10: header, 18: 77}
 
 
-LONG_PROOFS = ("tells", "input", "output", "output-fcp", "lane-input", "lane-output-fcp")
+LONG_PROOFS = (
+    "tells", "tells-faster", "input", "input-faster", "output", "output-fcp", "output-faster", "output-fcp-faster",
+    "lane-input", "lane-output-fcp",
+)  # fmt: skip
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ class FCPRoundRobin(wiring.Component):
     def __init__(
         self, *, vls: int, blocks: int, step: int, period: int, returned: int = 1, vls_apart: bool = False
     ) -> None:
-        self.vls, self.blocks, self.step, self.period = vls, blocks, step, period
+        self.vls, self.blocks, self.step, self.period, self.returned = vls, blocks, step, period, returned
         self.returns = LaneReturnSignature(vls) if vls_apart else ReturnSignature(returned)
         super().__init__({"freed": In(self.returns), "may": In(1), "takes": Out(1), "says": Out(LimitSignature())})
         self.offer = FCPOffer(

@@ -9,6 +9,7 @@ __all__ = ["PLANTS"]
 _ROOM, _LIMITS, _TELLS = "hdl/links/room.py", "hdl/links/fcp_limits.py", "hdl/links/fcp_round_robin.py"
 _TURNS, _ALLOCATOR = "hdl/common/round_robin.py", "hdl/switches/allocator.py"
 _INPUT, _OUTPUT, _SWITCH = (f"hdl/switches/{name}.py" for name in ("switch_input", "sending_output", "switch"))
+_SWITCH_OUTPUT = "hdl/switches/switch_output.py"
 _AGES, _PAIR_TURNS, _PAIRS, _LANE_INPUT, _LANE_OUTPUT, _LINK = (
     f"hdl/{name}.py"
     for name in (
@@ -18,6 +19,7 @@ _AGES, _PAIR_TURNS, _PAIRS, _LANE_INPUT, _LANE_OUTPUT, _LINK = (
 )  # fmt: skip
 _FCP = {"credit": "fcp", "minimum": 4, "maximum": 4}
 _APART = {"crossbar": "per_vl", "minimum": 4, "maximum": 4}
+_FASTER = {"speed": 2}
 _QUEUES = {**_APART, "allocation": "fifo"}
 PLANTS = (
     Plant(
@@ -192,6 +194,69 @@ PLANTS = (
         "blocks: Value = returned.blocks[lane] & ~returned.blocks[:lane].any()",
         instance="lane-output",
         parameters=_QUEUES,
+    ),
+    Plant(
+        "next-packet-crosses-along",
+        "With the last flit of a packet the first one of the packet behind it crosses.",
+        _INPUT,
+        "most = Mux(shown[place][0], place + 1, most)",
+        "most = Mux(shown[place][0], len(shown), most)",
+        instance="input-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "first-flit-twice",
+        "Of two flits that cross together the first one crosses twice.",
+        _INPUT,
+        "*(crossing.flits[place].eq(shown[place]) for place in range(1, self.flits)),",
+        "*(crossing.flits[place].eq(shown[0]) for place in range(1, self.flits)),",
+        instance="input-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "two-told-as-one",
+        "Two blocks that come free in a cycle are told as one.",
+        _INPUT,
+        "m.d.sync += [self.returned.blocks.eq(left), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]",
+        "m.d.sync += [self.returned.blocks.eq(left.any()), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]",
+        instance="input-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "input-free-a-cycle-late",
+        "An input does not take part in the cycle in which its last flits cross.",
+        _INPUT,
+        "self.free.eq(~busy | is_last),",
+        "self.free.eq(~busy),",
+        instance="input-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "second-flit-lost",
+        "Of two flits that cross together an output stores one.",
+        _SWITCH_OUTPUT,
+        "storage.write_count[number].eq(crossing.count),",
+        "storage.write_count[number].eq(crossing.count.any()),",
+        instance="output-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "two-heard-as-one",
+        "Of two blocks that come back in a cycle one counts.",
+        _ROOM,
+        "back.eq(Mux(self.give[vl] < used, self.give[vl], used)),",
+        "back.eq(self.give[vl].any() & used.any()),",
+        instance="room-faster",
+        parameters=_FASTER,
+    ),
+    Plant(
+        "limit-grows-by-one",
+        "With flow-control packets a limit grows by one when two blocks come free in a cycle.",
+        _TELLS,
+        "m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl))",
+        "m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl).any())",
+        instance="tells-faster",
+        parameters={**_FCP, **_FASTER},
     ),
 )
 """Each changes one line."""

@@ -143,13 +143,24 @@ INSTANCES = (
     Instance("room", RoomProperties, {
         "vls": 3, "blocks": 9, "minimum": 2, "maximum": 5, "largest": 2, "returned": 1, "behind": True,
     }, part=Room),
+    Instance("room-faster", RoomProperties, {
+        "vls": 2, "blocks": 6, "minimum": 2, "maximum": 4, "largest": 2, "returned": 2, "behind": True,
+    }, part=Room),
     Instance("limits", LimitsProperties, {"vls": 2, "blocks": PART, "largest": 2, "behind": True}, part=FCPLimits),
     Instance("tells", TellsProperties, {"vls": 3, "blocks": PART, "step": STEP, "period": PERIOD}, part=FCPRoundRobin),
+    Instance("tells-faster", TellsProperties, {
+        "vls": 2, "blocks": PART, "step": STEP, "period": PERIOD, "returned": 2,
+    }, part=FCPRoundRobin),
     Instance("write-port", WritePortProperties, {"vls": 3}, part=WritePort),
     Instance("sizes", SizeQueueProperties, {"depth": DEPTH, "largest": 3}, part=SizeQueue),
     Instance("input", SwitchInputProperties, {"flits": 1, "largest": 2, "channels": False}, part=switch_input),
+    Instance("input-faster", SwitchInputProperties, {"flits": 2, "largest": 3, "channels": False}, part=switch_input),
     Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
+    Instance("output-faster", SwitchOutputProperties, {"flits": 2, "write_ports": 1, "fcp": False}, part=switch_output),
+    Instance("output-fcp-faster", SwitchOutputProperties, {
+        "flits": 2, "write_ports": 1, "fcp": True,
+    }, part=switch_output),
     Instance("lane-input", LaneInputProperties, {"largest": 2}, part=lane_input),
     Instance("lane-output", LaneOutputProperties, {"fcp": False}, part=lane_output),
     Instance("lane-output-fcp", LaneOutputProperties, {"fcp": True}, part=lane_output),
@@ -160,6 +171,14 @@ INSTANCES = (
     Instance("connections-fcp", IBSwitchProperties, {
         "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,
         "credit": "fcp",
+    }),
+    Instance("connections-faster", IBSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 6, "largest": 2, "lids": 4, **_SMALL,
+        "speed": 2,
+    }),
+    Instance("connections-fcp-faster", IBSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,
+        "credit": "fcp", "speed": 2,
     }),
     Instance("connections-queues", PerVLSwitchProperties, {
         "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4, **_SMALL,

@@ -15,6 +15,8 @@ __all__ = ["LARGEST", "PART", "PERIOD", "STEP", "WINDOW", "LimitsProperties", "R
 
 PART, STEP, PERIOD, LARGEST = 5, 2, 7, 2
 """Of the instances: a lane's part of the buffer, growth and cycles after which a packet is due, the largest packet."""
+TELLS_DEPTH, TELLS_DEPTH_OF_TWO = 14, 10
+"""Cycles from reset that are looked at, with one block that comes free in a cycle and with two."""
 WINDOW = 2048
 """How far the limit may be ahead of what was sent (IBA 7.9.4)."""
 
@@ -191,10 +193,10 @@ class TellsProperties(Properties):
         "told-wait": "A lane that is due tells its limit after at most as many packets of others as there are other"
         " lanes.",
     }
-    bounded = 14
 
     def __init__(self, tells: Any) -> None:
         super().__init__()
+        self.bounded = TELLS_DEPTH if tells.returned == 1 else TELLS_DEPTH_OF_TWO
         self.tells, self.m = tells, Module()
         self.lane = constant(self.m, "watched_lane", 4, 0, tells.vls - 1)
 
