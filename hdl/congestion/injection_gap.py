@@ -1,16 +1,16 @@
 """The gap after a packet: the CCT, the multiplication, and the cycle before which its flow is held.
 
-A packet that is injected in cycle c is in three stages::
+A packet that a flow injects is in four stages::
 
-    c        the CCT is read with the flow's CCTI
-    c + 1    the product of size and multiplier              early: the flow is held
-    c + 2    the shift and the sum; the not-before is written  late: the flow is held
-    c + 3    the first cycle in which the flow may inject again
+    0    the CCT is read with the flow's CCTI
+    1    its entry stands at the memory's output
+    2    the product of size and multiplier
+    3    the shift and the sum; the not-before is written
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -20,16 +20,18 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 from vlane.cc_source import CCTI_BITS, MULTIPLIER_BITS, SHIFT_BITS, CCSourceSelect
 
-__all__ = ["CYCLE_BITS", "InjectionGap"]
+__all__ = ["CYCLE_BITS", "GAP_STAGES", "InjectionGap"]
 
 CYCLE_BITS = 24
 """Width of times in cycles."""
+GAP_STAGES = 3
+"""Cycles from an injection to the not-before."""
 
 _CCT_ENTRY = data.StructLayout({"multiplier": MULTIPLIER_BITS, "shift": SHIFT_BITS})
 
 
 class InjectionGap(wiring.Component):
-    """From a packet that a flow injects to the flow's not-before, two cycles later (CCS-2).
+    """From a packet that a flow injects to the flow's not-before, three cycles later (CCS-2).
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ class InjectionGap(wiring.Component):
     shift_first : bool
         The size is shifted before it is multiplied.
     place_bits : int
-        Of the number of a flow's entry.
+        Of what names a flow's entry.
 
     Members
     -------
@@ -54,10 +56,10 @@ class InjectionGap(wiring.Component):
         Size of the packet.
     cycle : In(24)
         The cycle in which it is injected.
-    early, early_place : Out(1), Out(place_bits)
-        A flow injected a cycle before; its entry.
-    late, late_place : Out(1), Out(place_bits)
-        A flow injected two cycles before; its entry.
+    injected : Out(4)
+        Bit k: a flow injected k + 1 cycles before.
+    gap_place : Out(place_bits)
+        Entry of the flow that injected three cycles before.
     not_before : Out(24)
         Cycle from which this flow may inject again.
     """
@@ -73,39 +75,40 @@ class InjectionGap(wiring.Component):
                 "ccti": In(CCTI_BITS),
                 "blocks": In(BLOCKS_SHAPE),
                 "cycle": In(CYCLE_BITS),
-                "early": Out(1),
-                "early_place": Out(place_bits),
-                "late": Out(1),
-                "late_place": Out(place_bits),
+                "injected": Out(GAP_STAGES + 1),
+                "gap_place": Out(place_bits),
                 "not_before": Out(CYCLE_BITS),
             }
         )
-        self.entry, self.size, self.end = Signal(_CCT_ENTRY), Signal(BLOCKS_SHAPE), Signal(CYCLE_BITS)
+        stages = range(1, GAP_STAGES + 1)
+        self.places = [Signal(place_bits, name=f"place_{stage}") for stage in stages]
+        self.ends = [Signal(CYCLE_BITS, name=f"end_{stage}") for stage in stages]
+        self.sizes = [Signal(BLOCKS_SHAPE, name=f"size_{stage}") for stage in stages[:2]]
+        self.entry = Signal(_CCT_ENTRY)
         self.product, self.shift = Signal(BLOCKS_SHAPE.width + MULTIPLIER_BITS), Signal(SHIFT_BITS)
-        self.sum_before = Signal(CYCLE_BITS)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.table = self.table
         entry = self.entry
-        m.d.comb += entry.eq(self._look_up(m))
-        factor = self.size >> entry.shift if self.shift_first else self.size
+        factor = self.sizes[1] >> entry.shift if self.shift_first else self.sizes[1]
         m.d.sync += [
-            self.early.eq(self.inject),
-            self.early_place.eq(self.place),
-            self.size.eq(self.blocks),
-            self.end.eq(self.cycle + self.blocks),
-            self.late.eq(self.early),
-            self.late_place.eq(self.early_place),
+            self.injected.eq(Cat(self.inject, self.injected)),
+            entry.eq(self._look_up(m)),
             self.product.eq(factor * entry.multiplier),
             self.shift.eq(entry.shift),
-            self.sum_before.eq(self.end),
         ]
+        for first, chain in (
+            (self.place, self.places),
+            (self.cycle + self.blocks, self.ends),
+            (self.blocks, self.sizes),
+        ):
+            m.d.sync += [later.eq(earlier) for later, earlier in zip(chain, (first, *chain), strict=False)]
         gap: Value = self.product if self.shift_first else self.product >> self.shift
-        m.d.comb += self.not_before.eq(self.sum_before + gap)
+        m.d.comb += [self.gap_place.eq(self.places[-1]), self.not_before.eq(self.ends[-1] + gap)]
         return m
 
-    def _look_up(self, m: Module) -> data.View[data.StructLayout]:
+    def _look_up(self, m: Module) -> Value:
         """Read the CCT; an entry that is written in the same cycle is read as it was."""
         writer, reader = self.table.write_port(), self.table.read_port(domain="sync")
         program = self.program

@@ -1,0 +1,224 @@
+"""The way of a BECN, or of the visit that comes instead of one, through the source.
+
+What acts in cycle c is in five stages, of which the last decides::
+
+    0    the heads of its set are read
+    1    their flows are compared with the BECN's
+    2    CCTI, timer and not-before of the entry are read, and the values of its SL
+    3    what a BECN and a visit would make of them
+    4    what they become
+
+What is decided while it is under way is passed on to a BECN wherever it concerns its flow. A visit does nothing then.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.hdl.common.select import one_of
+from vlane.hdl.congestion.ask_stages import AskStages, advance, stages, told_before
+from vlane.hdl.congestion.flow_sets import HEAD_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, InjectionGap
+from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
+
+from vlane.cc_source import CCTI_BITS, WAYS
+
+__all__ = ["TellStages"]
+
+
+class TellStages:
+    """Registers of the stages of BECNs and visits, by stage.
+
+    Parameters
+    ----------
+    sets : int
+        Sets of flows.
+
+    Attributes
+    ----------
+    told, keys, sets : dict of Signal
+        Whether it is a BECN; its flow, from stage 2 on that of the entry that is visited; the flow's set.
+    visited, known, ways : dict of Signal
+        Of a set's entries: the one whose turn it is, if there is no BECN; those that are known; that of the flow.
+    stale : dict of Signal
+        A BECN of the visited flow came since.
+    valid, after, took : Signal
+        In the last stage: it concerns its flow; the flow's entry then, one bit; it has just taken it.
+    was_valid, was_after, had_taken : Signal
+        The same, a cycle later.
+    ccti : Signal
+        The flow's CCTI then.
+    lost : Signal
+        A BECN finds no entry, in the last stage.
+    """
+
+    def __init__(self, sets: int) -> None:
+        self.told, self.sets = stages(1, "told", 0), stages(range(sets), "tell_set", 0)
+        self.keys, self.visited = stages(KEY_LAYOUT, "tell_key", 0), stages(WAYS, "visited", 0)
+        self.visited[0] = Signal(WAYS, name="visited_0", init=1)
+        self.heads = [Signal(HEAD_LAYOUT, name=f"tell_head_{way}") for way in range(WAYS)]
+        self.known, self.ways, self.stale = (
+            stages(WAYS, "known", 1),
+            stages(WAYS, "tell_ways", 2),
+            stages(1, "stale", 1),
+        )
+        self.injects, self.not_before = stages(1, "tell_injects", 2, 3), stages(CYCLE_BITS, "tell_not_before", 3, 3)
+        self.state, self.level = stages(STATE_LAYOUT, "tell_state", 3), stages(LEVEL_LAYOUT, "level", 3)
+        self.first, self.started = Signal(CCTI_BITS), Signal(TICK_BITS)
+        self.old, self.limit = Signal(CCTI_BITS), Signal(CCTI_BITS)
+        self.lowers, self.is_least, self.held = Signal(), Signal(), Signal()
+        self.of_told = told_before("tell")
+        self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(6)}
+        self.follows = Signal()
+        self.valid, self.after, self.took = Signal(), Signal(WAYS), Signal()
+        self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
+        self.before, self.ccti, self.ends = Signal(CCTI_BITS), Signal(CCTI_BITS), Signal(TICK_BITS)
+        self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
+
+    def add(
+        self,
+        m: Module,
+        asks: AskStages,
+        flow_sets: FlowSets,
+        settings: CCSourceSettings,
+        gaps: InjectionGap,
+        now: tuple[Value, Value],
+    ) -> None:
+        """Add the stages; ``now`` are cycle and tick of the third stage."""
+        advance(m, self.told, self.sets, self.visited, self.injects, self.level)
+        advance(m, *self.of_told.values(), *self.of_asked.values())
+        self._compare(m, asks)
+        self._find(m, flow_sets)
+        self._read(m, flow_sets, settings)
+        self._prepare(m, asks, gaps, settings, now)
+        self._choose_entry(m, asks, flow_sets)
+        self._change(m, flow_sets)
+
+    def _compare(self, m: Module, asks: AskStages) -> None:
+        """Note which of the questions, and of the BECNs and visits before, have the same flow."""
+        m.d.sync += [
+            self.of_told[3][1].eq(self.told[0] & (self.keys[0] == self.keys[3])),
+            self.of_told[4][1].eq(self.told[0] & (self.keys[0] == self.keys[4])),
+            self.of_told[1][2].eq(self.told[1] & (self.keys[1] == self.keys[2])),
+            self.of_told[2][2].eq(self.told[1] & (self.keys[1] == self.keys[3])),
+        ]
+        m.d.sync += [chain[3].eq(self.keys[2] == asks.keys[2 + age]) for age, chain in self.of_asked.items()]
+
+    def _find(self, m: Module, flow_sets: FlowSets) -> None:
+        """Find the flow's entry, or look at the one that is visited; keep track of the set."""
+        acts = Signal(WAYS)
+        m.d.comb += [flow_sets.tell_set.eq(self.sets[0]), acts.eq(Mux(self.told[4], self.after, 0))]
+        m.d.sync += [head.eq(flow_sets.tell_heads[way]) for way, head in enumerate(self.heads)]
+        seen = Cat(flow_sets.tell_heads[way].known for way in range(WAYS))
+        for stage, known in enumerate((seen, *(self.known[each] for each in (1, 2, 3)))):
+            same = self.sets[stage] == self.sets[4]
+            stale = self.stale[stage] if stage else 0
+            m.d.sync += [
+                self.known[stage + 1].eq(Mux(same, (known | flow_sets.takes) & ~flow_sets.frees, known)),
+                self.stale[stage + 1].eq(stale | (same & (acts & self.visited[stage]).any())),
+            ]
+        of_flow = Cat(each.key == self.keys[1] for each in self.heads)
+        hits = Cat(each.known for each in self.heads) & Mux(self.told[1], of_flow, self.visited[1])
+        by_third, by_fourth = self.of_told[3][1] & self.valid, self.of_told[4][1] & self.was_valid
+        visited = one_of(self.visited[1], (each.key.as_value() for each in self.heads))
+        m.d.sync += [
+            self.ways[2].eq(Mux(by_third, self.after, Mux(by_fourth, self.was_after, hits))),
+            self.keys[1].eq(self.keys[0]),
+            self.keys[2].as_value().eq(Mux(self.told[1], self.keys[1].as_value(), visited)),
+            self.keys[3].eq(self.keys[2]),
+            self.keys[4].eq(self.keys[3]),
+            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in self.heads))),
+        ]
+
+    def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
+        """Read the rest of the entry, and the values of its SL."""
+        by_second, read = self.of_told[2][2] & self.valid, flow_sets.tell_state
+        m.d.comb += [
+            flow_sets.tell_late_set.eq(self.sets[2]),
+            flow_sets.tell_ways.eq(self.ways[2]),
+            settings.sl.eq(self.keys[2].sl),
+        ]
+        m.d.sync += [
+            self.ways[3].eq(Mux(by_second, self.after, self.ways[2])),
+            self.state[3].ccti.eq(Mux(by_second, self.ccti, read.ccti)),
+            self.state[3].ends.eq(Mux(by_second, self.ends, read.ends)),
+            self.not_before[3].eq(flow_sets.tell_not_before),
+            self.level[3].eq(settings.level),
+        ]
+
+    def _prepare(
+        self, m: Module, asks: AskStages, gaps: InjectionGap, settings: CCSourceSettings, now: tuple[Value, Value]
+    ) -> None:
+        """Compute what a BECN and a visit make of the entry, without what is decided in this cycle."""
+        (cycle, tick), level, state = now, self.level[3], self.state[3]
+        above, over, started = state.ccti > level.minimum, ~(tick - state.ends)[TICK_BITS - 1], Signal(TICK_BITS)
+        early, same = (cycle - self.not_before[3])[CYCLE_BITS - 1], self.of_asked
+        recent = (same[1][3] & asks.inject) | Cat(same[2 + k][3] & gaps.injected[k] for k in range(4)).any()
+        by_first = self.of_told[1][3] & self.valid
+        m.d.comb += started.eq(tick + level.timer)
+        m.d.sync += [
+            self.ways[4].eq(Mux(by_first, self.after, self.ways[3])),
+            self.follows.eq(by_first),
+            self.old.eq(state.ccti),
+            self.limit.eq(settings.limit),
+            self.first.eq(self._raised(level.minimum, level.increase, settings.limit)),
+            self.started.eq(started),
+            self.lowers.eq(~self.told[3] & above & over),
+            self.is_least.eq(~self.told[3] & ~above),
+            self.held.eq((self.injects[3] & early) | recent),
+        ]
+        with m.If(self.told[3]):
+            m.d.sync += [
+                self.state[4].ccti.eq(self._raised(state.ccti, level.increase, settings.limit)),
+                self.state[4].ends.eq(Mux(above, state.ends, started)),
+            ]
+        with m.Else():
+            m.d.sync += [
+                self.state[4].ccti.eq(Mux(above & over, state.ccti - 1, state.ccti)),
+                self.state[4].ends.eq(Mux(above & over, state.ends + level.timer, state.ends)),
+            ]
+
+    @staticmethod
+    def _raised(before: Value, increase: Value, limit: Value) -> Value:
+        """Return a CCTI after a BECN (CCS-4)."""
+        total = before + increase
+        return Mux(total > limit, limit, total)[:CCTI_BITS]
+
+    def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
+        """Decide which entry a BECN takes, and which a visit frees (CCS-5, CCS-10)."""
+        ways, told, known = self.ways[4], self.told[4], self.known[4]
+        vacant, misses, may_free = Signal(WAYS), Signal(), Signal()
+        m.d.comb += [
+            vacant.eq(~known & (known + 1)),
+            misses.eq(told & ~ways.any()),
+            flow_sets.takes.eq(Mux(misses, vacant, 0)),
+            self.took.eq(flow_sets.takes.any()),
+            self.lost.eq(misses & ~vacant.any()),
+            may_free.eq(~told & ~self.stale[4] & ~self.held & ~(self.of_asked[0][4] & asks.inject)),
+            flow_sets.rests.eq(Mux(may_free, ways, 0)),
+            flow_sets.frees.eq(Mux(may_free & self.is_least, ways, 0)),
+            self.valid.eq(told | (ways.any() & ~self.stale[4])),
+            self.after.eq((ways | flow_sets.takes) & ~flow_sets.frees),
+            flow_sets.told_set.eq(self.sets[4]),
+            flow_sets.key.eq(self.keys[4]),
+        ]
+        m.d.sync += [self.was_valid.eq(self.valid), self.was_after.eq(self.after), self.had_taken.eq(self.took)]
+
+    def _change(self, m: Module, flow_sets: FlowSets) -> None:
+        """Decide what becomes of the flow's CCTI and timer (CCS-4, CCS-7, CCS-9)."""
+        level, last, misses = self.level[4], self.last, self.told[4] & ~self.ways[4].any()
+        m.d.comb += [
+            self.before.eq(Mux(self.follows, last.ccti, self.old)),
+            self.ccti.eq(Mux(self.follows, self._raised(last.ccti, level.increase, self.limit), self.state[4].ccti)),
+            self.ends.eq(Mux(self.follows & (last.ccti > level.minimum), last.ends, self.state[4].ends)),
+        ]
+        with m.If(self.follows & (last.ccti <= level.minimum)):
+            m.d.comb += self.ends.eq(self.started)
+        with m.If(misses):
+            m.d.comb += [self.before.eq(level.minimum), self.ccti.eq(self.first), self.ends.eq(self.started)]
+        lowers = self.lowers & ~self.stale[4]
+        m.d.comb += [
+            flow_sets.changes.eq(Mux(self.told[4], self.after, Mux(lowers, self.ways[4], 0))),
+            flow_sets.state.ccti.eq(self.ccti),
+            flow_sets.state.ends.eq(self.ends),
+        ]
+        m.d.sync += [last.ccti.eq(self.ccti), last.ends.eq(self.ends)]
