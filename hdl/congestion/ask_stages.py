@@ -43,7 +43,7 @@ def advance(m: Module, *chains: dict[int, Any]) -> None:
 
 def told_before(name: str) -> dict[int, dict[int, Any]]:
     """Return, by how many cycles earlier a BECN or visit acts, whether its flow is the same, until that is used."""
-    reach = {1: (2, 3), 2: (2, 2), 3: (1, 1), 4: (1, 1)}
+    reach = {1: (2, 4), 2: (2, 3), 3: (1, 2), 4: (1, 1)}
     return {age: stages(1, f"{name}_is_told_{age}", *between) for age, between in reach.items()}
 
 
@@ -61,10 +61,10 @@ class AskStages:
         Whether there is a question; its flow, also behind the last stage; the flow's set; size of the packet.
     ways : dict of Signal
         The flow's entry in its set, one bit; none if it is not known.
-    ccti, held : dict of Signal
-        Its CCTI; whether it is held.
-    inject : Signal
-        A known flow injects, in the last stage.
+    held : dict of Signal
+        Whether it is held.
+    inject, ccti : Signal
+        In the last stage: a known flow injects; the CCTI of the flow.
     """
 
     def __init__(self, sets: int) -> None:
@@ -72,12 +72,12 @@ class AskStages:
         self.keys = stages(KEY_LAYOUT, "ask_key", 0, DECIDES + GAP_STAGES)
         self.blocks, self.ways = stages(BLOCKS_SHAPE, "ask_blocks", 0), stages(WAYS, "ask_ways", 2)
         self.heads = [Signal(HEAD_LAYOUT, name=f"ask_head_{way}") for way in range(WAYS)]
-        self.ccti, self.held = stages(CCTI_BITS, "ask_ccti", 3), stages(1, "held", DECIDES)
+        self.read, self.held = stages(CCTI_BITS, "ask_read", 3), stages(1, "held", DECIDES)
         self.injects, self.fresh = stages(1, "ask_injects", 2, 3), stages(1, "ask_fresh", 2, 3)
         self.recent, self.not_before = stages(1, "ask_recent", 3, 3), stages(CYCLE_BITS, "ask_not_before", 3, 3)
         self.of_told = told_before("ask")
         self.of_asked = {age: stages(1, f"ask_is_asked_{age}", 2, 3 if age == 1 else 2) for age in range(1, 6)}
-        self.inject = Signal()
+        self.inject, self.ccti = Signal(), Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
         """Add the stages; ``tells`` are those of BECNs and visits, ``cycle`` is that of the third stage."""
@@ -112,11 +112,15 @@ class AskStages:
 
     def _read(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap) -> None:
         """Read the rest of the entry, and look whether the flow has just injected."""
-        by_second, same = self.of_told[2][2] & tells.valid, self.of_asked
+        by_second, by_third, same = (
+            self.of_told[2][2] & tells.valid,
+            self.of_told[3][2] & tells.was_valid,
+            self.of_asked,
+        )
         m.d.comb += [flow_sets.ask_late_set.eq(self.sets[2]), flow_sets.ask_ways.eq(self.ways[2])]
         m.d.sync += [
             self.ways[3].eq(Mux(by_second, tells.after, self.ways[2])),
-            self.ccti[3].eq(Mux(by_second, tells.ccti, flow_sets.ask_ccti)),
+            self.read[3].eq(Mux(by_third, tells.last.ccti, flow_sets.ask_ccti)),
             self.fresh[3].eq(self.fresh[2] | (by_second & tells.took)),
             self.not_before[3].eq(flow_sets.ask_not_before),
             self.recent[3].eq(
@@ -131,13 +135,14 @@ class AskStages:
         stays = self.injects[3] & early & ~self.fresh[3] & ~(by_first & tells.took)
         m.d.sync += [
             self.ways[4].eq(Mux(by_first, tells.after, self.ways[3])),
-            self.ccti[4].eq(Mux(by_first, tells.ccti, self.ccti[3])),
+            self.read[4].eq(Mux(self.of_told[2][3] & tells.was_valid, tells.last.ccti, self.read[3])),
             self.held[4].eq(stays | self.recent[3] | (self.of_asked[1][3] & self.inject)),
         ]
         m.d.comb += [
             self.inject.eq(self.ways[4].any() & ~self.held[4]),
             gaps.inject.eq(self.inject),
             gaps.place.eq(Cat(number_of(self.ways[4]), self.sets[4])),
-            gaps.ccti.eq(self.ccti[4]),
+            self.ccti.eq(Mux(self.of_told[1][4] & tells.was_valid, tells.last.ccti, self.read[4])),
+            gaps.ccti.eq(self.ccti),
             gaps.blocks.eq(self.blocks[4]),
         ]

@@ -183,7 +183,7 @@ class CCSource(wiring.Component):
         m.d.sync += [
             self.may.eq(asks.asked[4] & ~(is_known & asks.held[4])),
             self.known.eq(is_known),
-            self.ccti.eq(Mux(is_known, asks.ccti[4], 0)),
+            self.ccti.eq(Mux(is_known, asks.ccti, 0)),
         ]
 
     def _report(self, m: Module) -> None:

@@ -69,8 +69,8 @@ class FlowSets(wiring.Component):
         Its entry that is freed, one bit.
     rests : In(4)
         Its entry whose not-before is over, one bit.
-    changes : In(4)
-        Its entry whose CCTI and timer change, one bit.
+    changes, changed_set : In(4), In(range(sets))
+        Entry whose CCTI and timer change, one bit.
     state : In(STATE_LAYOUT)
         What they become.
     gap : In(1)
@@ -106,6 +106,7 @@ class FlowSets(wiring.Component):
                 "frees": In(WAYS),
                 "rests": In(WAYS),
                 "changes": In(WAYS),
+                "changed_set": In(number),
                 "state": In(STATE_LAYOUT),
                 "gap": In(1),
                 "gap_set": In(number),
@@ -160,7 +161,7 @@ class FlowSets(wiring.Component):
     def _states(self, m: Module, way: int) -> tuple[Value, Value]:
         """Keep an entry's CCTI and timer; return the one, and both."""
         reads = self._memory(
-            m, f"state_{way}", (self.changes[way], self.told_set, self.state.as_value()),
+            m, f"state_{way}", (self.changes[way], self.changed_set, self.state.as_value()),
             (self.ask_late_set, self.tell_late_set),
         )  # fmt: skip
         return reads[0][:CCTI_BITS], reads[1]

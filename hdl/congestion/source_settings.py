@@ -73,8 +73,8 @@ class CCSourceProgramSignature(Signature):
         )
 
 
-LEVEL_AGE, LIMIT_AGE, TABLE_AGE = 2, 3, 4
-"""Cycles by which a write comes late where it is read."""
+READ_AGE, TABLE_AGE = 2, 4
+"""Cycles by which writes come late: where limit and levels are read, and where the CCT is."""
 
 
 class CCSourceSettings(wiring.Component):
@@ -92,7 +92,7 @@ class CCSourceSettings(wiring.Component):
     port_mode : Out(1)
         Flows are SLs.
     limit : Out(10)
-        CCTI_Limit, three cycles late.
+        CCTI_Limit, two cycles late.
     sl : In(4)
         A service level.
     level : Out(LEVEL_LAYOUT)
@@ -120,7 +120,7 @@ class CCSourceSettings(wiring.Component):
         m.submodules.levels = self.levels
         late = self._delay(m)
         writer, reader = self.levels.write_port(), self.levels.read_port(domain="comb")
-        program, limit = late[LEVEL_AGE], late[LIMIT_AGE]["limit"]
+        program, limit = late[READ_AGE], late[READ_AGE]["limit"]
         written = data.View(LEVEL_LAYOUT, writer.data)
         m.d.comb += [
             writer.en.eq(program["enable"] & equals(program["select"], int(CCSourceSelect.LEVEL))),
@@ -150,7 +150,7 @@ class CCSourceSettings(wiring.Component):
     def _limits(m: Module, program: dict[str, Value]) -> Value:
         """Return whether CCTI_Limit is written now; a reset forgets such writes."""
         writes: Value = program["enable"] & equals(program["select"], int(CCSourceSelect.LIMIT))
-        for age in range(1, LIMIT_AGE + 1):
+        for age in range(1, READ_AGE + 1):
             later = Signal(name=f"limits_{age}")
             m.d.sync += later.eq(writes)
             writes = later

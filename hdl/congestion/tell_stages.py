@@ -13,7 +13,7 @@ What is decided while it is under way is passed on to a BECN wherever it concern
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.common.select import one_of
 from vlane.hdl.congestion.ask_stages import AskStages, advance, stages, told_before
 from vlane.hdl.congestion.flow_sets import HEAD_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
@@ -64,7 +64,8 @@ class TellStages:
         self.injects, self.not_before = stages(1, "tell_injects", 2, 3), stages(CYCLE_BITS, "tell_not_before", 3, 3)
         self.state, self.level = stages(STATE_LAYOUT, "tell_state", 3), stages(LEVEL_LAYOUT, "level", 3)
         self.first, self.started = Signal(CCTI_BITS), Signal(TICK_BITS)
-        self.old, self.limit = Signal(CCTI_BITS), Signal(CCTI_BITS)
+        self.old, self.limit = Signal(CCTI_BITS), stages(CCTI_BITS, "limit", 3)
+        self.room = stages(signed(CCTI_BITS + 1), "room", 3)
         self.lowers, self.is_least, self.held = Signal(), Signal(), Signal()
         self.of_told = told_before("tell")
         self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(6)}
@@ -73,6 +74,7 @@ class TellStages:
         self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
         self.before, self.ccti, self.ends = Signal(CCTI_BITS), Signal(CCTI_BITS), Signal(TICK_BITS)
         self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
+        self.changes, self.changed_set = Signal(WAYS), Signal(range(sets))
 
     def add(
         self,
@@ -84,12 +86,12 @@ class TellStages:
         now: tuple[Value, Value],
     ) -> None:
         """Add the stages; ``now`` are cycle and tick of the third stage."""
-        advance(m, self.told, self.sets, self.visited, self.injects, self.level)
+        advance(m, self.told, self.sets, self.visited, self.injects, self.level, self.limit, self.room)
         advance(m, *self.of_told.values(), *self.of_asked.values())
         self._compare(m, asks)
         self._find(m, flow_sets)
         self._read(m, flow_sets, settings)
-        self._prepare(m, asks, gaps, settings, now)
+        self._prepare(m, asks, gaps, now)
         self._choose_entry(m, asks, flow_sets)
         self._change(m, flow_sets)
 
@@ -131,11 +133,13 @@ class TellStages:
 
     def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
         """Read the rest of the entry, and the values of its SL."""
-        by_second, read = self.of_told[2][2] & self.valid, flow_sets.tell_state
+        by_second, read = self.of_told[2][2] & self.valid, Signal(STATE_LAYOUT)
+        by_third = self.of_told[3][2] & self.was_valid
         m.d.comb += [
             flow_sets.tell_late_set.eq(self.sets[2]),
             flow_sets.tell_ways.eq(self.ways[2]),
             settings.sl.eq(self.keys[2].sl),
+            read.eq(Mux(by_third, self.last.as_value(), flow_sets.tell_state.as_value())),
         ]
         m.d.sync += [
             self.ways[3].eq(Mux(by_second, self.after, self.ways[2])),
@@ -143,11 +147,11 @@ class TellStages:
             self.state[3].ends.eq(Mux(by_second, self.ends, read.ends)),
             self.not_before[3].eq(flow_sets.tell_not_before),
             self.level[3].eq(settings.level),
+            self.limit[3].eq(settings.limit),
+            self.room[3].eq(settings.limit - settings.level.increase),
         ]
 
-    def _prepare(
-        self, m: Module, asks: AskStages, gaps: InjectionGap, settings: CCSourceSettings, now: tuple[Value, Value]
-    ) -> None:
+    def _prepare(self, m: Module, asks: AskStages, gaps: InjectionGap, now: tuple[Value, Value]) -> None:
         """Compute what a BECN and a visit make of the entry, without what is decided in this cycle."""
         (cycle, tick), level, state = now, self.level[3], self.state[3]
         above, over, started = state.ccti > level.minimum, ~(tick - state.ends)[TICK_BITS - 1], Signal(TICK_BITS)
@@ -159,8 +163,7 @@ class TellStages:
             self.ways[4].eq(Mux(by_first, self.after, self.ways[3])),
             self.follows.eq(by_first),
             self.old.eq(state.ccti),
-            self.limit.eq(settings.limit),
-            self.first.eq(self._raised(level.minimum, level.increase, settings.limit)),
+            self.first.eq(self._raised(3, level.minimum)),
             self.started.eq(started),
             self.lowers.eq(~self.told[3] & above & over),
             self.is_least.eq(~self.told[3] & ~above),
@@ -168,7 +171,7 @@ class TellStages:
         ]
         with m.If(self.told[3]):
             m.d.sync += [
-                self.state[4].ccti.eq(self._raised(state.ccti, level.increase, settings.limit)),
+                self.state[4].ccti.eq(self._raised(3, state.ccti)),
                 self.state[4].ends.eq(Mux(above, state.ends, started)),
             ]
         with m.Else():
@@ -177,11 +180,10 @@ class TellStages:
                 self.state[4].ends.eq(Mux(above & over, state.ends + level.timer, state.ends)),
             ]
 
-    @staticmethod
-    def _raised(before: Value, increase: Value, limit: Value) -> Value:
-        """Return a CCTI after a BECN (CCS-4)."""
-        total = before + increase
-        return Mux(total > limit, limit, total)[:CCTI_BITS]
+    def _raised(self, stage: int, before: Value) -> Value:
+        """Return a CCTI after a BECN that is in a stage (CCS-4)."""
+        total = before + self.level[stage].increase
+        return Mux(before > self.room[stage], self.limit[stage], total)[:CCTI_BITS]
 
     def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
         """Decide which entry a BECN takes, and which a visit frees (CCS-5, CCS-10)."""
@@ -208,7 +210,7 @@ class TellStages:
         level, last, misses = self.level[4], self.last, self.told[4] & ~self.ways[4].any()
         m.d.comb += [
             self.before.eq(Mux(self.follows, last.ccti, self.old)),
-            self.ccti.eq(Mux(self.follows, self._raised(last.ccti, level.increase, self.limit), self.state[4].ccti)),
+            self.ccti.eq(Mux(self.follows, self._raised(4, last.ccti), self.state[4].ccti)),
             self.ends.eq(Mux(self.follows & (last.ccti > level.minimum), last.ends, self.state[4].ends)),
         ]
         with m.If(self.follows & (last.ccti <= level.minimum)):
@@ -217,8 +219,13 @@ class TellStages:
             m.d.comb += [self.before.eq(level.minimum), self.ccti.eq(self.first), self.ends.eq(self.started)]
         lowers = self.lowers & ~self.stale[4]
         m.d.comb += [
-            flow_sets.changes.eq(Mux(self.told[4], self.after, Mux(lowers, self.ways[4], 0))),
-            flow_sets.state.ccti.eq(self.ccti),
-            flow_sets.state.ends.eq(self.ends),
+            flow_sets.state.eq(last),
+            flow_sets.changed_set.eq(self.changed_set),
+            flow_sets.changes.eq(self.changes),
         ]
-        m.d.sync += [last.ccti.eq(self.ccti), last.ends.eq(self.ends)]
+        m.d.sync += [
+            last.ccti.eq(self.ccti),
+            last.ends.eq(self.ends),
+            self.changed_set.eq(self.sets[4]),
+            self.changes.eq(Mux(self.told[4], self.after, Mux(lowers, self.ways[4], 0))),
+        ]
