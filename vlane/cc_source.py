@@ -39,7 +39,7 @@ SHIFT_BITS, MULTIPLIER_BITS = 2, 14
 """Widths of a CCT entry's two fields."""
 TIMER_BITS, BYTE_BITS = 16, 8
 """Widths of CCTI_Timer, and of CCTI_Increase, Trigger_Threshold and CCTI_Min."""
-SHORTEST_GAP = 6
+SHORTEST_GAP = 8
 """Least cycles between two packets of a known flow."""
 SETTLING_CYCLES = 4
 """Cycles after a BECN of a flow in which no visit changes its entry."""

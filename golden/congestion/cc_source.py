@@ -94,7 +94,7 @@ RULES = (
     Rule("unknown", "CCS-1", "a flow that is not known was asked about"),
     Rule("injected", "CCS-2", "a known flow injected a packet"),
     Rule("without_gap", "CCS-2", "a known flow injected a packet with a gap of 0"),
-    Rule("shortest_gap", "CCS-2", "a packet and its gap took fewer than 6 cycles"),
+    Rule("shortest_gap", "CCS-2", "a packet and its gap took fewer than 8 cycles"),
     Rule("held", "CCS-3", "a known flow was held"),
     Rule("held_by_a_cycle", "CCS-3", "a known flow was held that may inject in the next cycle"),
     Rule("just_in_time", "CCS-3", "a known flow injected in its not-before cycle"),

@@ -2,8 +2,8 @@
 
 A question that acts in cycle c is in five stages, of which the last decides::
 
-    0    the heads of its set are read
-    1    their flows are compared with its own
+    0    the flows of its set are read
+    1    they are compared with its own
     2    CCTI and not-before of the entry that was found are read
     3    the not-before is compared with the cycle
     4    it may, or it may not
@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from vlane.hdl.common.select import number_of, one_of
-from vlane.hdl.congestion.flow_sets import HEAD_LAYOUT, KEY_LAYOUT, FlowSets
+from vlane.hdl.common.select import number_of
+from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
@@ -61,27 +61,27 @@ class AskStages:
         Whether there is a question; its flow, also behind the last stage; the flow's set; size of the packet.
     ways : dict of Signal
         The flow's entry in its set, one bit; none if it is not known.
-    held : dict of Signal
-        Whether it is held.
-    inject, ccti : Signal
-        In the last stage: a known flow injects; the CCTI of the flow.
+    is_known, held, inject, ccti : Signal
+        In the last stage: the flow is known; if so, it is held; it injects; its CCTI.
     """
 
     def __init__(self, sets: int) -> None:
         self.asked, self.sets = stages(1, "asked", 0), stages(range(sets), "ask_set", 0)
         self.keys = stages(KEY_LAYOUT, "ask_key", 0, DECIDES + GAP_STAGES)
         self.blocks, self.ways = stages(BLOCKS_SHAPE, "ask_blocks", 0), stages(WAYS, "ask_ways", 2)
-        self.heads = [Signal(HEAD_LAYOUT, name=f"ask_head_{way}") for way in range(WAYS)]
-        self.read, self.held = stages(CCTI_BITS, "ask_read", 3), stages(1, "held", DECIDES)
-        self.injects, self.fresh = stages(1, "ask_injects", 2, 3), stages(1, "ask_fresh", 2, 3)
+        self.found = [Signal(KEY_LAYOUT, name=f"ask_found_{way}") for way in range(WAYS)]
+        self.read, self.fresh = stages(CCTI_BITS, "ask_read", 3), stages(1, "ask_fresh", 2, 3)
+        self.have_injected, self.injects = Signal(WAYS), Signal()
         self.recent, self.not_before = stages(1, "ask_recent", 3, 3), stages(CYCLE_BITS, "ask_not_before", 3, 3)
         self.of_told = told_before("ask")
-        self.of_asked = {age: stages(1, f"ask_is_asked_{age}", 2, 3 if age == 1 else 2) for age in range(1, 6)}
-        self.inject, self.ccti = Signal(), Signal(CCTI_BITS)
+        self.of_asked = {
+            age: stages(1, f"ask_is_asked_{age}", 2, 3 if age == 1 else 2) for age in range(1, GAP_STAGES + 3)
+        }
+        self.is_known, self.held, self.inject, self.ccti = Signal(), Signal(), Signal(), Signal(CCTI_BITS)
 
     def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
         """Add the stages; ``tells`` are those of BECNs and visits, ``cycle`` is that of the third stage."""
-        advance(m, self.asked, self.sets, self.keys, self.blocks, self.injects, *self.of_told.values())
+        advance(m, self.asked, self.sets, self.keys, self.blocks, *self.of_told.values())
         advance(m, *self.of_asked.values())
         self._compare(m, tells)
         self._find(m, tells, flow_sets)
@@ -100,14 +100,17 @@ class AskStages:
 
     def _find(self, m: Module, tells: Any, flow_sets: FlowSets) -> None:
         """Find the flow's entry (CCS-1)."""
-        m.d.comb += flow_sets.ask_set.eq(self.sets[0])
-        m.d.sync += [head.eq(flow_sets.ask_heads[way]) for way, head in enumerate(self.heads)]
-        hits = Cat(self.asked[1] & each.known & (each.key == self.keys[1]) for each in self.heads)
+        flags = [flow_sets.ask_flags[way] for way in range(WAYS)]
+        m.d.comb += [flow_sets.ask_set.eq(self.sets[0]), flow_sets.ask_flag_set.eq(self.sets[1])]
+        m.d.sync += [key.eq(flow_sets.ask_keys[way]) for way, key in enumerate(self.found)]
+        hits = Cat(
+            self.asked[1] & flag.known & (key == self.keys[1]) for flag, key in zip(flags, self.found, strict=True)
+        )
         by_third, by_fourth = self.of_told[3][1] & tells.valid, self.of_told[4][1] & tells.was_valid
         m.d.sync += [
             self.ways[2].eq(Mux(by_third, tells.after, Mux(by_fourth, tells.was_after, hits))),
             self.fresh[2].eq((by_third & tells.took) | (by_fourth & tells.had_taken)),
-            self.injects[2].eq(one_of(hits, (each.injects for each in self.heads))),
+            self.have_injected.eq(Cat(each.injects for each in flags)),
         ]
 
     def _read(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap) -> None:
@@ -122,9 +125,10 @@ class AskStages:
             self.ways[3].eq(Mux(by_second, tells.after, self.ways[2])),
             self.read[3].eq(Mux(by_third, tells.last.ccti, flow_sets.ask_ccti)),
             self.fresh[3].eq(self.fresh[2] | (by_second & tells.took)),
+            self.injects.eq((self.have_injected & self.ways[2]).any()),
             self.not_before[3].eq(flow_sets.ask_not_before),
             self.recent[3].eq(
-                (same[2][2] & self.inject) | Cat(same[3 + k][2] & gaps.injected[k] for k in range(3)).any()
+                (same[2][2] & self.inject) | Cat(same[3 + k][2] & gaps.injected[k] for k in range(GAP_STAGES)).any()
             ),
         ]
 
@@ -132,14 +136,15 @@ class AskStages:
         """Decide (CCS-2, CCS-3)."""
         by_first = self.of_told[1][3] & tells.valid
         early = (cycle - self.not_before[3])[CYCLE_BITS - 1]
-        stays = self.injects[3] & early & ~self.fresh[3] & ~(by_first & tells.took)
+        stays = self.injects & early & ~self.fresh[3] & ~(by_first & tells.took)
         m.d.sync += [
             self.ways[4].eq(Mux(by_first, tells.after, self.ways[3])),
             self.read[4].eq(Mux(self.of_told[2][3] & tells.was_valid, tells.last.ccti, self.read[3])),
-            self.held[4].eq(stays | self.recent[3] | (self.of_asked[1][3] & self.inject)),
+            self.is_known.eq(Mux(by_first, tells.stays, self.ways[3].any())),
+            self.held.eq(stays | self.recent[3] | (self.of_asked[1][3] & self.inject)),
         ]
         m.d.comb += [
-            self.inject.eq(self.ways[4].any() & ~self.held[4]),
+            self.inject.eq(self.is_known & ~self.held),
             gaps.inject.eq(self.inject),
             gaps.place.eq(Cat(number_of(self.ways[4]), self.sets[4])),
             self.ccti.eq(Mux(self.of_told[1][4] & tells.was_valid, tells.last.ccti, self.read[4])),

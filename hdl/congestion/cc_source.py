@@ -9,10 +9,10 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
+from vlane.hdl.common.select import equals, exceeds
 from vlane.hdl.congestion.ask_stages import AskStages
 from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, TICK_BITS, FlowSets, set_of
-from vlane.hdl.congestion.injection_gap import CYCLE_BITS, InjectionGap
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import CCSourceProgramSignature, CCSourceSettings
 from vlane.hdl.congestion.tell_stages import TellStages
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
@@ -167,10 +167,9 @@ class CCSource(wiring.Component):
     def _write_gap(self, m: Module) -> None:
         """Note injections, and the not-before that comes of each some cycles later."""
         flow_sets, gaps, asks = self.flow_sets, self.gaps, self.asks
+        m.d.sync += [flow_sets.marks.eq(Mux(asks.inject, asks.ways[4], 0)), flow_sets.marked_set.eq(asks.sets[4])]
         m.d.comb += [
-            flow_sets.marks.eq(Mux(asks.inject, asks.ways[4], 0)),
-            flow_sets.marked_set.eq(asks.sets[4]),
-            flow_sets.gap.eq(gaps.injected[2]),
+            flow_sets.gap.eq(gaps.injected[GAP_STAGES - 1]),
             flow_sets.gap_ways.eq(Cat(equals(gaps.gap_place[:2], way) for way in range(WAYS))),
             flow_sets.gap_set.eq(gaps.gap_place[2:]),
             flow_sets.not_before.eq(gaps.not_before),
@@ -179,32 +178,29 @@ class CCSource(wiring.Component):
     def _answer(self, m: Module) -> None:
         """Show what comes of the question."""
         asks = self.asks
-        is_known = asks.ways[4].any()
         m.d.sync += [
-            self.may.eq(asks.asked[4] & ~(is_known & asks.held[4])),
-            self.known.eq(is_known),
-            self.ccti.eq(Mux(is_known, asks.ccti, 0)),
+            self.may.eq(asks.asked[4] & ~(asks.is_known & asks.held)),
+            self.known.eq(asks.is_known),
+            self.ccti.eq(Mux(asks.is_known, asks.ccti, 0)),
         ]
 
     def _report(self, m: Module) -> None:
         """Show what comes of the BECN, and count (CCS-5, CCS-12)."""
         tells = self.tells
         raises, before, flow = Signal(), Signal(CCTI_BITS), Signal(KEY_LAYOUT, name="raised_flow")
-        trigger, took, freed = Signal(BYTE_BITS), Signal(), Signal()
+        trigger = Signal(BYTE_BITS)
         m.d.sync += [
             raises.eq(tells.told[4] & ~tells.lost),
             before.eq(tells.before),
             flow.eq(tells.keys[4]),
             trigger.eq(tells.level[4].trigger),
             self.lost.eq(tells.lost),
-            took.eq(tells.took),
-            freed.eq(self.flow_sets.frees.any()),
         ]
-        with m.If(raises & (before < trigger) & (tells.last.ccti >= trigger)):
+        with m.If(raises & exceeds(trigger, before) & ~exceeds(trigger, tells.last.ccti)):
             m.d.comb += [self.log.eq(1), self.log_dlid.eq(flow.dlid), self.log_sl.eq(flow.sl)]
-        with m.If(took):
+        with m.If(tells.had_taken):
             m.d.sync += self.taken.eq(self.taken + 1)
-        with m.Elif(freed):
+        with m.Elif(self.flow_sets.frees.any()):
             m.d.sync += self.taken.eq(self.taken - 1)
         with m.If(self.lost & (self.lost_becns != LOST_MOST)):
             m.d.sync += self.lost_becns.eq(self.lost_becns + 1)

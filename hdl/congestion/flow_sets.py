@@ -13,7 +13,7 @@ from vlane.hdl.congestion.injection_gap import CYCLE_BITS
 
 from vlane.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
 
-__all__ = ["HEAD_LAYOUT", "KEY_LAYOUT", "STATE_LAYOUT", "TICK_BITS", "FlowSets", "set_of"]
+__all__ = ["FLAGS_LAYOUT", "KEY_LAYOUT", "STATE_LAYOUT", "TICK_BITS", "FlowSets", "set_of"]
 
 TICK_BITS = TIMER_BITS + 1
 """Width of times in ticks."""
@@ -21,8 +21,8 @@ TICK_BITS = TIMER_BITS + 1
 KEY_LAYOUT = data.StructLayout({"dlid": DLID_BITS, "sl": SL_BITS})
 """A flow."""
 
-HEAD_LAYOUT = data.StructLayout({"known": 1, "injects": 1, "key": KEY_LAYOUT})
-"""An entry without what changes often."""
+FLAGS_LAYOUT = data.StructLayout({"known": 1, "injects": 1})
+"""Whether an entry is a flow's, and whether the flow has injected since."""
 
 STATE_LAYOUT = data.StructLayout({"ccti": CCTI_BITS, "ends": TICK_BITS})
 """CCTI of an entry, and the tick at which its timer ends."""
@@ -44,8 +44,12 @@ class FlowSets(wiring.Component):
     Members
     -------
     ask_set, tell_set : In(range(sets))
-        Set whose heads the question, and the BECN or visit, reads.
-    ask_heads, tell_heads : Out(ArrayLayout(HEAD_LAYOUT, 4))
+        Set whose flows the question, and the BECN or visit, reads.
+    ask_keys, tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
+        Their flows, in the same cycle.
+    ask_flag_set, tell_flag_set : In(range(sets))
+        Set whose flags the question, and the BECN or visit, reads.
+    ask_flags, tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
         They, in the same cycle.
     ask_late_set, tell_late_set : In(range(sets))
         Set of which the question, and the BECN or visit, reads the rest of an entry.
@@ -57,20 +61,22 @@ class FlowSets(wiring.Component):
         Its CCTI and timer.
     ask_not_before, tell_not_before : Out(24)
         Its not-before.
-    marks, marked_set : In(4), In(range(sets))
-        Entry whose flow injects, one bit.
-    told_set : In(range(sets))
-        Set that a BECN or visit changes.
-    takes : In(4)
-        Its entry that a flow takes, one bit.
+    takes, told_set : In(4), In(range(sets))
+        Entry that a flow takes, one bit.
     key : In(KEY_LAYOUT)
         That flow.
+    marks, marked_set : In(4), In(range(sets))
+        Entry whose flow has injected, one bit.
+    changed_set : In(range(sets))
+        Set that a BECN or visit changes.
+    joins : In(4)
+        Its entry that becomes known, one bit.
     frees : In(4)
         Its entry that is freed, one bit.
     rests : In(4)
         Its entry whose not-before is over, one bit.
-    changes, changed_set : In(4), In(range(sets))
-        Entry whose CCTI and timer change, one bit.
+    changes : In(4)
+        Its entry whose CCTI and timer change, one bit.
     state : In(STATE_LAYOUT)
         What they become.
     gap : In(1)
@@ -83,13 +89,17 @@ class FlowSets(wiring.Component):
 
     def __init__(self, sets: int) -> None:
         self.sets, number = sets, range(sets)
-        heads = data.ArrayLayout(HEAD_LAYOUT, WAYS)
+        keys, flags = data.ArrayLayout(KEY_LAYOUT, WAYS), data.ArrayLayout(FLAGS_LAYOUT, WAYS)
         super().__init__(
             {
                 "ask_set": In(number),
                 "tell_set": In(number),
-                "ask_heads": Out(heads),
-                "tell_heads": Out(heads),
+                "ask_keys": Out(keys),
+                "tell_keys": Out(keys),
+                "ask_flag_set": In(number),
+                "tell_flag_set": In(number),
+                "ask_flags": Out(flags),
+                "tell_flags": Out(flags),
                 "ask_late_set": In(number),
                 "tell_late_set": In(number),
                 "ask_ways": In(WAYS),
@@ -103,6 +113,7 @@ class FlowSets(wiring.Component):
                 "told_set": In(number),
                 "takes": In(WAYS),
                 "key": In(KEY_LAYOUT),
+                "joins": In(WAYS),
                 "frees": In(WAYS),
                 "rests": In(WAYS),
                 "changes": In(WAYS),
@@ -122,8 +133,8 @@ class FlowSets(wiring.Component):
         cctis, states, asks, tells = [], [], [], []
         for way in range(WAYS):
             self._flags(m, way)
-            for heads, key in zip((self.ask_heads, self.tell_heads), self._keys(m, way), strict=True):
-                m.d.comb += heads[way].key.as_value().eq(key)
+            for keys, key in zip((self.ask_keys, self.tell_keys), self._keys(m, way), strict=True):
+                m.d.comb += keys[way].as_value().eq(key)
             for found, read in zip((cctis, states), self._states(m, way), strict=True):
                 found.append(read)
             for found, read in zip((asks, tells), self._gaps(m, way), strict=True):
@@ -140,17 +151,17 @@ class FlowSets(wiring.Component):
         """Keep whether an entry is known, and whether its flow has injected."""
         known, injects = self.known[way], self.injects[way]
         for index in range(self.sets):
-            of_told, of_marked = equals(self.told_set, index), equals(self.marked_set, index)
-            with m.If(of_told & self.takes[way]):
+            of_told, of_marked = equals(self.changed_set, index), equals(self.marked_set, index)
+            with m.If(of_told & self.joins[way]):
                 m.d.sync += known[index].eq(1)
             with m.Elif(of_told & self.frees[way]):
                 m.d.sync += known[index].eq(0)
             with m.If(of_marked & self.marks[way]):
                 m.d.sync += injects[index].eq(1)
-            with m.Elif(of_told & (self.rests[way] | self.takes[way])):
+            with m.Elif(of_told & (self.rests[way] | self.joins[way])):
                 m.d.sync += injects[index].eq(0)
-        for reads, heads in ((self.ask_set, self.ask_heads), (self.tell_set, self.tell_heads)):
-            m.d.comb += [heads[way].known.eq(bit_of(known, reads)), heads[way].injects.eq(bit_of(injects, reads))]
+        for reads, flags in ((self.ask_flag_set, self.ask_flags), (self.tell_flag_set, self.tell_flags)):
+            m.d.comb += [flags[way].known.eq(bit_of(known, reads)), flags[way].injects.eq(bit_of(injects, reads))]
 
     def _keys(self, m: Module, way: int) -> list[Value]:
         """Keep an entry's flow; return it as the question, and the BECN, reads it."""

@@ -1,16 +1,22 @@
 """The gap after a packet: the CCT, the multiplication, and the cycle before which its flow is held.
 
-A packet that a flow injects is in four stages::
+A packet that a flow injects is in six stages::
 
     0    the CCT is read with the flow's CCTI
     1    its entry stands at the memory's output
-    2    the product of size and multiplier
-    3    the shift and the sum; the not-before is written
+    2    products of the multiplier and a few bits of the size
+    3    their sum
+    4    the shift, and the sum with cycle and size
+    5    the not-before is written
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -24,14 +30,22 @@ __all__ = ["CYCLE_BITS", "GAP_STAGES", "InjectionGap"]
 
 CYCLE_BITS = 24
 """Width of times in cycles."""
-GAP_STAGES = 3
+GAP_STAGES = 5
 """Cycles from an injection to the not-before."""
 
+_LUT_ENTRIES = 128
+"""A CCT of so many entries is a LUT memory, which is faster than a block RAM."""
+_PARTS = (0, 2), (2, 4), (4, 7)
+"""Bits of a size that are multiplied at a time."""
 _CCT_ENTRY = data.StructLayout({"multiplier": MULTIPLIER_BITS, "shift": SHIFT_BITS})
 
 
+def _sum(values: Iterable[Value]) -> Value:
+    return reduce(add, values)
+
+
 class InjectionGap(wiring.Component):
-    """From a packet that a flow injects to the flow's not-before, three cycles later (CCS-2).
+    """From a packet that a flow injects to the flow's not-before, five cycles later (CCS-2).
 
     Parameters
     ----------
@@ -56,17 +70,18 @@ class InjectionGap(wiring.Component):
         Size of the packet.
     cycle : In(24)
         The cycle in which it is injected.
-    injected : Out(4)
+    injected : Out(6)
         Bit k: a flow injected k + 1 cycles before.
     gap_place : Out(place_bits)
-        Entry of the flow that injected three cycles before.
+        Entry of the flow that injected five cycles before.
     not_before : Out(24)
         Cycle from which this flow may inject again.
     """
 
     def __init__(self, *, cct_entries: int, shift_first: bool, place_bits: int) -> None:
         self.cct_entries, self.shift_first = cct_entries, shift_first
-        self.table = Memory(shape=_CCT_ENTRY.size, depth=cct_entries, init=[])
+        style = {"ram_style": "distributed"} if cct_entries <= _LUT_ENTRIES else {}
+        self.table = Memory(shape=_CCT_ENTRY.size, depth=cct_entries, init=[], attrs=style)
         super().__init__(
             {
                 "program": In(CCSourceProgramSignature()),
@@ -82,10 +97,12 @@ class InjectionGap(wiring.Component):
         )
         stages = range(1, GAP_STAGES + 1)
         self.places = [Signal(place_bits, name=f"place_{stage}") for stage in stages]
-        self.ends = [Signal(CYCLE_BITS, name=f"end_{stage}") for stage in stages]
+        self.ends = [Signal(CYCLE_BITS, name=f"end_{stage}") for stage in stages[:4]]
         self.sizes = [Signal(BLOCKS_SHAPE, name=f"size_{stage}") for stage in stages[:2]]
         self.entry = Signal(_CCT_ENTRY)
-        self.product, self.shift = Signal(BLOCKS_SHAPE.width + MULTIPLIER_BITS), Signal(SHIFT_BITS)
+        self.parts = [Signal(MULTIPLIER_BITS + last - first, name=f"part_{first}") for first, last in _PARTS]
+        self.product = Signal(BLOCKS_SHAPE.width + MULTIPLIER_BITS)
+        self.shifts = [Signal(SHIFT_BITS, name=f"shift_{stage}") for stage in stages[2:4]]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -95,17 +112,22 @@ class InjectionGap(wiring.Component):
         m.d.sync += [
             self.injected.eq(Cat(self.inject, self.injected)),
             entry.eq(self._look_up(m)),
-            self.product.eq(factor * entry.multiplier),
-            self.shift.eq(entry.shift),
+            *(
+                part.eq(_sum(Mux(factor[bit], entry.multiplier << bit - first, 0) for bit in range(first, last)))
+                for part, (first, last) in zip(self.parts, _PARTS, strict=True)
+            ),
+            self.product.eq(_sum(part << first for part, (first, _) in zip(self.parts, _PARTS, strict=True))),
         ]
         for first, chain in (
             (self.place, self.places),
             (self.cycle + self.blocks, self.ends),
             (self.blocks, self.sizes),
+            (entry.shift, self.shifts),
         ):
             m.d.sync += [later.eq(earlier) for later, earlier in zip(chain, (first, *chain), strict=False)]
-        gap: Value = self.product if self.shift_first else self.product >> self.shift
-        m.d.comb += [self.gap_place.eq(self.places[-1]), self.not_before.eq(self.ends[-1] + gap)]
+        gap: Value = self.product if self.shift_first else self.product >> self.shifts[-1]
+        m.d.sync += self.not_before.eq(self.ends[-1] + gap)
+        m.d.comb += self.gap_place.eq(self.places[-1])
         return m
 
     def _look_up(self, m: Module) -> Value:

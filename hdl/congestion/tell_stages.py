@@ -2,8 +2,8 @@
 
 What acts in cycle c is in five stages, of which the last decides::
 
-    0    the heads of its set are read
-    1    their flows are compared with the BECN's
+    0    the flows of its set are read
+    1    they are compared with the BECN's
     2    CCTI, timer and not-before of the entry are read, and the values of its SL
     3    what a BECN and a visit would make of them
     4    what they become
@@ -14,10 +14,10 @@ What is decided while it is under way is passed on to a BECN wherever it concern
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
-from vlane.hdl.common.select import one_of
-from vlane.hdl.congestion.ask_stages import AskStages, advance, stages, told_before
-from vlane.hdl.congestion.flow_sets import HEAD_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
-from vlane.hdl.congestion.injection_gap import CYCLE_BITS, InjectionGap
+from vlane.hdl.common.select import exceeds, one_of
+from vlane.hdl.congestion.ask_stages import DECIDES, AskStages, advance, stages, told_before
+from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
 
 from vlane.cc_source import CCTI_BITS, WAYS
@@ -41,8 +41,9 @@ class TellStages:
         Of a set's entries: the one whose turn it is, if there is no BECN; those that are known; that of the flow.
     stale : dict of Signal
         A BECN of the visited flow came since.
-    valid, after, took : Signal
-        In the last stage: it concerns its flow; the flow's entry then, one bit; it has just taken it.
+    is_known, valid, after, stays, took : Signal
+        In the last stage: the flow is known; it concerns its flow; the flow's entry then, one bit; there is one; it has
+        just taken it.
     was_valid, was_after, had_taken : Signal
         The same, a cycle later.
     ccti : Signal
@@ -55,9 +56,10 @@ class TellStages:
         self.told, self.sets = stages(1, "told", 0), stages(range(sets), "tell_set", 0)
         self.keys, self.visited = stages(KEY_LAYOUT, "tell_key", 0), stages(WAYS, "visited", 0)
         self.visited[0] = Signal(WAYS, name="visited_0", init=1)
-        self.heads = [Signal(HEAD_LAYOUT, name=f"tell_head_{way}") for way in range(WAYS)]
+        self.found = [Signal(KEY_LAYOUT, name=f"tell_found_{way}") for way in range(WAYS)]
+        self.is_known = Signal()
         self.known, self.ways, self.stale = (
-            stages(WAYS, "known", 1),
+            stages(WAYS, "known", 2),
             stages(WAYS, "tell_ways", 2),
             stages(1, "stale", 1),
         )
@@ -68,11 +70,12 @@ class TellStages:
         self.room = stages(signed(CCTI_BITS + 1), "room", 3)
         self.lowers, self.is_least, self.held = Signal(), Signal(), Signal()
         self.of_told = told_before("tell")
-        self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(6)}
+        self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(GAP_STAGES + 3)}
         self.follows = Signal()
-        self.valid, self.after, self.took = Signal(), Signal(WAYS), Signal()
+        self.valid, self.after, self.stays, self.took = Signal(), Signal(WAYS), Signal(), Signal()
         self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
         self.before, self.ccti, self.ends = Signal(CCTI_BITS), Signal(CCTI_BITS), Signal(TICK_BITS)
+        self.frees = Signal(WAYS)
         self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
         self.changes, self.changed_set = Signal(WAYS), Signal(range(sets))
 
@@ -108,27 +111,33 @@ class TellStages:
     def _find(self, m: Module, flow_sets: FlowSets) -> None:
         """Find the flow's entry, or look at the one that is visited; keep track of the set."""
         acts = Signal(WAYS)
-        m.d.comb += [flow_sets.tell_set.eq(self.sets[0]), acts.eq(Mux(self.told[4], self.after, 0))]
-        m.d.sync += [head.eq(flow_sets.tell_heads[way]) for way, head in enumerate(self.heads)]
-        seen = Cat(flow_sets.tell_heads[way].known for way in range(WAYS))
-        for stage, known in enumerate((seen, *(self.known[each] for each in (1, 2, 3)))):
+        m.d.comb += [
+            flow_sets.tell_set.eq(self.sets[0]),
+            flow_sets.tell_flag_set.eq(self.sets[1]),
+            acts.eq(Mux(self.told[4], self.after, 0)),
+        ]
+        m.d.sync += [key.eq(flow_sets.tell_keys[way]) for way, key in enumerate(self.found)]
+        flags = [flow_sets.tell_flags[way] for way in range(WAYS)]
+        seen = Cat(each.known for each in flags)
+        has_changed = self.sets[1] == flow_sets.changed_set
+        known = {1: Mux(has_changed, (seen | flow_sets.joins) & ~flow_sets.frees, seen), **self.known}
+        for stage in range(DECIDES):
             same = self.sets[stage] == self.sets[4]
             stale = self.stale[stage] if stage else 0
-            m.d.sync += [
-                self.known[stage + 1].eq(Mux(same, (known | flow_sets.takes) & ~flow_sets.frees, known)),
-                self.stale[stage + 1].eq(stale | (same & (acts & self.visited[stage]).any())),
-            ]
-        of_flow = Cat(each.key == self.keys[1] for each in self.heads)
-        hits = Cat(each.known for each in self.heads) & Mux(self.told[1], of_flow, self.visited[1])
+            m.d.sync += self.stale[stage + 1].eq(stale | (same & (acts & self.visited[stage]).any()))
+            if stage:
+                then = (known[stage] | flow_sets.takes) & ~self.frees
+                m.d.sync += self.known[stage + 1].eq(Mux(same, then, known[stage]))
+        hits = seen & Mux(self.told[1], Cat(key == self.keys[1] for key in self.found), self.visited[1])
         by_third, by_fourth = self.of_told[3][1] & self.valid, self.of_told[4][1] & self.was_valid
-        visited = one_of(self.visited[1], (each.key.as_value() for each in self.heads))
+        visited = one_of(self.visited[1], (key.as_value() for key in self.found))
         m.d.sync += [
             self.ways[2].eq(Mux(by_third, self.after, Mux(by_fourth, self.was_after, hits))),
             self.keys[1].eq(self.keys[0]),
             self.keys[2].as_value().eq(Mux(self.told[1], self.keys[1].as_value(), visited)),
             self.keys[3].eq(self.keys[2]),
             self.keys[4].eq(self.keys[3]),
-            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in self.heads))),
+            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in flags))),
         ]
 
     def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
@@ -154,13 +163,20 @@ class TellStages:
     def _prepare(self, m: Module, asks: AskStages, gaps: InjectionGap, now: tuple[Value, Value]) -> None:
         """Compute what a BECN and a visit make of the entry, without what is decided in this cycle."""
         (cycle, tick), level, state = now, self.level[3], self.state[3]
-        above, over, started = state.ccti > level.minimum, ~(tick - state.ends)[TICK_BITS - 1], Signal(TICK_BITS)
+        above, over, started = (
+            exceeds(state.ccti, level.minimum),
+            ~(tick - state.ends)[TICK_BITS - 1],
+            Signal(TICK_BITS),
+        )
         early, same = (cycle - self.not_before[3])[CYCLE_BITS - 1], self.of_asked
-        recent = (same[1][3] & asks.inject) | Cat(same[2 + k][3] & gaps.injected[k] for k in range(4)).any()
+        recent = (same[1][3] & asks.inject) | Cat(
+            same[2 + k][3] & gaps.injected[k] for k in range(GAP_STAGES + 1)
+        ).any()
         by_first = self.of_told[1][3] & self.valid
         m.d.comb += started.eq(tick + level.timer)
         m.d.sync += [
             self.ways[4].eq(Mux(by_first, self.after, self.ways[3])),
+            self.is_known.eq(Mux(by_first, self.stays, self.ways[3].any())),
             self.follows.eq(by_first),
             self.old.eq(state.ccti),
             self.first.eq(self._raised(3, level.minimum)),
@@ -183,37 +199,43 @@ class TellStages:
     def _raised(self, stage: int, before: Value) -> Value:
         """Return a CCTI after a BECN that is in a stage (CCS-4)."""
         total = before + self.level[stage].increase
-        return Mux(before > self.room[stage], self.limit[stage], total)[:CCTI_BITS]
+        return Mux(exceeds(before, self.room[stage]), self.limit[stage], total)[:CCTI_BITS]
 
     def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
         """Decide which entry a BECN takes, and which a visit frees (CCS-5, CCS-10)."""
         ways, told, known = self.ways[4], self.told[4], self.known[4]
-        vacant, misses, may_free = Signal(WAYS), Signal(), Signal()
+        vacant, may_free = Signal(WAYS), Signal()
+        misses = told & ~self.is_known
         m.d.comb += [
             vacant.eq(~known & (known + 1)),
-            misses.eq(told & ~ways.any()),
             flow_sets.takes.eq(Mux(misses, vacant, 0)),
-            self.took.eq(flow_sets.takes.any()),
-            self.lost.eq(misses & ~vacant.any()),
+            self.took.eq(misses & ~known.all()),
+            self.lost.eq(misses & known.all()),
             may_free.eq(~told & ~self.stale[4] & ~self.held & ~(self.of_asked[0][4] & asks.inject)),
-            flow_sets.rests.eq(Mux(may_free, ways, 0)),
-            flow_sets.frees.eq(Mux(may_free & self.is_least, ways, 0)),
-            self.valid.eq(told | (ways.any() & ~self.stale[4])),
-            self.after.eq((ways | flow_sets.takes) & ~flow_sets.frees),
+            self.frees.eq(Mux(may_free & self.is_least, ways, 0)),
+            self.valid.eq(told | (self.is_known & ~self.stale[4])),
+            self.after.eq((ways | flow_sets.takes) & ~self.frees),
+            self.stays.eq(Mux(told, self.is_known | ~known.all(), self.is_known & ~(may_free & self.is_least))),
             flow_sets.told_set.eq(self.sets[4]),
             flow_sets.key.eq(self.keys[4]),
+        ]
+        m.d.sync += [
+            flow_sets.joins.eq(flow_sets.takes),
+            flow_sets.frees.eq(self.frees),
+            flow_sets.rests.eq(Mux(may_free, ways, 0)),
         ]
         m.d.sync += [self.was_valid.eq(self.valid), self.was_after.eq(self.after), self.had_taken.eq(self.took)]
 
     def _change(self, m: Module, flow_sets: FlowSets) -> None:
         """Decide what becomes of the flow's CCTI and timer (CCS-4, CCS-7, CCS-9)."""
-        level, last, misses = self.level[4], self.last, self.told[4] & ~self.ways[4].any()
+        level, last, misses = self.level[4], self.last, self.told[4] & ~self.is_known
+        above = exceeds(last.ccti, level.minimum)
         m.d.comb += [
             self.before.eq(Mux(self.follows, last.ccti, self.old)),
             self.ccti.eq(Mux(self.follows, self._raised(4, last.ccti), self.state[4].ccti)),
-            self.ends.eq(Mux(self.follows & (last.ccti > level.minimum), last.ends, self.state[4].ends)),
+            self.ends.eq(Mux(self.follows & above, last.ends, self.state[4].ends)),
         ]
-        with m.If(self.follows & (last.ccti <= level.minimum)):
+        with m.If(self.follows & ~above):
             m.d.comb += self.ends.eq(self.started)
         with m.If(misses):
             m.d.comb += [self.before.eq(level.minimum), self.ccti.eq(self.first), self.ends.eq(self.started)]
