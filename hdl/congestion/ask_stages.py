@@ -2,8 +2,8 @@
 
 A question that acts in cycle c is in five stages, of which the last decides::
 
-    0    the flows of its set are read
-    1    they are compared with its own
+    0    the flows of its set are read and compared with its own, pair by pair of bits
+    1    the entry of its flow is found
     2    CCTI and not-before of the entry that was found are read
     3    the not-before is compared with the cycle
     4    it may, or it may not
@@ -24,10 +24,12 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 from vlane.cc_source import CCTI_BITS, WAYS
 
-__all__ = ["DECIDES", "AskStages", "advance", "stages", "told_before"]
+__all__ = ["DECIDES", "KEY_PARTS", "AskStages", "advance", "alike_parts", "stages", "told_before"]
 
 DECIDES = 4
 """The stage that decides."""
+KEY_PARTS = KEY_LAYOUT.size // 2
+"""Pairs of bits of a flow."""
 
 
 def stages(shape: Any, name: str, first: int, last: int = DECIDES) -> dict[int, Any]:
@@ -39,6 +41,12 @@ def advance(m: Module, *chains: dict[int, Any]) -> None:
     """Pass values on from stage to stage."""
     for chain in chains:
         m.d.sync += [Value.cast(chain[each]).eq(Value.cast(chain[each - 1])) for each in chain if each - 1 in chain]
+
+
+def alike_parts(key: Any, other: Any) -> Value:
+    """Return, for each pair of bits, whether two flows are alike in it."""
+    differ = key.as_value() ^ other.as_value()
+    return Cat(~differ[bit : bit + 2].any() for bit in range(0, KEY_LAYOUT.size, 2))
 
 
 def told_before(name: str) -> dict[int, dict[int, Any]]:
@@ -69,7 +77,7 @@ class AskStages:
         self.asked, self.sets = stages(1, "asked", 0), stages(range(sets), "ask_set", 0)
         self.keys = stages(KEY_LAYOUT, "ask_key", 0, DECIDES + GAP_STAGES)
         self.blocks, self.ways = stages(BLOCKS_SHAPE, "ask_blocks", 0), stages(WAYS, "ask_ways", 2)
-        self.found = [Signal(KEY_LAYOUT, name=f"ask_found_{way}") for way in range(WAYS)]
+        self.alike = [Signal(KEY_PARTS, name=f"ask_alike_{way}") for way in range(WAYS)]
         self.read, self.fresh = stages(CCTI_BITS, "ask_read", 3), stages(1, "ask_fresh", 2, 3)
         self.have_injected, self.injects = Signal(WAYS), Signal()
         self.recent, self.not_before = stages(1, "ask_recent", 3, 3), stages(CYCLE_BITS, "ask_not_before", 3, 3)
@@ -102,10 +110,10 @@ class AskStages:
         """Find the flow's entry (CCS-1)."""
         flags = [flow_sets.ask_flags[way] for way in range(WAYS)]
         m.d.comb += [flow_sets.ask_set.eq(self.sets[0]), flow_sets.ask_flag_set.eq(self.sets[1])]
-        m.d.sync += [key.eq(flow_sets.ask_keys[way]) for way, key in enumerate(self.found)]
-        hits = Cat(
-            self.asked[1] & flag.known & (key == self.keys[1]) for flag, key in zip(flags, self.found, strict=True)
-        )
+        m.d.sync += [
+            alike.eq(alike_parts(flow_sets.ask_keys[way], self.keys[0])) for way, alike in enumerate(self.alike)
+        ]
+        hits = Cat(self.asked[1] & flag.known & alike.all() for flag, alike in zip(flags, self.alike, strict=True))
         by_third, by_fourth = self.of_told[3][1] & tells.valid, self.of_told[4][1] & tells.was_valid
         m.d.sync += [
             self.ways[2].eq(Mux(by_third, tells.after, Mux(by_fourth, tells.was_after, hits))),

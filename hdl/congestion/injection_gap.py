@@ -2,8 +2,8 @@
 
 A packet that a flow injects is in six stages::
 
-    0    the CCT is read with the flow's CCTI
-    1    its entry stands at the memory's output
+    0    a CCT in a block RAM is read with the flow's CCTI
+    1    a CCT in LUTs is read
     2    products of the multiplier and a few bits of the size
     3    their sum
     4    the shift, and the sum with cycle and size
@@ -80,7 +80,8 @@ class InjectionGap(wiring.Component):
 
     def __init__(self, *, cct_entries: int, shift_first: bool, place_bits: int) -> None:
         self.cct_entries, self.shift_first = cct_entries, shift_first
-        style = {"ram_style": "distributed"} if cct_entries <= _LUT_ENTRIES else {}
+        self.is_late = cct_entries <= _LUT_ENTRIES
+        style = {"ram_style": "distributed"} if self.is_late else {}
         self.table = Memory(shape=_CCT_ENTRY.size, depth=cct_entries, init=[], attrs=style)
         super().__init__(
             {
@@ -131,17 +132,22 @@ class InjectionGap(wiring.Component):
         return m
 
     def _look_up(self, m: Module) -> Value:
-        """Read the CCT; an entry that is written in the same cycle is read as it was."""
-        writer, reader = self.table.write_port(), self.table.read_port(domain="sync")
-        program = self.program
+        """Return the CCT's entry for the packet of a cycle before, as it was when the packet was injected."""
+        is_late, program = self.is_late, self.program
+        writer, reader = self.table.write_port(), self.table.read_port(domain="comb" if is_late else "sync")
         there = program.index < self.cct_entries if self.cct_entries < 1 << CCTI_BITS else 1
-        written = data.View(_CCT_ENTRY, writer.data)
-        m.d.comb += [
-            writer.en.eq(program.enable & equals(Value.cast(program.select), int(CCSourceSelect.TABLE)) & there),
-            writer.addr.eq(program.index),
-            written.shift.eq(program.shift),
-            written.multiplier.eq(program.multiplier),
-            reader.addr.eq(self.ccti),
-            reader.en.eq(1),
+        wanted: list[Value] = [
+            program.enable & equals(Value.cast(program.select), int(CCSourceSelect.TABLE)) & there,
+            program.index,
+            Cat(program.multiplier, program.shift),
+            self.ccti,
         ]
+        if is_late:
+            later = [Signal(len(value), reset_less=True) for value in wanted]
+            m.d.sync += [late.eq(value) for late, value in zip(later, wanted, strict=True)]
+            wanted = list(later)
+        ports = (writer.en, writer.addr, writer.data, reader.addr)
+        m.d.comb += [port.eq(value) for port, value in zip(ports, wanted, strict=True)]
+        if not is_late:
+            m.d.comb += reader.en.eq(1)
         return data.View(_CCT_ENTRY, reader.data)

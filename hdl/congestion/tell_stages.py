@@ -2,8 +2,8 @@
 
 What acts in cycle c is in five stages, of which the last decides::
 
-    0    the flows of its set are read
-    1    they are compared with the BECN's
+    0    the flows of its set are read and compared with the BECN's, pair by pair of bits
+    1    the entry of its flow is found
     2    CCTI, timer and not-before of the entry are read, and the values of its SL
     3    what a BECN and a visit would make of them
     4    what they become
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.common.select import exceeds, one_of
-from vlane.hdl.congestion.ask_stages import DECIDES, AskStages, advance, stages, told_before
+from vlane.hdl.congestion.ask_stages import DECIDES, KEY_PARTS, AskStages, advance, alike_parts, stages, told_before
 from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
@@ -36,7 +36,7 @@ class TellStages:
     Attributes
     ----------
     told, keys, sets : dict of Signal
-        Whether it is a BECN; its flow, from stage 2 on that of the entry that is visited; the flow's set.
+        Whether it is a BECN; its flow, from stage 1 on that of the entry that is visited; the flow's set.
     visited, known, ways : dict of Signal
         Of a set's entries: the one whose turn it is, if there is no BECN; those that are known; that of the flow.
     stale : dict of Signal
@@ -56,7 +56,8 @@ class TellStages:
         self.told, self.sets = stages(1, "told", 0), stages(range(sets), "tell_set", 0)
         self.keys, self.visited = stages(KEY_LAYOUT, "tell_key", 0), stages(WAYS, "visited", 0)
         self.visited[0] = Signal(WAYS, name="visited_0", init=1)
-        self.found = [Signal(KEY_LAYOUT, name=f"tell_found_{way}") for way in range(WAYS)]
+        self.alike = [Signal(KEY_PARTS, name=f"tell_alike_{way}") for way in range(WAYS)]
+        self.turn = Signal(WAYS)
         self.is_known = Signal()
         self.known, self.ways, self.stale = (
             stages(WAYS, "known", 2),
@@ -116,7 +117,8 @@ class TellStages:
             flow_sets.tell_flag_set.eq(self.sets[1]),
             acts.eq(Mux(self.told[4], self.after, 0)),
         ]
-        m.d.sync += [key.eq(flow_sets.tell_keys[way]) for way, key in enumerate(self.found)]
+        found = [flow_sets.tell_keys[way] for way in range(WAYS)]
+        m.d.sync += [alike.eq(alike_parts(key, self.keys[0])) for alike, key in zip(self.alike, found, strict=True)]
         flags = [flow_sets.tell_flags[way] for way in range(WAYS)]
         seen = Cat(each.known for each in flags)
         has_changed = self.sets[1] == flow_sets.changed_set
@@ -128,15 +130,14 @@ class TellStages:
             if stage:
                 then = (known[stage] | flow_sets.takes) & ~self.frees
                 m.d.sync += self.known[stage + 1].eq(Mux(same, then, known[stage]))
-        hits = seen & Mux(self.told[1], Cat(key == self.keys[1] for key in self.found), self.visited[1])
+        hits = seen & (self.turn | Cat(self.told[1] & alike.all() for alike in self.alike))
         by_third, by_fourth = self.of_told[3][1] & self.valid, self.of_told[4][1] & self.was_valid
-        visited = one_of(self.visited[1], (key.as_value() for key in self.found))
+        visited = one_of(self.visited[0], (key.as_value() for key in found))
         m.d.sync += [
             self.ways[2].eq(Mux(by_third, self.after, Mux(by_fourth, self.was_after, hits))),
-            self.keys[1].eq(self.keys[0]),
-            self.keys[2].as_value().eq(Mux(self.told[1], self.keys[1].as_value(), visited)),
-            self.keys[3].eq(self.keys[2]),
-            self.keys[4].eq(self.keys[3]),
+            self.turn.eq(Mux(self.told[0], 0, self.visited[0])),
+            self.keys[1].as_value().eq(Mux(self.told[0], self.keys[0].as_value(), visited)),
+            *(self.keys[stage].eq(self.keys[stage - 1]) for stage in (2, 3, 4)),
             self.injects[2].eq(one_of(self.visited[1], (each.injects for each in flags))),
         ]
 

@@ -255,7 +255,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
             SourcePhase(part, write=half, ask=half, becn=8 * few, name="written all the time"),
             SourcePhase(2 * part, write=4, becn=4 * few, name="few BECNs"),
             SourcePhase(part, write=few, becn=CERTAIN, name="full sets"),
-            SourcePhase(part, write=few, becn=half, reset=160, name="resets"),
+            SourcePhase(part, write=few, becn=half, reset=480, name="resets"),
             SourcePhase(2 * part, write=few, ask=half, becn=half, reset=16, wild=True, name="anything"),
             SourcePhase(part, write=2, becn=2 * few, short=CERTAIN, name="short packets"),
         ),
