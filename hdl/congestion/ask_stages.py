@@ -18,7 +18,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from vlane.hdl.common.select import number_of
-from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, FlowSets
+from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
@@ -77,6 +77,7 @@ class AskStages:
         self.asked, self.sets = stages(1, "asked", 0), stages(range(sets), "ask_set", 0)
         self.keys = stages(KEY_LAYOUT, "ask_key", 0, DECIDES + GAP_STAGES)
         self.blocks, self.ways = stages(BLOCKS_SHAPE, "ask_blocks", 0), stages(WAYS, "ask_ways", 2)
+        self.flags = [Signal(FLAGS_LAYOUT, name=f"ask_flags_{way}") for way in range(WAYS)]
         self.alike = [Signal(KEY_PARTS, name=f"ask_alike_{way}") for way in range(WAYS)]
         self.read, self.fresh = stages(CCTI_BITS, "ask_read", 3), stages(1, "ask_fresh", 2, 3)
         self.have_injected, self.injects = Signal(WAYS), Signal()
@@ -108,17 +109,17 @@ class AskStages:
 
     def _find(self, m: Module, tells: Any, flow_sets: FlowSets) -> None:
         """Find the flow's entry (CCS-1)."""
-        flags = [flow_sets.ask_flags[way] for way in range(WAYS)]
-        m.d.comb += [flow_sets.ask_set.eq(self.sets[0]), flow_sets.ask_flag_set.eq(self.sets[1])]
+        m.d.comb += flow_sets.ask_set.eq(self.sets[0])
+        m.d.sync += [flag.eq(flow_sets.ask_flags[way]) for way, flag in enumerate(self.flags)]
         m.d.sync += [
             alike.eq(alike_parts(flow_sets.ask_keys[way], self.keys[0])) for way, alike in enumerate(self.alike)
         ]
-        hits = Cat(self.asked[1] & flag.known & alike.all() for flag, alike in zip(flags, self.alike, strict=True))
+        hits = Cat(self.asked[1] & flag.known & alike.all() for flag, alike in zip(self.flags, self.alike, strict=True))
         by_third, by_fourth = self.of_told[3][1] & tells.valid, self.of_told[4][1] & tells.was_valid
         m.d.sync += [
             self.ways[2].eq(Mux(by_third, tells.after, Mux(by_fourth, tells.was_after, hits))),
             self.fresh[2].eq((by_third & tells.took) | (by_fourth & tells.had_taken)),
-            self.have_injected.eq(Cat(each.injects for each in flags)),
+            self.have_injected.eq(Cat(each.injects for each in self.flags)),
         ]
 
     def _read(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap) -> None:

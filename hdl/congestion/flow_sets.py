@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import bit_of, equals, one_of
+from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS
 
 from vlane.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
@@ -33,6 +33,12 @@ def set_of(key: Any, set_bits: int) -> Value:
     return (key.dlid ^ (key.sl << max(set_bits - SL_BITS, 0)))[:set_bits]
 
 
+def _bit(bits: Value, index: Value) -> Value:
+    """Return a bit by its number, by selectors of two."""
+    half = len(bits) // 2
+    return Mux(index[-1], _bit(bits[half:], index[:-1]), _bit(bits[:half], index[:-1])) if half else bits
+
+
 class FlowSets(wiring.Component):
     """Entries of all flows, as they are at the start of the cycle in which they are read.
 
@@ -47,10 +53,8 @@ class FlowSets(wiring.Component):
         Set whose flows the question, and the BECN or visit, reads.
     ask_keys, tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
         Their flows, in the same cycle.
-    ask_flag_set, tell_flag_set : In(range(sets))
-        Set whose flags the question, and the BECN or visit, reads.
     ask_flags, tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
-        They, in the same cycle.
+        Their flags, with entries that join or are freed in the same cycle.
     ask_late_set, tell_late_set : In(range(sets))
         Set of which the question, and the BECN or visit, reads the rest of an entry.
     ask_ways, tell_ways : In(4)
@@ -96,8 +100,6 @@ class FlowSets(wiring.Component):
                 "tell_set": In(number),
                 "ask_keys": Out(keys),
                 "tell_keys": Out(keys),
-                "ask_flag_set": In(number),
-                "tell_flag_set": In(number),
                 "ask_flags": Out(flags),
                 "tell_flags": Out(flags),
                 "ask_late_set": In(number),
@@ -158,10 +160,14 @@ class FlowSets(wiring.Component):
                 m.d.sync += known[index].eq(0)
             with m.If(of_marked & self.marks[way]):
                 m.d.sync += injects[index].eq(1)
-            with m.Elif(of_told & (self.rests[way] | self.joins[way])):
+            with m.Elif(of_told & (self.joins[way] | self.rests[way])):
                 m.d.sync += injects[index].eq(0)
-        for reads, flags in ((self.ask_flag_set, self.ask_flags), (self.tell_flag_set, self.tell_flags)):
-            m.d.comb += [flags[way].known.eq(bit_of(known, reads)), flags[way].injects.eq(bit_of(injects, reads))]
+        for reads, flags in ((self.ask_set, self.ask_flags), (self.tell_set, self.tell_flags)):
+            of_told = reads == self.changed_set
+            m.d.comb += [
+                flags[way].known.eq((_bit(known, reads) & ~(of_told & self.frees[way])) | (of_told & self.joins[way])),
+                flags[way].injects.eq(_bit(injects, reads) & ~(of_told & self.joins[way])),
+            ]
 
     def _keys(self, m: Module, way: int) -> list[Value]:
         """Keep an entry's flow; return it as the question, and the BECN, reads it."""

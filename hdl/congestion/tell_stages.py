@@ -16,13 +16,16 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.common.select import exceeds, one_of
 from vlane.hdl.congestion.ask_stages import DECIDES, KEY_PARTS, AskStages, advance, alike_parts, stages, told_before
-from vlane.hdl.congestion.flow_sets import KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
+from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
 
 from vlane.cc_source import CCTI_BITS, WAYS
 
 __all__ = ["TellStages"]
+
+
+_RESULTS = ("after_last", "prepared", "becomes")
 
 
 class TellStages:
@@ -46,8 +49,8 @@ class TellStages:
         just taken it.
     was_valid, was_after, had_taken : Signal
         The same, a cycle later.
-    ccti : Signal
-        The flow's CCTI then.
+    becomes, last : Signal
+        CCTI and timer of the flow then; the same, a cycle later.
     lost : Signal
         A BECN finds no entry, in the last stage.
     """
@@ -56,11 +59,12 @@ class TellStages:
         self.told, self.sets = stages(1, "told", 0), stages(range(sets), "tell_set", 0)
         self.keys, self.visited = stages(KEY_LAYOUT, "tell_key", 0), stages(WAYS, "visited", 0)
         self.visited[0] = Signal(WAYS, name="visited_0", init=1)
+        self.flags = [Signal(FLAGS_LAYOUT, name=f"tell_flags_{way}") for way in range(WAYS)]
         self.alike = [Signal(KEY_PARTS, name=f"tell_alike_{way}") for way in range(WAYS)]
         self.turn = Signal(WAYS)
         self.is_known = Signal()
         self.known, self.ways, self.stale = (
-            stages(WAYS, "known", 2),
+            stages(WAYS, "known", 1),
             stages(WAYS, "tell_ways", 2),
             stages(1, "stale", 1),
         )
@@ -75,7 +79,8 @@ class TellStages:
         self.follows = Signal()
         self.valid, self.after, self.stays, self.took = Signal(), Signal(WAYS), Signal(), Signal()
         self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
-        self.before, self.ccti, self.ends = Signal(CCTI_BITS), Signal(CCTI_BITS), Signal(TICK_BITS)
+        self.before, self.uses_last = Signal(CCTI_BITS), Signal()
+        self.after_last, self.prepared, self.becomes = (Signal(STATE_LAYOUT, name=name) for name in _RESULTS)
         self.frees = Signal(WAYS)
         self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
         self.changes, self.changed_set = Signal(WAYS), Signal(range(sets))
@@ -114,23 +119,22 @@ class TellStages:
         acts = Signal(WAYS)
         m.d.comb += [
             flow_sets.tell_set.eq(self.sets[0]),
-            flow_sets.tell_flag_set.eq(self.sets[1]),
             acts.eq(Mux(self.told[4], self.after, 0)),
         ]
         found = [flow_sets.tell_keys[way] for way in range(WAYS)]
         m.d.sync += [alike.eq(alike_parts(key, self.keys[0])) for alike, key in zip(self.alike, found, strict=True)]
-        flags = [flow_sets.tell_flags[way] for way in range(WAYS)]
-        seen = Cat(each.known for each in flags)
-        has_changed = self.sets[1] == flow_sets.changed_set
-        known = {1: Mux(has_changed, (seen | flow_sets.joins) & ~flow_sets.frees, seen), **self.known}
+        m.d.sync += [flag.eq(flow_sets.tell_flags[way]) for way, flag in enumerate(self.flags)]
+        seen = Cat(flow_sets.tell_flags[way].known for way in range(WAYS))
+        known = {0: seen, **self.known}
         for stage in range(DECIDES):
             same = self.sets[stage] == self.sets[4]
             stale = self.stale[stage] if stage else 0
             m.d.sync += self.stale[stage + 1].eq(stale | (same & (acts & self.visited[stage]).any()))
-            if stage:
-                then = (known[stage] | flow_sets.takes) & ~self.frees
-                m.d.sync += self.known[stage + 1].eq(Mux(same, then, known[stage]))
-        hits = seen & (self.turn | Cat(self.told[1] & alike.all() for alike in self.alike))
+            then = (known[stage] | flow_sets.takes) & ~self.frees
+            m.d.sync += self.known[stage + 1].eq(Mux(same, then, known[stage]))
+        hits = Cat(each.known for each in self.flags) & (
+            self.turn | Cat(self.told[1] & alike.all() for alike in self.alike)
+        )
         by_third, by_fourth = self.of_told[3][1] & self.valid, self.of_told[4][1] & self.was_valid
         visited = one_of(self.visited[0], (key.as_value() for key in found))
         m.d.sync += [
@@ -138,23 +142,22 @@ class TellStages:
             self.turn.eq(Mux(self.told[0], 0, self.visited[0])),
             self.keys[1].as_value().eq(Mux(self.told[0], self.keys[0].as_value(), visited)),
             *(self.keys[stage].eq(self.keys[stage - 1]) for stage in (2, 3, 4)),
-            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in flags))),
+            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in self.flags))),
         ]
 
     def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
         """Read the rest of the entry, and the values of its SL."""
-        by_second, read = self.of_told[2][2] & self.valid, Signal(STATE_LAYOUT)
-        by_third = self.of_told[3][2] & self.was_valid
+        by_second, by_third = self.of_told[2][2] & self.valid, self.of_told[3][2] & self.was_valid
+        read = Mux(by_third, self.last.as_value(), flow_sets.tell_state.as_value())
+        prepared = Mux(by_second, self.prepared.as_value(), read)
         m.d.comb += [
             flow_sets.tell_late_set.eq(self.sets[2]),
             flow_sets.tell_ways.eq(self.ways[2]),
             settings.sl.eq(self.keys[2].sl),
-            read.eq(Mux(by_third, self.last.as_value(), flow_sets.tell_state.as_value())),
         ]
         m.d.sync += [
             self.ways[3].eq(Mux(by_second, self.after, self.ways[2])),
-            self.state[3].ccti.eq(Mux(by_second, self.ccti, read.ccti)),
-            self.state[3].ends.eq(Mux(by_second, self.ends, read.ends)),
+            self.state[3].eq(Mux(by_second & self.uses_last, self.after_last.as_value(), prepared)),
             self.not_before[3].eq(flow_sets.tell_not_before),
             self.level[3].eq(settings.level),
             self.limit[3].eq(settings.limit),
@@ -230,16 +233,15 @@ class TellStages:
     def _change(self, m: Module, flow_sets: FlowSets) -> None:
         """Decide what becomes of the flow's CCTI and timer (CCS-4, CCS-7, CCS-9)."""
         level, last, misses = self.level[4], self.last, self.told[4] & ~self.is_known
-        above = exceeds(last.ccti, level.minimum)
         m.d.comb += [
-            self.before.eq(Mux(self.follows, last.ccti, self.old)),
-            self.ccti.eq(Mux(self.follows, self._raised(4, last.ccti), self.state[4].ccti)),
-            self.ends.eq(Mux(self.follows & above, last.ends, self.state[4].ends)),
+            self.before.eq(Mux(misses, level.minimum, Mux(self.follows, last.ccti, self.old))),
+            self.uses_last.eq(self.follows & ~misses),
+            self.after_last.ccti.eq(self._raised(4, last.ccti)),
+            self.after_last.ends.eq(Mux(exceeds(last.ccti, level.minimum), last.ends, self.started)),
+            self.prepared.ccti.eq(Mux(misses, self.first, self.state[4].ccti)),
+            self.prepared.ends.eq(Mux(misses, self.started, self.state[4].ends)),
+            self.becomes.eq(Mux(self.uses_last, self.after_last.as_value(), self.prepared.as_value())),
         ]
-        with m.If(self.follows & ~above):
-            m.d.comb += self.ends.eq(self.started)
-        with m.If(misses):
-            m.d.comb += [self.before.eq(level.minimum), self.ccti.eq(self.first), self.ends.eq(self.started)]
         lowers = self.lowers & ~self.stale[4]
         m.d.comb += [
             flow_sets.state.eq(last),
@@ -247,8 +249,7 @@ class TellStages:
             flow_sets.changes.eq(self.changes),
         ]
         m.d.sync += [
-            last.ccti.eq(self.ccti),
-            last.ends.eq(self.ends),
+            last.eq(self.becomes),
             self.changed_set.eq(self.sets[4]),
             self.changes.eq(Mux(self.told[4], self.after, Mux(lowers, self.ways[4], 0))),
         ]

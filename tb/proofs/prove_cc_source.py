@@ -103,7 +103,9 @@ class CCSourceProperties(Properties):
         m.d.comb += [third.eq(cycle - 3), third_tick.eq(tick - (part < 3))]
         self.claim(m, "ticks", part < period)
         self.claim(m, "ticks", s.part == Mux(part < 3, part + period - 3, part - 3))
-        self.claim(m, "ticks", (s.tick == third_tick) & (s.cycle == third) & (s.gaps.cycle == (third - 1)[:24]))
+        self.claim(m, "ticks", (s.tick == third_tick) & (s.cycle == third))
+        begun = _past(m, Const(1, 1), 1, "runs")[1]
+        self.claim(m, "ticks", s.gaps.cycle == (third - 1)[:24], when=begun)
         return third, third_tick
 
     def _presented(self, m: Module, way: Any, name: str, valid: Value, flow: Value) -> None:
@@ -128,10 +130,10 @@ class CCSourceProperties(Properties):
         self.claim(m, "sweep", s.place == Mux(t.told[0], place, place + 1)[: len(place)])
         self.claim(m, "sweep", t.visited[0] == 1 << place[:2], when=~t.told[0])
         self.claim(m, "sweep", t.sets[0] == place[2:], when=~t.told[0])
-        places = _past(m, place, _LAST, "its_turn")
+        places, begun = _past(m, place, _LAST, "its_turn"), _past(m, Const(1, 1), _LAST, "begun")
         for stage in range(1, _LAST + 1):
             here = (t.visited[stage] == 1 << places[stage][:2]) & (t.sets[stage] == places[stage][2:])
-            self.claim(m, "sweep", here, when=~t.told[stage])
+            self.claim(m, "sweep", here, when=~t.told[stage] & begun[stage])
 
     def _same(self, m: Module) -> None:
         """Claim that flows under way are recognised."""
@@ -147,11 +149,16 @@ class CCSourceProperties(Properties):
                 for stage, mark in by_stage.items():
                     equal = valid[stage] & (keys[stage].as_value() == told[stage + age])
                     self.claim(m, "same", mark == equal)
+        oldest = max(asked)
+        asked[oldest + 1], asked[oldest + 2] = _past(m, asked[oldest], 2, "oldest_flow")[1:]
+        self._flows = asked
+        self._asked = valid = _past(m, a.asked[_LAST], oldest + 1 - _LAST, "question")
+        older = {**a.asked, **{_LAST + age: was for age, was in enumerate(valid)}}
         for keys, marks in ((asked, a.of_asked), ({k: t.keys[k].as_value() for k in t.keys}, t.of_asked)):
             for age, by_stage in marks.items():
                 for stage, mark in by_stage.items():
-                    if stage + age in asked:
-                        self.claim(m, "same", mark == (keys[stage] == asked[stage + age]))
+                    equal = keys[stage] == asked[stage + age]
+                    self.claim(m, "same", mark == equal, when=older[stage + age])
 
     def _passed_on(self, m: Module) -> None:
         """Claim that what is decided now is in the next stage of what concerns the same flow."""
@@ -176,7 +183,7 @@ class CCSourceProperties(Properties):
                 elif stage + 1 == _LAST:
                     self.claim(m, "passed-on", t.follows == concerned)
         state = Signal(len(t.last.as_value()), name="it_became")
-        m.d.sync += state.eq(Cat(t.ccti, t.ends))
+        m.d.sync += state.eq(t.becomes.as_value())
         self.claim(m, "passed-on", t.last.as_value() == state)
         concerned = Signal(name="second_concerned")
         m.d.sync += concerned.eq(t.told[2] & (t.keys[2].as_value() == key) & counts)
@@ -186,22 +193,22 @@ class CCSourceProperties(Properties):
         """Return whether the flow that is asked about injected in one of the cycles in which it may not again."""
         a, reach = self.source.asks, SHORTEST_GAP - 1
         if not hasattr(self, "_recently"):
-            flows = _past(m, a.keys[_LAST].as_value(), reach, "asked_flow")
             injected = _past(m, a.inject, reach, "flow_injected")
-            self._recently = Cat((flows[0] == flows[age]) & injected[age] for age in range(1, reach + 1)).any()
+            self._recently = Cat(
+                (self._flows[_LAST] == self._flows[_LAST + age]) & injected[age] for age in range(1, reach + 1)
+            ).any()
             self._injected = injected
         return self._recently
 
     def _question(self, m: Module, cycle: Value) -> None:
         s, a, gaps = self.source, self.source.asks, self.source.gaps
         recent, injected = self._recent(m), self._injected
+        for stage in range(2, _LAST + 1):
+            self.claim(m, "silent", a.asked[stage] | ~a.ways[stage].any())
         for age in range(1, 7):
-            self.claim(m, "held", gaps.injected[age - 1] == injected[age])
-        before = Cat(
-            (a.keys[3].as_value() == a.keys[3 + age].as_value()) & (injected[age - 1])
-            for age in range(2, SHORTEST_GAP - 1)
-        )
-        self.claim(m, "held", a.recent[3] | ~before.any())
+            self.claim(m, "held", (gaps.injected[age - 1] == injected[age]) & (self._asked[age] | ~injected[age]))
+        before = Cat((self._flows[3] == self._flows[3 + age]) & injected[age - 1] for age in range(2, SHORTEST_GAP))
+        self.claim(m, "held", a.recent[3] == before.any())
         early = Signal(name="was_early")
         m.d.sync += early.eq(self._is_before(cycle, a.not_before[3]) & a.injects)
         self.claim(m, "held", a.held, when=recent & a.asked[_LAST])
@@ -250,10 +257,10 @@ class CCSourceProperties(Properties):
             if name == "taken":
                 self.claim(m, name, t.before == level.minimum, when=when)
             total = t.before + level.increase
-            self.claim(m, name, t.ccti == Mux(total < limit, total, limit)[:10], when=when)
+            self.claim(m, name, t.becomes.ccti == Mux(total < limit, total, limit)[:10], when=when)
         starts = t.before <= level.minimum
-        self.claim(m, "timer", t.ends == (last_tick + level.timer)[:17], when=acts & starts)
-        self.claim(m, "timer", t.ends == Mux(t.follows, t.last.ends, ends), when=acts & ~starts)
+        self.claim(m, "timer", t.becomes.ends == (last_tick + level.timer)[:17], when=acts & starts)
+        self.claim(m, "timer", t.becomes.ends == Mux(t.follows, t.last.ends, ends), when=acts & ~starts)
         self._reported(m, acts)
 
     def _reported(self, m: Module, acts: Value) -> None:
@@ -262,7 +269,7 @@ class CCSourceProperties(Properties):
         trigger, flow = t.level[_LAST].trigger, Signal(20, name="logged_flow")
         logs, lost, changes = Signal(name="logs"), Signal(name="loses"), Signal(WAYS, name="raises")
         m.d.sync += [
-            logs.eq(acts & (t.before < trigger) & (t.ccti >= trigger)),
+            logs.eq(acts & (t.before < trigger) & (t.becomes.ccti >= trigger)),
             flow.eq(t.keys[_LAST].as_value()),
             lost.eq(t.lost),
             changes.eq(Mux(acts, t.after, 0)),
@@ -288,13 +295,13 @@ class CCSourceProperties(Properties):
             moved.eq(Mux(over & above, Cat((state.ccti - 1)[:10], (state.ends + level.timer)[:17]), state.as_value())),
             early.eq(t.injects[3] & self._is_before(cycle, t.not_before[3])),
         ]
-        flows = [self.source.asks.keys[_LAST + age].as_value() for age in range(6)]
-        recent = Cat((t.keys[_LAST].as_value() == flows[age]) & self._injected[age] for age in range(1, 6)).any()
+        flow, flows = t.keys[_LAST].as_value(), self._flows
+        recent = Cat((flow == flows[_LAST + age]) & self._injected[age] for age in range(1, SHORTEST_GAP)).any()
         self.claim(m, "freed", t.held, when=here & (early | recent))
-        now = (t.keys[_LAST].as_value() == flows[0]) & s.asks.inject
+        now = (flow == flows[_LAST]) & s.asks.inject
         goes = least & ~t.held & ~now & ~t.stale[_LAST]
         self.claim(m, "freed", t.frees == Mux(goes, ways, 0), when=here)
-        self.claim(m, "lowered", Cat(t.ccti, t.ends) == moved, when=here)
+        self.claim(m, "lowered", t.becomes.as_value() == moved, when=here)
         changes, was_told = Signal(WAYS, name="lowered"), Signal(name="no_visit")
         m.d.sync += [changes.eq(Mux(lowers & ~t.stale[_LAST], ways, 0)), was_told.eq(told)]
         self.claim(m, "lowered", sets.changes == changes, when=~was_told)
@@ -305,7 +312,7 @@ class CCSourceProperties(Properties):
             stale, known_then = Signal(name=f"has_acted_{stage}"), Signal(WAYS, name=f"known_then_{stage}")
             m.d.sync += stale.eq(was | (same & (acts & t.visited[stage]).any()))
             self.claim(m, "settles", t.stale[stage + 1] == stale)
-            if stage > 1:
+            if stage:
                 m.d.sync += known_then.eq(Mux(same, (t.known[stage] & ~t.frees) | sets.takes, t.known[stage]))
                 self.claim(m, "vacant", t.known[stage + 1] == known_then)
 

@@ -86,11 +86,16 @@ class GapProperties(Properties):
         """Claim the sums, with the block's operands."""
         g = self.gap
         factor = (g.sizes[1] >> g.entry.shift) if g.shift_first else g.sizes[1]
-        product, product_late = Signal(21, name="product_1"), Signal(21, name="product_2")
+        product, product_late = Signal(21, name="its_product"), g.product
         shift, shift_late = Signal(2, name="shift_1"), Signal(2, name="shift_2")
-        m.d.sync += [product.eq(factor * g.entry.multiplier), product_late.eq(product)]
+        # a product is that of a few bits of the size at a time; the solver need not compare two whole ones
+        for part, (first, last) in zip(g.parts, ((0, 2), (2, 4), (4, 7)), strict=True):
+            its_part = Signal(17, name=f"its_part_{first}")
+            m.d.sync += its_part.eq(factor[first:last] * g.entry.multiplier)
+            self.claim(m, "gap", part == its_part)
+        m.d.sync += product.eq(g.parts[0] + (g.parts[1] << 2) + (g.parts[2] << 4))
         m.d.sync += [shift.eq(g.entry.shift), shift_late.eq(shift)]
-        self.claim(m, "gap", g.product == product_late)
+        self.claim(m, "gap", g.product == product)
         size, since = [g.blocks, *g.sizes], [g.cycle + g.blocks, *g.ends]
         for age in range(4):
             kept = Signal(24, name=f"end_before_{age}")
