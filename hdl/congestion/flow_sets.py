@@ -132,7 +132,10 @@ class FlowSets(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        cctis, states, asks, tells = [], [], [], []
+        cctis: list[Value] = []
+        states: list[Value] = []
+        asks: list[Value] = []
+        tells: list[Value] = []
         for way in range(WAYS):
             self._flags(m, way)
             for keys, key in zip((self.ask_keys, self.tell_keys), self._keys(m, way), strict=True):
