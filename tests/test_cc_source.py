@@ -18,7 +18,7 @@ from vlane.cc_source import CCSourceParameters
 from vlane.errors import InputError
 
 SHAPES: list[dict[str, Any]] = [
-    {"flows": 4, "cct_entries": 1024, "tick_cycles": 64},
+    {"flows": 8, "cct_entries": 1024, "tick_cycles": 64},
     {"flows": 32, "shift_first": True},
     {"flows": 256, "cct_entries": 512, "tick_cycles": 300},
 ]
@@ -84,7 +84,7 @@ def test_a_source_that_holds_nobody_is_not_proven() -> None:
 
 @pytest.mark.parametrize(
     ("flows", "dlid", "sl", "number"),
-    [(4, 0xFFFF, 15, 0), (8, 7, 3, 0), (8, 6, 3, 1), (64, 0x12, 3, 1), (256, 0x2A, 0, 42), (256, 0x2A, 9, 14)],
+    [(8, 7, 3, 0), (8, 6, 3, 1), (64, 0x12, 3, 1), (256, 0x2A, 0, 42), (256, 0x2A, 9, 14)],
 )
 def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: int, number: int) -> None:
     """The lowest bits of the DLID, exclusive-or the SL, which is shifted to the top of six bits."""
@@ -96,7 +96,7 @@ def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: 
 @pytest.mark.parametrize(("shift_first", "gap"), [(False, 10), (True, 9)])
 def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) -> None:  # noqa: FBT001
     """7 blocks, multiplier 3, shift 1: 21 / 2 for InfiniBand; Omni-Path has 7 / 2 first, then 3 x 3."""
-    made = golden.new_sources(flows=4, cct_entries=128, tick_cycles=200, shift_first=shift_first)
+    made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=shift_first)
     made.table[5] = 1, 3
 
     assert golden.gap_of(made, 5, 7) == gap
@@ -104,7 +104,7 @@ def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) 
 
 def test_flow_injects_at_its_rate() -> None:
     """A flow with multiplier m and shift s takes 1 / (1 + m / 2**s) of the link."""
-    made = golden.new_sources(flows=4, cct_entries=128, tick_cycles=200, shift_first=False)
+    made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=False)
     made.port[golden.LIMIT] = 127
     made.level[0, golden.INCREASE] = 1
     made.table[1] = 2, 12
@@ -117,7 +117,7 @@ def test_flow_injects_at_its_rate() -> None:
 
 @pytest.mark.parametrize(
     ("given", "field"),
-    [({"flows": 2}, "flows"), ({"flows": 48}, "flows"), ({"cct_entries": 64}, "cct_entries"),
+    [({"flows": 4}, "flows"), ({"flows": 48}, "flows"), ({"cct_entries": 64}, "cct_entries"),
      ({"cct_entries": 200}, "cct_entries"), ({"tick_cycles": 63}, "tick_cycles")],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, int], field: str) -> None:

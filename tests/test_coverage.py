@@ -31,7 +31,7 @@ ODD = (
     ("lft", ("lookups=1", "ports=1", "entries=2")), ("credit_ib", ("data_vls=1", "buffer_blocks=66")),
     ("credit_opa", ("vls=1",)), ("vlbuffer", ("vls=1", "flits=8", "minimum=8", "maximum=8", "mtu_flits=1")),
     ("cc_marker", ("data_vls=1", "busy_blocks=0", "idle_blocks=0")),
-    ("cc_source", ("flows=4", "cct_entries=1024", "shift_first=yes")),
+    ("cc_source", ("flows=8", "cct_entries=1024", "shift_first=yes")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "maximum=4", "crossbar=per_vl", "allocation=fifo")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "largest=1", "speed=2")),

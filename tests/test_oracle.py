@@ -42,7 +42,7 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
     "credit_opa": ({}, {"vls": 32, "vcu": 2}, {"vls": 1}),
     "cc_marker": ({}, {"data_vls": 15, "maximum": 264, "largest": 66, "measure_blocks": 3000, "data_bits": 512},
                   {"data_vls": 1, "busy_blocks": 0, "idle_blocks": 0}),
-    "cc_source": ({}, {"flows": 4, "cct_entries": 1024, "tick_cycles": 64}, {"flows": 256, "shift_first": True}),
+    "cc_source": ({}, {"flows": 8, "cct_entries": 1024, "tick_cycles": 64}, {"flows": 256, "shift_first": True}),
     "vlbuffer": (
         {},
         {"vls": 2, "flits": 7, "minimum": 2, "maximum": 5, "mtu_flits": 2, "writers": 2, "readers": 2,

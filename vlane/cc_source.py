@@ -16,8 +16,10 @@ __all__ = [
     "LOST_BITS",
     "LOST_MOST",
     "MULTIPLIER_BITS",
+    "SETTLING_CYCLES",
     "SHIFT_BITS",
     "SHORTEST_GAP",
+    "SHOWN_CYCLES",
     "SL_BITS",
     "TIMER_BITS",
     "WAYS",
@@ -37,8 +39,12 @@ SHIFT_BITS, MULTIPLIER_BITS = 2, 14
 """Widths of a CCT entry's two fields."""
 TIMER_BITS, BYTE_BITS = 16, 8
 """Widths of CCTI_Timer, and of CCTI_Increase, Trigger_Threshold and CCTI_Min."""
-SHORTEST_GAP = 3
+SHORTEST_GAP = 8
 """Least cycles between two packets of a known flow."""
+SETTLING_CYCLES = 4
+"""Cycles after a BECN of a flow in which no visit changes its entry."""
+SHOWN_CYCLES = 5
+"""Cycles from an action to the outputs that tell of it."""
 LOST_BITS = 16
 """Width of the count of lost BECNs."""
 LOST_MOST = (1 << LOST_BITS) - 1
@@ -64,7 +70,7 @@ class CCSourceParameters(Parameters):
         As of ``Parameters``.
     """
 
-    flows: int = whole(64, WAYS, 256, "entries for flows, a power of two")
+    flows: int = whole(64, 2 * WAYS, 256, "entries for flows, a power of two")
     cct_entries: int = whole(128, 128, CCT_ENTRIES, "entries of the Congestion Control Table, a power of two")
     tick_cycles: int = whole(200, 64, 4096, "cycles of 1.024 us, the unit of CCTI_Timer")
     shift_first: bool = flag(default=False, about="the shift is applied before the multiplication")

@@ -35,6 +35,7 @@ from vlane.golden.congestion.sources import (
     gap_of,
     hear,
     is_held,
+    is_settling,
     new_sources,
     reset,
     set_of,
@@ -45,7 +46,7 @@ from vlane.golden.congestion.sources import (
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.rule import Rule
 
-from vlane.cc_source import SHORTEST_GAP, CCSourceSelect
+from vlane.cc_source import SHORTEST_GAP, SHOWN_CYCLES, CCSourceSelect
 
 __all__ = [
     "INCREASE",
@@ -93,7 +94,7 @@ RULES = (
     Rule("unknown", "CCS-1", "a flow that is not known was asked about"),
     Rule("injected", "CCS-2", "a known flow injected a packet"),
     Rule("without_gap", "CCS-2", "a known flow injected a packet with a gap of 0"),
-    Rule("shortest_gap", "CCS-2", "a packet and its gap took fewer than 3 cycles"),
+    Rule("shortest_gap", "CCS-2", "a packet and its gap took fewer than 8 cycles"),
     Rule("held", "CCS-3", "a known flow was held"),
     Rule("held_by_a_cycle", "CCS-3", "a known flow was held that may inject in the next cycle"),
     Rule("just_in_time", "CCS-3", "a known flow injected in its not-before cycle"),
@@ -106,6 +107,7 @@ RULES = (
     Rule("by_level", "CCS-6", "flows were SLs when a BECN acted"),
     Rule("timer_started", "CCS-7", "a BECN started the timer of a flow that was known and at CCTI_Min"),
     Rule("visit_waited", "CCS-8", "the sweep waited for a BECN"),
+    Rule("passed_over", "CCS-8", "a visit passed over an entry, as a BECN of its flow had come just before"),
     Rule("lowered", "CCS-9", "a visit lowered a CCTI"),
     Rule("caught_up", "CCS-9", "a timer's next end was over when a visit lowered the CCTI"),
     Rule("timer_runs", "CCS-9", "a visit came before the end of a timer"),
@@ -123,7 +125,7 @@ RULES = (
     Rule("mode_changed", "CCS-14", "Port_Control changed while flows were known"),
 )
 (UNKNOWN, INJECTED, WITHOUT_GAP, SHORTEST, HELD, HELD_BY_ONE, IN_TIME, FIRST_PACKET, RAISED, LIMITED, TAKEN,
- LAST_OF_SET, LOST, BY_LEVEL, STARTED, WAITED, LOWERED, CAUGHT_UP, RUNS, FREED, KEPT_FOR_GAP, KEPT_FOR_PACKET,
+ LAST_OF_SET, LOST, BY_LEVEL, STARTED, WAITED, PASSED, LOWERED, CAUGHT_UP, RUNS, FREED, KEPT_FOR_GAP, KEPT_FOR_PACKET,
  ASKED_AND_TOLD, ASKED_AND_VISITED, LOGGED, ABOVE_TRIGGER, ABOVE_LIMIT, CAPPED, ABSENT_ENTRY, IN_USE,
  MODE_CHANGED) = range(len(RULES))  # fmt: skip
 
@@ -142,8 +144,9 @@ class Inputs(NamedTuple):
         A BECN, its DLID and SL, in the same way.
     written : array of int64, (11,)
         enable, select, index, port_mode, limit, timer, increase, trigger, minimum, shift, multiplier.
-    shown : array of int64, (7,)
-        What comes of it: may, known, ccti, lost, log, its DLID and SL.
+    shown : array of int64, (SHOWN_CYCLES + 1, 9)
+        What comes of it, of this cycle on top and of those before below it, the last of which the outputs show: may,
+        known, ccti, lost, log, its DLID and SL; entries in use and BECNs that were lost as that cycle started.
     """
 
     asks: NDArray[np.int64]
@@ -156,19 +159,22 @@ class Inputs(NamedTuple):
 
 (ASK, ASK_DLID, ASK_SL, ASK_BLOCKS) = range(4)
 (TELL, TELL_DLID, TELL_SL) = range(3)
-(S_MAY, S_KNOWN, S_CCTI, S_LOST, S_LOG, S_LOG_DLID, S_LOG_SL) = range(7)
+(S_MAY, S_KNOWN, S_CCTI, S_LOST, S_LOG, S_LOG_DLID, S_LOG_SL, S_TAKEN, S_LOST_BECNS) = range(9)
 
 
 def new_inputs() -> Inputs:
     """Return inputs that do nothing."""
     asks, tells = np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64)
-    return Inputs(asks[0], asks[1], tells[0], tells[1], np.zeros(11, np.int64), np.zeros(7, np.int64))
+    return Inputs(
+        asks[0], asks[1], tells[0], tells[1], np.zeros(11, np.int64), np.zeros((SHOWN_CYCLES + 1, 9), np.int64)
+    )
 
 
 @inner
 def forget(given: Inputs) -> None:
-    """Forget what was presented in the cycle before, as a reset does."""
+    """Forget what was presented in the cycle before, and what is not shown yet, as a reset does."""
     given.asked[ASK] = given.told[TELL] = 0
+    given.shown[:] = 0
 
 
 @inner
@@ -180,8 +186,9 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
     cycle : int
         Cycles since reset.
     """
-    asked, told, shown, sweep = given.asked, given.told, given.shown, made.sweep[0]
-    shown[:] = 0
+    asked, told, shown, sweep = given.asked, given.told, given.shown[0], made.sweep[0]
+    _pass_on(given.shown)
+    shown[S_TAKEN], shown[S_LOST_BECNS] = sweep.taken, sweep.lost
     injected = NOBODY
     if asked[ASK] != 0:
         place = find(made, 0, asked[ASK_DLID], asked[ASK_SL])
@@ -208,6 +215,15 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
 
 
 @inner
+def _pass_on(shown: NDArray[np.int64]) -> None:
+    """Make what was shown a cycle older, and what this cycle shows 0."""
+    for age in range(SHOWN_CYCLES, 0, -1):
+        for value in range(shown.shape[1]):
+            shown[age, value] = shown[age - 1, value]
+    shown[0] = 0
+
+
+@inner
 def _present(made: Sources, given: Inputs) -> None:
     """Let what is presented act in the next cycle; while flows are SLs, their DLID counts as 0 (CCS-14)."""
     for value in range(len(given.asks)):
@@ -221,7 +237,7 @@ def _present(made: Sources, given: Inputs) -> None:
 @inner
 def _hear(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
     """Let a BECN act; show and count what comes of it (CCS-12)."""
-    told, shown = given.told, given.shown
+    told, shown = given.told, given.shown[0]
     was_known = find(made, 0, told[TELL_DLID], told[TELL_SL]) != NOBODY
     place, before = hear(made, 0, told[TELL_DLID], told[TELL_SL], cycle)
     rules[LOST] += place == NOBODY
@@ -266,6 +282,9 @@ def _count_question(made: Sources, place: int, blocks: int, cycle: int, rules: N
 def _count_visit(made: Sources, place: int, cycle: int, injected: int, rules: NDArray[np.int64]) -> None:
     entry = made.flow[0, place]
     if entry.known == 0:
+        return
+    if is_settling(entry, cycle):
+        rules[PASSED] += 1
         return
     rules[ASKED_AND_VISITED] += place == injected
     least, tick = made.level[entry.sl, MINIMUM], cycle // made.tick_cycles

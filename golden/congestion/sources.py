@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
-from vlane.cc_source import LOST_MOST, SHORTEST_GAP, WAYS, CCSourceSelect
+from vlane.cc_source import LOST_MOST, SETTLING_CYCLES, SHORTEST_GAP, WAYS, CCSourceSelect
 
 __all__ = [
     "INCREASE",
@@ -40,6 +40,7 @@ __all__ = [
     "gap_of",
     "hear",
     "is_held",
+    "is_settling",
     "new_sources",
     "reset",
     "set_of",
@@ -80,10 +81,13 @@ class Flow:
         Then: first cycle in which it may inject again.
     ends : int
         Tick at which its timer ends.
+    told : int
+        Cycle of its last BECN.
     """
 
     not_before: Int64
     ends: Int64
+    told: Int64
     dlid: Int32
     ccti: Int32
     sl: Int16
@@ -200,6 +204,12 @@ def is_held(entry: Flow, cycle: int) -> bool:
 
 
 @inner
+def is_settling(entry: Flow, cycle: int) -> bool:
+    """Tell whether a BECN of an entry's flow came so few cycles ago that a visit passes over it (CCS-8)."""
+    return cycle - entry.told <= SETTLING_CYCLES
+
+
+@inner
 def gap_of(made: Sources, ccti: int, blocks: int) -> int:
     """Return the cycles that a flow keeps after a packet of so many blocks (CCS-2)."""
     shift, multiplier = made.table[ccti, SHIFT], made.table[ccti, MULTIPLIER]
@@ -236,7 +246,7 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
     else:
         before = made.flow[source, place].ccti
     entry = made.flow[source, place]
-    entry.ccti = min(before + made.level[sl, INCREASE], made.port[LIMIT])
+    entry.ccti, entry.told = min(before + made.level[sl, INCREASE], made.port[LIMIT]), cycle
     if before <= least:
         entry.ends = cycle // made.tick_cycles + made.level[sl, TIMER]
     return place, before
@@ -244,9 +254,9 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
 
 @inner
 def visit(made: Sources, source: int, place: int, cycle: int) -> None:
-    """Visit an entry in a cycle (CCS-9, CCS-10)."""
+    """Visit an entry in a cycle; one that a BECN has just changed is passed over (CCS-8 to CCS-10)."""
     entry = made.flow[source, place]
-    if entry.known == 0:
+    if entry.known == 0 or is_settling(entry, cycle):
         return
     least = made.level[entry.sl, MINIMUM]
     if entry.ccti > least:

@@ -177,11 +177,9 @@ def cc_source_cycle(machine: CCSourceMachine, given: NDArray[np.uint64], shown: 
     first += len(seen.tells)
     for number in range(len(seen.written)):
         seen.written[number] = read(given, ins, first + number)
-    write(shown, outs, len(seen.shown), made.sweep[0].taken)
-    write(shown, outs, len(seen.shown) + 1, made.sweep[0].lost)
     cc_source.step(made, seen, machine.cycle[0], machine.rules)
-    for number in range(len(seen.shown)):
-        write(shown, outs, number, seen.shown[number])
+    for number in range(seen.shown.shape[1]):
+        write(shown, outs, number, seen.shown[-1, number])
     machine.cycle[0] += 1
     if flag(given, ins, 0):
         cc_source.reset(made, 0)

@@ -8,7 +8,7 @@ from operator import or_
 
 from amaranth.hdl import Cat, Mux, Value
 
-__all__ = ["bit_of", "equals", "number_of", "one_of"]
+__all__ = ["bit_of", "equals", "exceeds", "number_of", "one_of"]
 
 
 def one_of(chosen: Iterable[Value], values: Iterable[Value]) -> Value:
@@ -26,6 +26,11 @@ def number_of(chosen: Value) -> Value:
 def bit_of(bits: Value, index: Value) -> Value:
     """Return bit ``index``; 0 past the end."""
     return (bits & (1 << index)).any()
+
+
+def exceeds(value: Value, other: Value) -> Value:
+    """Return whether a value is above another one: the sign of a difference, for which there are carry chains."""
+    return (other - value)[-1]
 
 
 def equals(value: Value, constant: int) -> Value:

@@ -1,19 +1,19 @@
-"""The flows of a source in sets of four: a set is read a cycle before it acts, by two readers."""
+"""The flows of a source in sets of four, with a port for each reader and writer."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import bit_of, equals
+from vlane.hdl.common.select import equals, one_of
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS
 
 from vlane.cc_source import CCTI_BITS, DLID_BITS, SL_BITS, TIMER_BITS, WAYS
 
-__all__ = ["ENTRY_LAYOUT", "KEY_LAYOUT", "TICK_BITS", "FlowSets", "set_of"]
+__all__ = ["FLAGS_LAYOUT", "KEY_LAYOUT", "STATE_LAYOUT", "TICK_BITS", "FlowSets", "set_of"]
 
 TICK_BITS = TIMER_BITS + 1
 """Width of times in ticks."""
@@ -21,12 +21,11 @@ TICK_BITS = TIMER_BITS + 1
 KEY_LAYOUT = data.StructLayout({"dlid": DLID_BITS, "sl": SL_BITS})
 """A flow."""
 
-_STATE = data.StructLayout({"ccti": CCTI_BITS, "ends": TICK_BITS})
+FLAGS_LAYOUT = data.StructLayout({"known": 1, "injects": 1})
+"""Whether an entry is a flow's, and whether the flow has injected since."""
 
-ENTRY_LAYOUT = data.StructLayout(
-    {"known": 1, "injects": 1, "key": KEY_LAYOUT, "ccti": CCTI_BITS, "ends": TICK_BITS, "not_before": CYCLE_BITS}
-)
-"""An entry as a reader sees it."""
+STATE_LAYOUT = data.StructLayout({"ccti": CCTI_BITS, "ends": TICK_BITS})
+"""CCTI of an entry, and the tick at which its timer ends."""
 
 
 def set_of(key: Any, set_bits: int) -> Value:
@@ -34,10 +33,14 @@ def set_of(key: Any, set_bits: int) -> Value:
     return (key.dlid ^ (key.sl << max(set_bits - SL_BITS, 0)))[:set_bits]
 
 
-class FlowSets(wiring.Component):
-    """Entries of all flows, as they are at the start of the cycle after a read.
+def _bit(bits: Value, index: Value) -> Value:
+    """Return a bit by its number, by selectors of two."""
+    half = len(bits) // 2
+    return Mux(index[-1], _bit(bits[half:], index[:-1]), _bit(bits[:half], index[:-1])) if half else bits
 
-    A reader gives a set and sees its four entries in the next cycle, with all that was written until then.
+
+class FlowSets(wiring.Component):
+    """Entries of all flows, as they are at the start of the cycle in which they are read.
 
     Parameters
     ----------
@@ -47,109 +50,158 @@ class FlowSets(wiring.Component):
     Members
     -------
     ask_set, tell_set : In(range(sets))
-        Set that the question, and the BECN or visit, reads.
-    asked, told : Out(ArrayLayout(ENTRY_LAYOUT, 4))
-        Entries of the sets that were read in the cycle before.
-    marks : In(4)
-        Entries of the asked set whose flow injects.
-    takes : In(4)
-        Entry of the told set that a flow takes, one bit.
+        Set whose flows the question, and the BECN or visit, reads.
+    ask_keys, tell_keys : Out(ArrayLayout(KEY_LAYOUT, 4))
+        Their flows, in the same cycle.
+    ask_flags, tell_flags : Out(ArrayLayout(FLAGS_LAYOUT, 4))
+        Their flags, with entries that join or are freed in the same cycle.
+    ask_late_set, tell_late_set : In(range(sets))
+        Set of which the question, and the BECN or visit, reads the rest of an entry.
+    ask_ways, tell_ways : In(4)
+        That entry, one bit.
+    ask_ccti : Out(10)
+        Its CCTI.
+    tell_state : Out(STATE_LAYOUT)
+        Its CCTI and timer.
+    ask_not_before, tell_not_before : Out(24)
+        Its not-before.
+    takes, told_set : In(4), In(range(sets))
+        Entry that a flow takes, one bit.
     key : In(KEY_LAYOUT)
         That flow.
+    marks, marked_set : In(4), In(range(sets))
+        Entry whose flow has injected, one bit.
+    changed_set : In(range(sets))
+        Set that a BECN or visit changes.
+    joins : In(4)
+        Its entry that becomes known, one bit.
     frees : In(4)
-        Entry of the told set that is freed, one bit.
+        Its entry that is freed, one bit.
     rests : In(4)
-        Entry of the told set whose not-before is over, one bit.
+        Its entry whose not-before is over, one bit.
     changes : In(4)
-        Entry of the told set whose CCTI and timer change, one bit.
-    ccti : In(10)
-        Its CCTI.
-    ends : In(17)
-        End of its timer, in ticks.
+        Its entry whose CCTI and timer change, one bit.
+    state : In(STATE_LAYOUT)
+        What they become.
     gap : In(1)
         A not-before is written.
-    gap_set, gap_way : In(range(sets)), In(range(4))
-        Of which entry.
+    gap_set, gap_ways : In(range(sets)), In(4)
+        Of which entry, one bit.
     not_before : In(24)
         Which.
     """
 
     def __init__(self, sets: int) -> None:
         self.sets, number = sets, range(sets)
-        entries = data.ArrayLayout(ENTRY_LAYOUT, WAYS)
+        keys, flags = data.ArrayLayout(KEY_LAYOUT, WAYS), data.ArrayLayout(FLAGS_LAYOUT, WAYS)
         super().__init__(
             {
                 "ask_set": In(number),
                 "tell_set": In(number),
-                "asked": Out(entries),
-                "told": Out(entries),
+                "ask_keys": Out(keys),
+                "tell_keys": Out(keys),
+                "ask_flags": Out(flags),
+                "tell_flags": Out(flags),
+                "ask_late_set": In(number),
+                "tell_late_set": In(number),
+                "ask_ways": In(WAYS),
+                "tell_ways": In(WAYS),
+                "ask_ccti": Out(CCTI_BITS),
+                "tell_state": Out(STATE_LAYOUT),
+                "ask_not_before": Out(CYCLE_BITS),
+                "tell_not_before": Out(CYCLE_BITS),
                 "marks": In(WAYS),
+                "marked_set": In(number),
+                "told_set": In(number),
                 "takes": In(WAYS),
                 "key": In(KEY_LAYOUT),
+                "joins": In(WAYS),
                 "frees": In(WAYS),
                 "rests": In(WAYS),
                 "changes": In(WAYS),
-                "ccti": In(CCTI_BITS),
-                "ends": In(TICK_BITS),
+                "changed_set": In(number),
+                "state": In(STATE_LAYOUT),
                 "gap": In(1),
                 "gap_set": In(number),
-                "gap_way": In(range(WAYS)),
+                "gap_ways": In(WAYS),
                 "not_before": In(CYCLE_BITS),
             }
         )
-        self.now_asked, self.now_told = Signal(number), Signal(number)
         self.known = [Signal(sets, name=f"known_{way}") for way in range(WAYS)]
         self.injects = [Signal(sets, name=f"injects_{way}") for way in range(WAYS)]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.d.sync += [self.now_asked.eq(self.ask_set), self.now_told.eq(self.tell_set)]
+        cctis: list[Value] = []
+        states: list[Value] = []
+        asks: list[Value] = []
+        tells: list[Value] = []
         for way in range(WAYS):
             self._flags(m, way)
-            self._contents(m, way)
+            for keys, key in zip((self.ask_keys, self.tell_keys), self._keys(m, way), strict=True):
+                m.d.comb += keys[way].as_value().eq(key)
+            for found, read in zip((cctis, states), self._states(m, way), strict=True):
+                found.append(read)
+            for found, read in zip((asks, tells), self._gaps(m, way), strict=True):
+                found.append(read)
+        m.d.comb += [
+            self.ask_ccti.eq(one_of(self.ask_ways, cctis)),
+            self.tell_state.as_value().eq(one_of(self.tell_ways, states)),
+            self.ask_not_before.eq(one_of(self.ask_ways, asks)),
+            self.tell_not_before.eq(one_of(self.tell_ways, tells)),
+        ]
         return m
 
     def _flags(self, m: Module, way: int) -> None:
-        """Keep whether an entry is known, and whether its flow has injected; readers see what changes as they read."""
+        """Keep whether an entry is known, and whether its flow has injected."""
         known, injects = self.known[way], self.injects[way]
-        clears = self.rests[way] | self.takes[way]
         for index in range(self.sets):
-            of_told, of_asked = equals(self.now_told, index), equals(self.now_asked, index)
-            with m.If(of_told & self.takes[way]):
+            of_told, of_marked = equals(self.changed_set, index), equals(self.marked_set, index)
+            with m.If(of_told & self.joins[way]):
                 m.d.sync += known[index].eq(1)
             with m.Elif(of_told & self.frees[way]):
                 m.d.sync += known[index].eq(0)
-            with m.If(of_asked & self.marks[way]):
+            with m.If(of_marked & self.marks[way]):
                 m.d.sync += injects[index].eq(1)
-            with m.Elif(of_told & clears):
+            with m.Elif(of_told & (self.joins[way] | self.rests[way])):
                 m.d.sync += injects[index].eq(0)
-        for reads, seen in ((self.ask_set, self.asked[way]), (self.tell_set, self.told[way])):
-            as_told, as_asked = reads == self.now_told, reads == self.now_asked
-            is_known, has_injected = bit_of(known, reads), bit_of(injects, reads)
-            is_known = (is_known & ~(as_told & self.frees[way])) | (as_told & self.takes[way])
-            has_injected = (has_injected & ~(as_told & clears)) | (as_asked & self.marks[way])
-            m.d.sync += [seen.known.eq(is_known), seen.injects.eq(has_injected)]
+        for reads, flags in ((self.ask_set, self.ask_flags), (self.tell_set, self.tell_flags)):
+            of_told = reads == self.changed_set
+            m.d.comb += [
+                flags[way].known.eq((_bit(known, reads) & ~(of_told & self.frees[way])) | (of_told & self.joins[way])),
+                flags[way].injects.eq(_bit(injects, reads) & ~(of_told & self.joins[way])),
+            ]
 
-    def _contents(self, m: Module, way: int) -> None:
-        """Keep flow, CCTI with timer, and not-before of an entry in memories of their own, as each is written alone."""
-        is_gap = self.gap & equals(self.gap_way, way)
-        written = {
-            "key": (KEY_LAYOUT.size, self.takes[way], self.now_told, self.key.as_value()),
-            "state": (_STATE.size, self.changes[way], self.now_told, Cat(self.ccti, self.ends)),
-            "gap": (CYCLE_BITS, is_gap, self.gap_set, self.not_before),
-        }
-        for name, (bits, enable, address, value) in written.items():
-            memory = Memory(shape=bits, depth=self.sets, init=[])
-            m.submodules[f"{name}_{way}"] = memory
-            writer = memory.write_port()
-            m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
-            for reads, seen in ((self.ask_set, self.asked[way]), (self.tell_set, self.told[way])):
-                reader = memory.read_port(domain="sync", transparent_for=(writer,))
-                m.d.comb += [reader.addr.eq(reads), reader.en.eq(1)]
-                if name == "key":
-                    m.d.comb += seen.key.as_value().eq(reader.data)
-                elif name == "state":
-                    state = data.View(_STATE, reader.data)
-                    m.d.comb += [seen.ccti.eq(state.ccti), seen.ends.eq(state.ends)]
-                else:
-                    m.d.comb += seen.not_before.eq(reader.data)
+    def _keys(self, m: Module, way: int) -> list[Value]:
+        """Keep an entry's flow; return it as the question, and the BECN, reads it."""
+        return self._memory(
+            m, f"key_{way}", (self.takes[way], self.told_set, self.key.as_value()), (self.ask_set, self.tell_set)
+        )
+
+    def _states(self, m: Module, way: int) -> tuple[Value, Value]:
+        """Keep an entry's CCTI and timer; return the one, and both."""
+        reads = self._memory(
+            m, f"state_{way}", (self.changes[way], self.changed_set, self.state.as_value()),
+            (self.ask_late_set, self.tell_late_set),
+        )  # fmt: skip
+        return reads[0][:CCTI_BITS], reads[1]
+
+    def _gaps(self, m: Module, way: int) -> list[Value]:
+        """Keep an entry's not-before; return it as the question, and the visit, reads it."""
+        return self._memory(
+            m, f"gap_{way}", (self.gap & self.gap_ways[way], self.gap_set, self.not_before),
+            (self.ask_late_set, self.tell_late_set),
+        )  # fmt: skip
+
+    def _memory(
+        self, m: Module, name: str, written: tuple[Value, Value, Value], reads: tuple[Value, Value]
+    ) -> list[Value]:
+        """Add a memory of a word per set, written with (enable, address, value); return what its readers read."""
+        enable, address, value = written
+        memory = Memory(shape=len(value), depth=self.sets, init=[])
+        m.submodules[name] = memory
+        writer = memory.write_port()
+        m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
+        readers = [memory.read_port(domain="comb") for _ in reads]
+        m.d.comb += [reader.addr.eq(read) for reader, read in zip(readers, reads, strict=True)]
+        return [reader.data for reader in readers]

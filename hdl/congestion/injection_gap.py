@@ -1,16 +1,22 @@
 """The gap after a packet: the CCT, the multiplication, and the cycle before which its flow is held.
 
-A packet that is injected in cycle c is in three stages::
+A packet that a flow injects is in six stages::
 
-    c        the CCT is read with the flow's CCTI
-    c + 1    the product of size and multiplier              early: the flow is held
-    c + 2    the shift and the sum; the not-before is written  late: the flow is held
-    c + 3    the first cycle in which the flow may inject again
+    0    a CCT in a block RAM is read with the flow's CCTI
+    1    a CCT in LUTs is read
+    2    products of the multiplier and a few bits of the size
+    3    their sum
+    4    the shift, and the sum with cycle and size
+    5    the not-before is written
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -20,16 +26,26 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 from vlane.cc_source import CCTI_BITS, MULTIPLIER_BITS, SHIFT_BITS, CCSourceSelect
 
-__all__ = ["CYCLE_BITS", "InjectionGap"]
+__all__ = ["CYCLE_BITS", "GAP_STAGES", "InjectionGap"]
 
 CYCLE_BITS = 24
 """Width of times in cycles."""
+GAP_STAGES = 5
+"""Cycles from an injection to the not-before."""
 
+_LUT_ENTRIES = 128
+"""A CCT of so many entries is a LUT memory, which is faster than a block RAM."""
+_PARTS = (0, 2), (2, 4), (4, 7)
+"""Bits of a size that are multiplied at a time."""
 _CCT_ENTRY = data.StructLayout({"multiplier": MULTIPLIER_BITS, "shift": SHIFT_BITS})
 
 
+def _sum(values: Iterable[Value]) -> Value:
+    return reduce(add, values)
+
+
 class InjectionGap(wiring.Component):
-    """From a packet that a flow injects to the flow's not-before, two cycles later (CCS-2).
+    """From a packet that a flow injects to the flow's not-before, five cycles later (CCS-2).
 
     Parameters
     ----------
@@ -38,7 +54,7 @@ class InjectionGap(wiring.Component):
     shift_first : bool
         The size is shifted before it is multiplied.
     place_bits : int
-        Of the number of a flow's entry.
+        Of what names a flow's entry.
 
     Members
     -------
@@ -54,17 +70,19 @@ class InjectionGap(wiring.Component):
         Size of the packet.
     cycle : In(24)
         The cycle in which it is injected.
-    early, early_place : Out(1), Out(place_bits)
-        A flow injected a cycle before; its entry.
-    late, late_place : Out(1), Out(place_bits)
-        A flow injected two cycles before; its entry.
+    injected : Out(6)
+        Bit k: a flow injected k + 1 cycles before.
+    gap_place : Out(place_bits)
+        Entry of the flow that injected five cycles before.
     not_before : Out(24)
         Cycle from which this flow may inject again.
     """
 
     def __init__(self, *, cct_entries: int, shift_first: bool, place_bits: int) -> None:
         self.cct_entries, self.shift_first = cct_entries, shift_first
-        self.table = Memory(shape=_CCT_ENTRY.size, depth=cct_entries, init=[])
+        self.is_late = cct_entries <= _LUT_ENTRIES
+        style = {"ram_style": "distributed"} if self.is_late else {}
+        self.table = Memory(shape=_CCT_ENTRY.size, depth=cct_entries, init=[], attrs=style)
         super().__init__(
             {
                 "program": In(CCSourceProgramSignature()),
@@ -73,50 +91,63 @@ class InjectionGap(wiring.Component):
                 "ccti": In(CCTI_BITS),
                 "blocks": In(BLOCKS_SHAPE),
                 "cycle": In(CYCLE_BITS),
-                "early": Out(1),
-                "early_place": Out(place_bits),
-                "late": Out(1),
-                "late_place": Out(place_bits),
+                "injected": Out(GAP_STAGES + 1),
+                "gap_place": Out(place_bits),
                 "not_before": Out(CYCLE_BITS),
             }
         )
-        self.entry, self.size, self.end = Signal(_CCT_ENTRY), Signal(BLOCKS_SHAPE), Signal(CYCLE_BITS)
-        self.product, self.shift = Signal(BLOCKS_SHAPE.width + MULTIPLIER_BITS), Signal(SHIFT_BITS)
-        self.sum_before = Signal(CYCLE_BITS)
+        stages = range(1, GAP_STAGES + 1)
+        self.places = [Signal(place_bits, name=f"place_{stage}") for stage in stages]
+        self.ends = [Signal(CYCLE_BITS, name=f"end_{stage}") for stage in stages[:4]]
+        self.sizes = [Signal(BLOCKS_SHAPE, name=f"size_{stage}") for stage in stages[:2]]
+        self.entry = Signal(_CCT_ENTRY)
+        self.parts = [Signal(MULTIPLIER_BITS + last - first, name=f"part_{first}") for first, last in _PARTS]
+        self.product = Signal(BLOCKS_SHAPE.width + MULTIPLIER_BITS)
+        self.shifts = [Signal(SHIFT_BITS, name=f"shift_{stage}") for stage in stages[2:4]]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.table = self.table
         entry = self.entry
-        m.d.comb += entry.eq(self._look_up(m))
-        factor = self.size >> entry.shift if self.shift_first else self.size
+        factor = self.sizes[1] >> entry.shift if self.shift_first else self.sizes[1]
         m.d.sync += [
-            self.early.eq(self.inject),
-            self.early_place.eq(self.place),
-            self.size.eq(self.blocks),
-            self.end.eq(self.cycle + self.blocks),
-            self.late.eq(self.early),
-            self.late_place.eq(self.early_place),
-            self.product.eq(factor * entry.multiplier),
-            self.shift.eq(entry.shift),
-            self.sum_before.eq(self.end),
+            self.injected.eq(Cat(self.inject, self.injected)),
+            entry.eq(self._look_up(m)),
+            *(
+                part.eq(_sum(Mux(factor[bit], entry.multiplier << bit - first, 0) for bit in range(first, last)))
+                for part, (first, last) in zip(self.parts, _PARTS, strict=True)
+            ),
+            self.product.eq(_sum(part << first for part, (first, _) in zip(self.parts, _PARTS, strict=True))),
         ]
-        gap: Value = self.product if self.shift_first else self.product >> self.shift
-        m.d.comb += self.not_before.eq(self.sum_before + gap)
+        for first, chain in (
+            (self.place, self.places),
+            (self.cycle + self.blocks, self.ends),
+            (self.blocks, self.sizes),
+            (entry.shift, self.shifts),
+        ):
+            m.d.sync += [later.eq(earlier) for later, earlier in zip(chain, (first, *chain), strict=False)]
+        gap: Value = self.product if self.shift_first else self.product >> self.shifts[-1]
+        m.d.sync += self.not_before.eq(self.ends[-1] + gap)
+        m.d.comb += self.gap_place.eq(self.places[-1])
         return m
 
-    def _look_up(self, m: Module) -> data.View[data.StructLayout]:
-        """Read the CCT; an entry that is written in the same cycle is read as it was."""
-        writer, reader = self.table.write_port(), self.table.read_port(domain="sync")
-        program = self.program
+    def _look_up(self, m: Module) -> Value:
+        """Return the CCT's entry for the packet of a cycle before, as it was when the packet was injected."""
+        is_late, program = self.is_late, self.program
+        writer, reader = self.table.write_port(), self.table.read_port(domain="comb" if is_late else "sync")
         there = program.index < self.cct_entries if self.cct_entries < 1 << CCTI_BITS else 1
-        written = data.View(_CCT_ENTRY, writer.data)
-        m.d.comb += [
-            writer.en.eq(program.enable & equals(Value.cast(program.select), int(CCSourceSelect.TABLE)) & there),
-            writer.addr.eq(program.index),
-            written.shift.eq(program.shift),
-            written.multiplier.eq(program.multiplier),
-            reader.addr.eq(self.ccti),
-            reader.en.eq(1),
+        wanted: list[Value] = [
+            program.enable & equals(Value.cast(program.select), int(CCSourceSelect.TABLE)) & there,
+            program.index,
+            Cat(program.multiplier, program.shift),
+            self.ccti,
         ]
+        if is_late:
+            later = [Signal(len(value), reset_less=True) for value in wanted]
+            m.d.sync += [late.eq(value) for late, value in zip(later, wanted, strict=True)]
+            wanted = list(later)
+        ports = (writer.en, writer.addr, writer.data, reader.addr)
+        m.d.comb += [port.eq(value) for port, value in zip(ports, wanted, strict=True)]
+        if not is_late:
+            m.d.comb += reader.en.eq(1)
         return data.View(_CCT_ENTRY, reader.data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out, Signature
@@ -73,8 +73,12 @@ class CCSourceProgramSignature(Signature):
         )
 
 
+READ_AGE, TABLE_AGE = 2, 4
+"""Cycles by which writes come late: where limit and levels are read, and where the CCT is."""
+
+
 class CCSourceSettings(wiring.Component):
-    """Settings, but for the CCT (CCS-13 to CCS-15).
+    """Settings, but for the CCT (CCS-13 to CCS-15), each as it is for what acts where it is read.
 
     Parameters
     ----------
@@ -88,11 +92,13 @@ class CCSourceSettings(wiring.Component):
     port_mode : Out(1)
         Flows are SLs.
     limit : Out(10)
-        CCTI_Limit.
+        CCTI_Limit, two cycles late.
     sl : In(4)
         A service level.
     level : Out(LEVEL_LAYOUT)
-        Its values, in the same cycle.
+        Its values, in the same cycle, two cycles late.
+    table : Out(CCSourceProgramSignature())
+        Writes, four cycles late.
     """
 
     def __init__(self, last_entry: int) -> None:
@@ -105,24 +111,47 @@ class CCSourceSettings(wiring.Component):
                 "limit": Out(CCTI_BITS),
                 "sl": In(SL_BITS),
                 "level": Out(LEVEL_LAYOUT),
+                "table": Out(CCSourceProgramSignature()),
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.levels = self.levels
+        late = self._delay(m)
         writer, reader = self.levels.write_port(), self.levels.read_port(domain="comb")
-        program, select = self.program, Value.cast(self.program.select)
+        program, limit = late[READ_AGE], late[READ_AGE]["limit"]
         written = data.View(LEVEL_LAYOUT, writer.data)
         m.d.comb += [
-            writer.en.eq(program.enable & equals(select, int(CCSourceSelect.LEVEL))),
-            writer.addr.eq(program.index),
-            *(getattr(written, name).eq(getattr(program, name)) for name, _ in LEVEL_LAYOUT),
+            writer.en.eq(program["enable"] & equals(program["select"], int(CCSourceSelect.LEVEL))),
+            writer.addr.eq(program["index"]),
+            *(getattr(written, name).eq(program[name]) for name, _ in LEVEL_LAYOUT),
             reader.addr.eq(self.sl),
             self.level.as_value().eq(reader.data),
+            *(Value.cast(getattr(self.table, name)).eq(value) for name, value in late[TABLE_AGE].items()),
         ]
-        with m.If(program.enable & equals(select, int(CCSourceSelect.PORT_CONTROL))):
-            m.d.sync += self.port_mode.eq(program.port_mode)
-        with m.If(program.enable & equals(select, int(CCSourceSelect.LIMIT))):
-            m.d.sync += self.limit.eq(Mux(program.limit > self.last_entry, self.last_entry, program.limit))
+        with m.If(self.program.enable & equals(late[0]["select"], int(CCSourceSelect.PORT_CONTROL))):
+            m.d.sync += self.port_mode.eq(self.program.port_mode)
+        with m.If(self._limits(m, late[0])):
+            m.d.sync += self.limit.eq(Mux(limit > self.last_entry, self.last_entry, limit))
         return m
+
+    def _delay(self, m: Module) -> list[dict[str, Value]]:
+        """Return what is written, by age; a reset does not forget writes of what is memory."""
+        late = [{name: Value.cast(getattr(self.program, name)) for name in self.program.signature.members}]
+        for age in range(1, TABLE_AGE + 1):
+            late.append(
+                {name: Signal(len(value), name=f"{name}_{age}", reset_less=True) for name, value in late[0].items()}
+            )
+            m.d.sync += [value.eq(late[age - 1][name]) for name, value in late[age].items()]
+        return late
+
+    @staticmethod
+    def _limits(m: Module, program: dict[str, Value]) -> Value:
+        """Return whether CCTI_Limit is written now; a reset forgets such writes."""
+        writes: Value = program["enable"] & equals(program["select"], int(CCSourceSelect.LIMIT))
+        for age in range(1, READ_AGE + 1):
+            later = Signal(name=f"limits_{age}")
+            m.d.sync += later.eq(writes)
+            writes = later
+        return writes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together, without
+import numpy as np
+from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, after, together
 
-from vlane.cc_source import WAYS, CCSourceSelect
+from vlane.cc_source import SHOWN_CYCLES, CCSourceSelect
 
 __all__ = ["EVENTS", "JUDGED_FROM_CYCLES", "crosses"]
 
@@ -23,22 +24,29 @@ def _writes(select: CCSourceSelect) -> Event:
     return chosen
 
 
+def _acted(shown: Truths) -> Truths:
+    """Return what the outputs show in the cycle in which it acted; not in the last cycles of a batch."""
+    acted = np.zeros_like(shown)
+    acted[:-SHOWN_CYCLES] = shown[SHOWN_CYCLES:]
+    return acted
+
+
 EVENTS: Mapping[str, Event] = {
     "write of the mode": _writes(CCSourceSelect.PORT_CONTROL),
     "write of the limit": _writes(CCSourceSelect.LIMIT),
     "write of a level": _writes(CCSourceSelect.LEVEL),
     "write of the table": _writes(CCSourceSelect.TABLE),
     "BECN just before": lambda cycles: after(after(cycles.on("becn"))),
-    "freed before": lambda cycles: after(cycles.bits("taken")) > cycles.bits("taken"),
-    "may just before": lambda cycles: after(cycles.on("may")),
-    "none taken": lambda cycles: ~cycles.on("taken"),
+    "freed before": lambda cycles: after(cycles.rule("freed")),
+    "may just before": lambda cycles: after(cycles.rule("injected") | cycles.rule("unknown")),
+    "none taken": lambda cycles: _acted(~cycles.on("taken")),
     "reset": lambda cycles: cycles.on("rst"),
 }
 
 
-def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
+def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
-    found = together(
+    return together(
         "injected x raised", "injected x taken", "injected x lost", "injected x lowered", "injected x freed",
         "held x raised", "held x taken", "held x lost", "held x lowered", "held x freed", "unknown x taken",
         "unknown x freed", "unknown x lost", "asked_and_told x limited", "asked_and_told x raised",
@@ -53,4 +61,3 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "lowered x reset", "raised x reset", "unknown x none taken", "taken x none taken", "by_level x taken",
         "by_level x raised",
     )  # fmt: skip
-    return without(found, "lost x freed before") if parameters["flows"] == WAYS else found

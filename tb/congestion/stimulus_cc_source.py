@@ -179,11 +179,9 @@ def _fill(
             written[golden.W_PORT_MODE], written[golden.W_MINIMUM] = below(bits, 2), below(bits, 256)
         _show(given, resets, ins, rows, cycle)
         clear_row(expected, cycle)
-        put(expected, cycle, outs, 7, made.sweep[0].taken)
-        put(expected, cycle, outs, 8, made.sweep[0].lost)
         golden.step(made, given, now[N_CYCLE], rules)
-        for value in range(7):
-            put(expected, cycle, outs, value, given.shown[value])
+        for value in range(len(outs)):
+            put(expected, cycle, outs, value, given.shown[-1, value])
         now[N_ASKED] += given.asked[golden.ASK]
         note_rules(happened, rules, cycle)
         now[N_CYCLE] += 1
@@ -257,7 +255,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
             SourcePhase(part, write=half, ask=half, becn=8 * few, name="written all the time"),
             SourcePhase(2 * part, write=4, becn=4 * few, name="few BECNs"),
             SourcePhase(part, write=few, becn=CERTAIN, name="full sets"),
-            SourcePhase(part, write=few, becn=half, reset=160, name="resets"),
+            SourcePhase(part, write=few, becn=half, reset=480, name="resets"),
             SourcePhase(2 * part, write=few, ask=half, becn=half, reset=16, wild=True, name="anything"),
             SourcePhase(part, write=2, becn=2 * few, short=CERTAIN, name="short packets"),
         ),

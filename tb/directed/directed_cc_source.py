@@ -1,8 +1,11 @@
-"""Hand-written cycles of the source: 8 entries in 2 sets, a tick of 64 cycles, timers that end at once."""
+"""Hand-written cycles of the source: 8 entries in 2 sets, a tick of 64 cycles, timers that end at once.
+
+What a cycle shows is written beside the inputs of the cycle in which it acts; the outputs have it five cycles later.
+"""
 
 from __future__ import annotations
 
-from vlane.cc_source import CCSourceSelect
+from vlane.cc_source import SHOWN_CYCLES, CCSourceSelect
 
 __all__ = ["PARAMETERS", "STEPS"]
 
@@ -24,7 +27,8 @@ def _becn(dlid: int, sl: int = 0, **shown: int) -> Step:
     return {"becn": 1, "becn_dlid": dlid, "becn_sl": sl}, shown
 
 
-STEPS: list[Step] = [
+_NOTHING = {"may": 0, "lost": 0, "taken": 0, "lost_becns": 0}
+_ACTS: list[Step] = [
     # SL 0: a BECN adds 2, a timer of 9 ticks, logged from 4 on; SL 1 the same, with a timer that ends at once
     _write(CCSourceSelect.LEVEL, 0, increase=2, timer=9, trigger=4),
     _write(CCSourceSelect.LEVEL, 1, increase=2, timer=0),
@@ -42,10 +46,9 @@ STEPS: list[Step] = [
     *[({}, {"may": 0, "known": 0, "ccti": 0}) for _ in range(7)],
     _ask(6, 1),
     _ask(6, 1, may=0, known=1),  # acts in the ninth cycle
-    # in the tenth it may: 1 block and 1 x 3 / 2 = 1 cycle take 2, but 3 is the shortest
+    # in the tenth it may: 1 block and 1 x 3 / 2 = 1 cycle take 2, but 8 is the shortest
     _ask(6, 1, may=1, known=1),
-    _ask(6, 1, may=0),
-    _ask(6, 1, may=0),
+    *[_ask(6, 1, may=0, known=1) for _ in range(7)],
     ({}, {"may": 1}),
     # two BECNs: 4 is logged, 5 is the limit
     _becn(6),
@@ -67,14 +70,19 @@ STEPS: list[Step] = [
     _ask(99, 2, sl=1, lost=0, taken=5),
     ({}, {"may": 1, "known": 1, "ccti": 2, "taken": 6}),
     # a timer of 0 ticks: each round of the sweep, 8 cycles, takes 1 back; then the entry is freed
-    *[({}, {}) for _ in range(28)],
+    *[({}, {}) for _ in range(36)],
     _ask(1, 2, sl=1, taken=5),
     ({}, {"may": 1, "known": 0}),
-    # reset forgets flows, the mode and the limit, and keeps what is memory
-    ({"rst": 1, "ask": 1, "ask_dlid": 6, "becn": 1, "becn_dlid": 6}, {"taken": 5, "lost_becns": 1}),
-    ({}, {"may": 0, "lost": 0, "taken": 0, "lost_becns": 0}),
+    ({}, {"may": 0, "taken": 5, "lost_becns": 1}),
+    # reset forgets flows, the mode and the limit, and what is not shown yet; it keeps what is memory
+    _ask(9, 1),
+    *[({}, _NOTHING) for _ in range(SHOWN_CYCLES - 1)],
+    ({"rst": 1, "ask": 1, "ask_dlid": 6, "becn": 1, "becn_dlid": 6}, _NOTHING),
+    *[({}, _NOTHING) for _ in range(2)],
     _becn(6),
     _ask(6, 4),
     ({}, {"may": 1, "known": 1, "ccti": 0, "taken": 1}),
 ]
+_LATE: list[Step] = [({}, {}) for _ in range(SHOWN_CYCLES)]
+STEPS: list[Step] = [(given, shown) for (given, _), (_, shown) in zip([*_ACTS, *_LATE], [*_LATE, *_ACTS], strict=True)]
 """Inputs and expected outputs, cycle by cycle from reset."""

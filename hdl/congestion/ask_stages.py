@@ -1,0 +1,162 @@
+"""The way of a question through the source: its flow's entry is found, then judged as its turn comes.
+
+A question that acts in cycle c is in five stages, of which the last decides::
+
+    0    the flows of its set are read and compared with its own, pair by pair of bits
+    1    the entry of its flow is found
+    2    CCTI and not-before of the entry that was found are read
+    3    the not-before is compared with the cycle
+    4    it may, or it may not
+
+A BECN or visit decides in the same stage, and so do questions before; what they decide while this one is under way is
+passed on to it wherever their flow is its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.hdl.common.select import number_of
+from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, FlowSets
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
+from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
+
+from vlane.cc_source import CCTI_BITS, WAYS
+
+__all__ = ["DECIDES", "KEY_PARTS", "AskStages", "advance", "alike_parts", "stages", "told_before"]
+
+DECIDES = 4
+"""The stage that decides."""
+KEY_PARTS = KEY_LAYOUT.size // 2
+"""Pairs of bits of a flow."""
+
+
+def stages(shape: Any, name: str, first: int, last: int = DECIDES) -> dict[int, Any]:
+    """Return a register for each of these stages."""
+    return {stage: Signal(shape, name=f"{name}_{stage}") for stage in range(first, last + 1)}
+
+
+def advance(m: Module, *chains: dict[int, Any]) -> None:
+    """Pass values on from stage to stage."""
+    for chain in chains:
+        m.d.sync += [Value.cast(chain[each]).eq(Value.cast(chain[each - 1])) for each in chain if each - 1 in chain]
+
+
+def alike_parts(key: Any, other: Any) -> Value:
+    """Return, for each pair of bits, whether two flows are alike in it."""
+    differ = key.as_value() ^ other.as_value()
+    return Cat(~differ[bit : bit + 2].any() for bit in range(0, KEY_LAYOUT.size, 2))
+
+
+def told_before(name: str) -> dict[int, dict[int, Any]]:
+    """Return, by how many cycles earlier a BECN or visit acts, whether its flow is the same, until that is used."""
+    reach = {1: (2, 4), 2: (2, 3), 3: (1, 2), 4: (1, 1)}
+    return {age: stages(1, f"{name}_is_told_{age}", *between) for age, between in reach.items()}
+
+
+class AskStages:
+    """Registers of the question's stages, by stage.
+
+    Parameters
+    ----------
+    sets : int
+        Sets of flows.
+
+    Attributes
+    ----------
+    asked, keys, sets, blocks : dict of Signal
+        Whether there is a question; its flow, also behind the last stage; the flow's set; size of the packet.
+    ways : dict of Signal
+        The flow's entry in its set, one bit; none if it is not known.
+    is_known, held, inject, ccti : Signal
+        In the last stage: the flow is known; if so, it is held; it injects; its CCTI.
+    """
+
+    def __init__(self, sets: int) -> None:
+        self.asked, self.sets = stages(1, "asked", 0), stages(range(sets), "ask_set", 0)
+        self.keys = stages(KEY_LAYOUT, "ask_key", 0, DECIDES + GAP_STAGES)
+        self.blocks, self.ways = stages(BLOCKS_SHAPE, "ask_blocks", 0), stages(WAYS, "ask_ways", 2)
+        self.flags = [Signal(FLAGS_LAYOUT, name=f"ask_flags_{way}") for way in range(WAYS)]
+        self.alike = [Signal(KEY_PARTS, name=f"ask_alike_{way}") for way in range(WAYS)]
+        self.read, self.fresh = stages(CCTI_BITS, "ask_read", 3), stages(1, "ask_fresh", 2, 3)
+        self.have_injected, self.injects = Signal(WAYS), Signal()
+        self.recent, self.not_before = stages(1, "ask_recent", 3, 3), stages(CYCLE_BITS, "ask_not_before", 3, 3)
+        self.of_told = told_before("ask")
+        self.of_asked = {
+            age: stages(1, f"ask_is_asked_{age}", 2, 3 if age == 1 else 2) for age in range(1, GAP_STAGES + 3)
+        }
+        self.is_known, self.held, self.inject, self.ccti = Signal(), Signal(), Signal(), Signal(CCTI_BITS)
+
+    def add(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap, cycle: Value) -> None:
+        """Add the stages; ``tells`` are those of BECNs and visits, ``cycle`` is that of the third stage."""
+        advance(m, self.asked, self.sets, self.keys, self.blocks, *self.of_told.values())
+        advance(m, *self.of_asked.values())
+        self._compare(m, tells)
+        self._find(m, tells, flow_sets)
+        self._read(m, tells, flow_sets, gaps)
+        self._judge(m, tells, gaps, cycle)
+
+    def _compare(self, m: Module, tells: Any) -> None:
+        """Note which of the questions and BECNs before have the same flow."""
+        m.d.sync += [
+            self.of_told[3][1].eq(self.asked[0] & (self.keys[0] == tells.keys[3])),
+            self.of_told[4][1].eq(self.asked[0] & (self.keys[0] == tells.keys[4])),
+            self.of_told[1][2].eq(self.asked[1] & (self.keys[1] == tells.keys[2])),
+            self.of_told[2][2].eq(self.asked[1] & (self.keys[1] == tells.keys[3])),
+        ]
+        m.d.sync += [chain[2].eq(self.keys[1] == self.keys[1 + age]) for age, chain in self.of_asked.items()]
+
+    def _find(self, m: Module, tells: Any, flow_sets: FlowSets) -> None:
+        """Find the flow's entry (CCS-1)."""
+        m.d.comb += flow_sets.ask_set.eq(self.sets[0])
+        m.d.sync += [flag.eq(flow_sets.ask_flags[way]) for way, flag in enumerate(self.flags)]
+        m.d.sync += [
+            alike.eq(alike_parts(flow_sets.ask_keys[way], self.keys[0])) for way, alike in enumerate(self.alike)
+        ]
+        hits = Cat(self.asked[1] & flag.known & alike.all() for flag, alike in zip(self.flags, self.alike, strict=True))
+        by_third, by_fourth = self.of_told[3][1] & tells.valid, self.of_told[4][1] & tells.was_valid
+        m.d.sync += [
+            self.ways[2].eq(Mux(by_third, tells.after, Mux(by_fourth, tells.was_after, hits))),
+            self.fresh[2].eq((by_third & tells.took) | (by_fourth & tells.had_taken)),
+            self.have_injected.eq(Cat(each.injects for each in self.flags)),
+        ]
+
+    def _read(self, m: Module, tells: Any, flow_sets: FlowSets, gaps: InjectionGap) -> None:
+        """Read the rest of the entry, and look whether the flow has just injected."""
+        by_second, by_third, same = (
+            self.of_told[2][2] & tells.valid,
+            self.of_told[3][2] & tells.was_valid,
+            self.of_asked,
+        )
+        m.d.comb += [flow_sets.ask_late_set.eq(self.sets[2]), flow_sets.ask_ways.eq(self.ways[2])]
+        m.d.sync += [
+            self.ways[3].eq(Mux(by_second, tells.after, self.ways[2])),
+            self.read[3].eq(Mux(by_third, tells.last.ccti, flow_sets.ask_ccti)),
+            self.fresh[3].eq(self.fresh[2] | (by_second & tells.took)),
+            self.injects.eq((self.have_injected & self.ways[2]).any()),
+            self.not_before[3].eq(flow_sets.ask_not_before),
+            self.recent[3].eq(
+                (same[2][2] & self.inject) | Cat(same[3 + k][2] & gaps.injected[k] for k in range(GAP_STAGES)).any()
+            ),
+        ]
+
+    def _judge(self, m: Module, tells: Any, gaps: InjectionGap, cycle: Value) -> None:
+        """Decide (CCS-2, CCS-3)."""
+        by_first = self.of_told[1][3] & tells.valid
+        early = (cycle - self.not_before[3])[CYCLE_BITS - 1]
+        stays = self.injects & early & ~self.fresh[3] & ~(by_first & tells.took)
+        m.d.sync += [
+            self.ways[4].eq(Mux(by_first, tells.after, self.ways[3])),
+            self.read[4].eq(Mux(self.of_told[2][3] & tells.was_valid, tells.last.ccti, self.read[3])),
+            self.is_known.eq(Mux(by_first, tells.stays, self.ways[3].any())),
+            self.held.eq(stays | self.recent[3] | (self.of_asked[1][3] & self.inject)),
+        ]
+        m.d.comb += [
+            self.inject.eq(self.is_known & ~self.held),
+            gaps.inject.eq(self.inject),
+            gaps.place.eq(Cat(number_of(self.ways[4]), self.sets[4])),
+            self.ccti.eq(Mux(self.of_told[1][4] & tells.was_valid, tells.last.ccti, self.read[4])),
+            gaps.ccti.eq(self.ccti),
+            gaps.blocks.eq(self.blocks[4]),
+        ]

@@ -1,0 +1,255 @@
+"""The way of a BECN, or of the visit that comes instead of one, through the source.
+
+What acts in cycle c is in five stages, of which the last decides::
+
+    0    the flows of its set are read and compared with the BECN's, pair by pair of bits
+    1    the entry of its flow is found
+    2    CCTI, timer and not-before of the entry are read, and the values of its SL
+    3    what a BECN and a visit would make of them
+    4    what they become
+
+What is decided while it is under way is passed on to a BECN wherever it concerns its flow. A visit does nothing then.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from vlane.hdl.common.select import exceeds, one_of
+from vlane.hdl.congestion.ask_stages import DECIDES, KEY_PARTS, AskStages, advance, alike_parts, stages, told_before
+from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
+from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
+from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
+
+from vlane.cc_source import CCTI_BITS, WAYS
+
+__all__ = ["TellStages"]
+
+
+_RESULTS = ("after_last", "prepared", "becomes")
+
+
+class TellStages:
+    """Registers of the stages of BECNs and visits, by stage.
+
+    Parameters
+    ----------
+    sets : int
+        Sets of flows.
+
+    Attributes
+    ----------
+    told, keys, sets : dict of Signal
+        Whether it is a BECN; its flow, from stage 1 on that of the entry that is visited; the flow's set.
+    visited, known, ways : dict of Signal
+        Of a set's entries: the one whose turn it is, if there is no BECN; those that are known; that of the flow.
+    stale : dict of Signal
+        A BECN of the visited flow came since.
+    is_known, valid, after, stays, took : Signal
+        In the last stage: the flow is known; it concerns its flow; the flow's entry then, one bit; there is one; it has
+        just taken it.
+    was_valid, was_after, had_taken : Signal
+        The same, a cycle later.
+    becomes, last : Signal
+        CCTI and timer of the flow then; the same, a cycle later.
+    lost : Signal
+        A BECN finds no entry, in the last stage.
+    """
+
+    def __init__(self, sets: int) -> None:
+        self.told, self.sets = stages(1, "told", 0), stages(range(sets), "tell_set", 0)
+        self.keys, self.visited = stages(KEY_LAYOUT, "tell_key", 0), stages(WAYS, "visited", 0)
+        self.visited[0] = Signal(WAYS, name="visited_0", init=1)
+        self.flags = [Signal(FLAGS_LAYOUT, name=f"tell_flags_{way}") for way in range(WAYS)]
+        self.alike = [Signal(KEY_PARTS, name=f"tell_alike_{way}") for way in range(WAYS)]
+        self.turn = Signal(WAYS)
+        self.is_known = Signal()
+        self.known, self.ways, self.stale = (
+            stages(WAYS, "known", 1),
+            stages(WAYS, "tell_ways", 2),
+            stages(1, "stale", 1),
+        )
+        self.injects, self.not_before = stages(1, "tell_injects", 2, 3), stages(CYCLE_BITS, "tell_not_before", 3, 3)
+        self.state, self.level = stages(STATE_LAYOUT, "tell_state", 3), stages(LEVEL_LAYOUT, "level", 3)
+        self.first, self.started = Signal(CCTI_BITS), Signal(TICK_BITS)
+        self.old, self.limit = Signal(CCTI_BITS), stages(CCTI_BITS, "limit", 3)
+        self.room = stages(signed(CCTI_BITS + 1), "room", 3)
+        self.lowers, self.is_least, self.held = Signal(), Signal(), Signal()
+        self.of_told = told_before("tell")
+        self.of_asked = {age: stages(1, f"tell_is_asked_{age}", 3, 3 if age else 4) for age in range(GAP_STAGES + 3)}
+        self.follows = Signal()
+        self.valid, self.after, self.stays, self.took = Signal(), Signal(WAYS), Signal(), Signal()
+        self.was_valid, self.was_after, self.had_taken = Signal(), Signal(WAYS), Signal()
+        self.before, self.uses_last = Signal(CCTI_BITS), Signal()
+        self.after_last, self.prepared, self.becomes = (Signal(STATE_LAYOUT, name=name) for name in _RESULTS)
+        self.frees = Signal(WAYS)
+        self.lost, self.last = Signal(), Signal(STATE_LAYOUT)
+        self.changes, self.changed_set = Signal(WAYS), Signal(range(sets))
+
+    def add(
+        self,
+        m: Module,
+        asks: AskStages,
+        flow_sets: FlowSets,
+        settings: CCSourceSettings,
+        gaps: InjectionGap,
+        now: tuple[Value, Value],
+    ) -> None:
+        """Add the stages; ``now`` are cycle and tick of the third stage."""
+        advance(m, self.told, self.sets, self.visited, self.injects, self.level, self.limit, self.room)
+        advance(m, *self.of_told.values(), *self.of_asked.values())
+        self._compare(m, asks)
+        self._find(m, flow_sets)
+        self._read(m, flow_sets, settings)
+        self._prepare(m, asks, gaps, now)
+        self._choose_entry(m, asks, flow_sets)
+        self._change(m, flow_sets)
+
+    def _compare(self, m: Module, asks: AskStages) -> None:
+        """Note which of the questions, and of the BECNs and visits before, have the same flow."""
+        m.d.sync += [
+            self.of_told[3][1].eq(self.told[0] & (self.keys[0] == self.keys[3])),
+            self.of_told[4][1].eq(self.told[0] & (self.keys[0] == self.keys[4])),
+            self.of_told[1][2].eq(self.told[1] & (self.keys[1] == self.keys[2])),
+            self.of_told[2][2].eq(self.told[1] & (self.keys[1] == self.keys[3])),
+        ]
+        m.d.sync += [chain[3].eq(self.keys[2] == asks.keys[2 + age]) for age, chain in self.of_asked.items()]
+
+    def _find(self, m: Module, flow_sets: FlowSets) -> None:
+        """Find the flow's entry, or look at the one that is visited; keep track of the set."""
+        acts = Signal(WAYS)
+        m.d.comb += [
+            flow_sets.tell_set.eq(self.sets[0]),
+            acts.eq(Mux(self.told[4], self.after, 0)),
+        ]
+        found = [flow_sets.tell_keys[way] for way in range(WAYS)]
+        m.d.sync += [alike.eq(alike_parts(key, self.keys[0])) for alike, key in zip(self.alike, found, strict=True)]
+        m.d.sync += [flag.eq(flow_sets.tell_flags[way]) for way, flag in enumerate(self.flags)]
+        seen = Cat(flow_sets.tell_flags[way].known for way in range(WAYS))
+        known = {0: seen, **self.known}
+        for stage in range(DECIDES):
+            same = self.sets[stage] == self.sets[4]
+            stale = self.stale[stage] if stage else 0
+            m.d.sync += self.stale[stage + 1].eq(stale | (same & (acts & self.visited[stage]).any()))
+            then = (known[stage] | flow_sets.takes) & ~self.frees
+            m.d.sync += self.known[stage + 1].eq(Mux(same, then, known[stage]))
+        hits = Cat(each.known for each in self.flags) & (
+            self.turn | Cat(self.told[1] & alike.all() for alike in self.alike)
+        )
+        by_third, by_fourth = self.of_told[3][1] & self.valid, self.of_told[4][1] & self.was_valid
+        visited = one_of(self.visited[0], (key.as_value() for key in found))
+        m.d.sync += [
+            self.ways[2].eq(Mux(by_third, self.after, Mux(by_fourth, self.was_after, hits))),
+            self.turn.eq(Mux(self.told[0], 0, self.visited[0])),
+            self.keys[1].as_value().eq(Mux(self.told[0], self.keys[0].as_value(), visited)),
+            *(self.keys[stage].eq(self.keys[stage - 1]) for stage in (2, 3, 4)),
+            self.injects[2].eq(one_of(self.visited[1], (each.injects for each in self.flags))),
+        ]
+
+    def _read(self, m: Module, flow_sets: FlowSets, settings: CCSourceSettings) -> None:
+        """Read the rest of the entry, and the values of its SL."""
+        by_second, by_third = self.of_told[2][2] & self.valid, self.of_told[3][2] & self.was_valid
+        read = Mux(by_third, self.last.as_value(), flow_sets.tell_state.as_value())
+        prepared = Mux(by_second, self.prepared.as_value(), read)
+        m.d.comb += [
+            flow_sets.tell_late_set.eq(self.sets[2]),
+            flow_sets.tell_ways.eq(self.ways[2]),
+            settings.sl.eq(self.keys[2].sl),
+        ]
+        m.d.sync += [
+            self.ways[3].eq(Mux(by_second, self.after, self.ways[2])),
+            self.state[3].eq(Mux(by_second & self.uses_last, self.after_last.as_value(), prepared)),
+            self.not_before[3].eq(flow_sets.tell_not_before),
+            self.level[3].eq(settings.level),
+            self.limit[3].eq(settings.limit),
+            self.room[3].eq(settings.limit - settings.level.increase),
+        ]
+
+    def _prepare(self, m: Module, asks: AskStages, gaps: InjectionGap, now: tuple[Value, Value]) -> None:
+        """Compute what a BECN and a visit make of the entry, without what is decided in this cycle."""
+        (cycle, tick), level, state = now, self.level[3], self.state[3]
+        above, over, started = (
+            exceeds(state.ccti, level.minimum),
+            ~(tick - state.ends)[TICK_BITS - 1],
+            Signal(TICK_BITS),
+        )
+        early, same = (cycle - self.not_before[3])[CYCLE_BITS - 1], self.of_asked
+        recent = (same[1][3] & asks.inject) | Cat(
+            same[2 + k][3] & gaps.injected[k] for k in range(GAP_STAGES + 1)
+        ).any()
+        by_first = self.of_told[1][3] & self.valid
+        m.d.comb += started.eq(tick + level.timer)
+        m.d.sync += [
+            self.ways[4].eq(Mux(by_first, self.after, self.ways[3])),
+            self.is_known.eq(Mux(by_first, self.stays, self.ways[3].any())),
+            self.follows.eq(by_first),
+            self.old.eq(state.ccti),
+            self.first.eq(self._raised(3, level.minimum)),
+            self.started.eq(started),
+            self.lowers.eq(~self.told[3] & above & over),
+            self.is_least.eq(~self.told[3] & ~above),
+            self.held.eq((self.injects[3] & early) | recent),
+        ]
+        with m.If(self.told[3]):
+            m.d.sync += [
+                self.state[4].ccti.eq(self._raised(3, state.ccti)),
+                self.state[4].ends.eq(Mux(above, state.ends, started)),
+            ]
+        with m.Else():
+            m.d.sync += [
+                self.state[4].ccti.eq(Mux(above & over, state.ccti - 1, state.ccti)),
+                self.state[4].ends.eq(Mux(above & over, state.ends + level.timer, state.ends)),
+            ]
+
+    def _raised(self, stage: int, before: Value) -> Value:
+        """Return a CCTI after a BECN that is in a stage (CCS-4)."""
+        total = before + self.level[stage].increase
+        return Mux(exceeds(before, self.room[stage]), self.limit[stage], total)[:CCTI_BITS]
+
+    def _choose_entry(self, m: Module, asks: AskStages, flow_sets: FlowSets) -> None:
+        """Decide which entry a BECN takes, and which a visit frees (CCS-5, CCS-10)."""
+        ways, told, known = self.ways[4], self.told[4], self.known[4]
+        vacant, may_free = Signal(WAYS), Signal()
+        misses = told & ~self.is_known
+        m.d.comb += [
+            vacant.eq(~known & (known + 1)),
+            flow_sets.takes.eq(Mux(misses, vacant, 0)),
+            self.took.eq(misses & ~known.all()),
+            self.lost.eq(misses & known.all()),
+            may_free.eq(~told & ~self.stale[4] & ~self.held & ~(self.of_asked[0][4] & asks.inject)),
+            self.frees.eq(Mux(may_free & self.is_least, ways, 0)),
+            self.valid.eq(told | (self.is_known & ~self.stale[4])),
+            self.after.eq((ways | flow_sets.takes) & ~self.frees),
+            self.stays.eq(Mux(told, self.is_known | ~known.all(), self.is_known & ~(may_free & self.is_least))),
+            flow_sets.told_set.eq(self.sets[4]),
+            flow_sets.key.eq(self.keys[4]),
+        ]
+        m.d.sync += [
+            flow_sets.joins.eq(flow_sets.takes),
+            flow_sets.frees.eq(self.frees),
+            flow_sets.rests.eq(Mux(may_free, ways, 0)),
+        ]
+        m.d.sync += [self.was_valid.eq(self.valid), self.was_after.eq(self.after), self.had_taken.eq(self.took)]
+
+    def _change(self, m: Module, flow_sets: FlowSets) -> None:
+        """Decide what becomes of the flow's CCTI and timer (CCS-4, CCS-7, CCS-9)."""
+        level, last, misses = self.level[4], self.last, self.told[4] & ~self.is_known
+        m.d.comb += [
+            self.before.eq(Mux(misses, level.minimum, Mux(self.follows, last.ccti, self.old))),
+            self.uses_last.eq(self.follows & ~misses),
+            self.after_last.ccti.eq(self._raised(4, last.ccti)),
+            self.after_last.ends.eq(Mux(exceeds(last.ccti, level.minimum), last.ends, self.started)),
+            self.prepared.ccti.eq(Mux(misses, self.first, self.state[4].ccti)),
+            self.prepared.ends.eq(Mux(misses, self.started, self.state[4].ends)),
+            self.becomes.eq(Mux(self.uses_last, self.after_last.as_value(), self.prepared.as_value())),
+        ]
+        lowers = self.lowers & ~self.stale[4]
+        m.d.comb += [
+            flow_sets.state.eq(last),
+            flow_sets.changed_set.eq(self.changed_set),
+            flow_sets.changes.eq(self.changes),
+        ]
+        m.d.sync += [
+            last.eq(self.becomes),
+            self.changed_set.eq(self.sets[4]),
+            self.changes.eq(Mux(self.told[4], self.after, Mux(lowers, self.ways[4], 0))),
+        ]
