@@ -191,8 +191,8 @@ def test_what_may_surprise_of_a_trace_is_said(study: Path) -> None:
         (HEADER + "1,0,1,0,64\n2,0,1,0,1.5\n", ["packets.csv:3", "bytes", "whole number", "1.5"]),
         (HEADER + "1,0,1,0,64\n2,x,1,0,64\n", ["packets.csv:3", "source", "whole number", "x"]),
         (HEADER, ["packets.csv", "packets", "at least one row", "none"]),
-        (HEADER + "1000000000000,0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1073741824", "1000000000000"]),
-        (HEADER + f"{10**30},0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1073741824"]),
+        (HEADER + "10000000000000,0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776", "10000000000000"]),
+        (HEADER + f"{10**30},0,1,0,64\n", ["packets.csv:2", "cycle", "0 to 1099511627776"]),
         (
             HEADER + "6000,0,1,0,64\n7000,0,1,0,64\n",
             ["packets.csv", "cycle", "below the run's cycles, 6000", "not 6000"],
