@@ -36,7 +36,9 @@ def level(mean: float, *, saturated: bool = False, decided: bool = True, **given
 def run(load: float, *levels: PerSL, seed: int = 1) -> RunResult:
     """Return a run with those levels."""
     saturated, decided = any(it.saturated for it in levels), all(it.decided for it in levels)
-    return RunResult(load, seed, 1000, saturated, decided, load, load, 1, 1.0, 1.0, 1.0, "0", 0, 0, 0, 0, list(levels))
+    return RunResult(
+        load, seed, 1000, saturated, decided, load, load, 1, 1.0, 1.0, 1.0, "0", 0, 0, 0, 0, list(levels), []
+    )
 
 
 def full(load: float, seed: int = 1) -> RunResult:
