@@ -22,6 +22,7 @@ from vlane.golden.congestion.pacing import (
 from vlane.golden.congestion.sources import answer
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.network.clock import MOVED
 from vlane.golden.network.meters import Meters, count_generation
 from vlane.golden.network.sources import Sources, advance, draw_packet, end_class
 from vlane.golden.network.wiring import Wiring
@@ -116,6 +117,8 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
         packet, before = first_to_go(pacing, packets, nic, number, cycle)
         waited = packet != NOBODY
         if not waited:
+            if pacing.waiting[nic, number].first != NOBODY:
+                net.clock[MOVED] = cycle  # what waits for its flow is not stuck
             packet = _fresh(pacing, net, packets, nic, number, cycle)
         if packet == NOBODY or not room_for_largest(net.out_ports, port, packets.pool[packet].lane, cycle):
             continue

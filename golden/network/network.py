@@ -16,6 +16,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Records
 from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin, forget_coming, places_coming
+from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
 from vlane.golden.network.meters import Meters, count_delivery, count_loss
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
@@ -122,9 +123,6 @@ class Network(NamedTuple):
     patience: int
     border: Border
     pacing: Any
-
-
-NOW, MOVED = range(2)
 
 
 @inner

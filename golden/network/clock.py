@@ -1,0 +1,8 @@
+"""Elements of a network's clock."""
+
+from __future__ import annotations
+
+__all__ = ["MOVED", "NOW"]
+
+NOW, MOVED = range(2)
+"""The next cycle; the last one in which anything moved, or was held back by its NIC."""
