@@ -126,16 +126,17 @@ class Marker:
             self.marked += 1
 
 
-def waiting_at_inputs(switch: Switch, output: int, lane: int) -> int:
-    """Return the blocks that wait in queues whose head goes to an output and VL (NCC-3)."""
+def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:
+    """Return the blocks that wait in queues whose head goes to an output and VL, as a cycle starts (NCC-3)."""
     blocks = 0
     for port, source in enumerate(switch.inputs):
         for number, heads in enumerate(source.heads):
-            if heads:
-                takes_part_from, first = heads[0]
-                to = switch.route(port, number, first, takes_part_from - 2)
+            there = [(since, packet) for since, packet in heads if since < now]
+            if there:
+                since, first = there[0]
+                to = switch.route(port, number, first, since - 2)
                 if (to.output, to.out_lane) == (output, lane):
-                    blocks += sum(packet.blocks for _, packet in heads)
+                    blocks += sum(packet.blocks for _, packet in there)
     return blocks
 
 
@@ -158,11 +159,12 @@ class Waiting:
         self.packets[flow].append(packet)
 
     def take(self, flow: Flow) -> None:
-        """Take the first packet of a flow; the next turn is that of the flow behind it."""
-        self.turns.rotate(-1 - self.turns.index(flow))
+        """Take the first packet of a flow, which has the last turn if more of its packets wait."""
+        self.turns.remove(flow)
         self.packets[flow].popleft()
-        if not self.packets[flow]:
-            self.turns.remove(flow)
+        if self.packets[flow]:
+            self.turns.append(flow)
+        else:
             del self.packets[flow]
 
 
@@ -190,6 +192,7 @@ class CongestedNic(Nic):
             injected = self.pacer.flow_of(self.chosen.dlid, self.chosen.sl)
             self.pacer.inject(injected, self.chosen.blocks, now)
         becn, self.becn = self.becn, None
+        self.becns += becn is not None
         self.pacer.act(becn, injected, now)
         return choice
 
@@ -207,18 +210,17 @@ class CongestedNic(Nic):
         """Return what a class would inject; packets of flows that are held leave the queue (NCC-11, NCC-12)."""
         waiting, queue = self.waiting[number], self.queues[number]
         for flow in waiting.turns:
-            packet = waiting.packets[flow][0]
-            if self.pacer.may(flow, now) and self._has_room(packet):
-                return packet
-        while queue and queue[0].generated <= now:
-            packet = queue[0]
-            flow = self.pacer.flow_of(packet.dlid, packet.sl)
-            if self.pacer.may(flow, now) and flow not in waiting.packets:
+            if self.pacer.may(flow, now):
+                packet = waiting.packets[flow][0]
                 return packet if self._has_room(packet) else None
-            if len(waiting) >= self.settings.held_packets:
-                return None
-            waiting.add(flow, queue.popleft())
-            self.held += 1
+        if not queue or queue[0].generated > now or len(waiting) >= self.settings.held_packets:
+            return None
+        packet = queue[0]
+        flow = self.pacer.flow_of(packet.dlid, packet.sl)
+        if self.pacer.may(flow, now):
+            return packet if self._has_room(packet) else None
+        waiting.add(flow, queue.popleft())
+        self.held += 1
         return None
 
     def _has_room(self, packet: Packet) -> bool:
@@ -231,6 +233,7 @@ class CongestedNic(Nic):
         assert packet is not None
         if number < 0:
             self.cnps.popleft()
+            self.returned += 1
         else:
             flow = self.pacer.flow_of(packet.dlid, packet.sl)
             if self.queues[number] and packet is self.queues[number][0]:
@@ -255,7 +258,6 @@ class CongestedNic(Nic):
         if isinstance(it, Cnp):
             assert self.becn is None, "two BECNs in a cycle"
             self.becn = self.pacer.flow_of(it.of_dlid, it.sl)
-            self.becns += 1
         if it.fecn:
             self.fecns += 1
             self._answer(now, it)
@@ -269,8 +271,7 @@ class CongestedNic(Nic):
         flits_per_block = self.sizes.flits_per_block
         flits = -(-_CNP_BYTES * flits_per_block // _BLOCK_BYTES)
         to = packet.source
-        self.cnps.append(Cnp(self.number, to, self.lids[to], packet.sl, 1, flits, now, of_dlid=packet.dlid))
-        self.returned += 1
+        self.cnps.append(Cnp(self.number, to, self.lids[to], packet.sl, 1, flits, now + 1, of_dlid=packet.dlid))
 
 
 class CongestedNetwork(PlainNetwork):
@@ -299,7 +300,7 @@ class CongestedNetwork(PlainNetwork):
 
     def _measure(self, switch: Switch, port: int) -> Callable[[int], int]:
         if self.settings.by_inputs:
-            return lambda lane: waiting_at_inputs(switch, port, lane)
+            return lambda lane: waiting_at_inputs(switch, port, lane, self.now)
         return lambda lane: switch.outputs[port].room.used[lane]
 
     def received(self, cycles: int) -> list[Received]:
