@@ -64,8 +64,8 @@ def made(
 ) -> Network:
     """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest.
 
-    ``central`` are the blocks of a central buffer, ``trace_rows`` the deliveries that are kept: all packets of the trace
-    unless given, and as many CNPs with ``congestion``.
+    ``central`` are the blocks of a central buffer, ``trace_rows`` the deliveries that are kept: unless given all
+    packets of the trace and, with ``congestion``, as many CNPs.
     """
     whole, least = blocks or 4 * lanes * largest, minimum or largest
     rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)

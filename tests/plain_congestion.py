@@ -72,9 +72,7 @@ class Counts(NamedTuple):
 class Marker:
     """A switch's output that marks; it is a scheduler and watches what the one within sees and starts."""
 
-    def __init__(
-        self, settings: Settings, egress: Egress, measure: Callable[[int], int], *, is_in_mask: bool
-    ) -> None:
+    def __init__(self, settings: Settings, egress: Egress, measure: Callable[[int], int], *, is_in_mask: bool) -> None:
         sizes = egress.sizes
         self.settings, self.egress, self.measure, self.is_in_mask = settings, egress, measure, is_in_mask
         self.serve: Serve = egress.serve
@@ -184,7 +182,7 @@ class CongestedNic(Nic):
         self.fecns = self.returned = self.becns = self.held = 0
 
     def decide(self, now: int) -> int | None:
-        """Return the queue a packet is taken from, -1 for a CNP; then let the question and a BECN act (NCC-8, NCC-10)."""
+        """Return the queue a packet is taken from, -1 for a CNP; let its question and a BECN act (NCC-8 to NCC-10)."""
         choice = self._choose(now)
         injected = None
         if choice is not None and choice >= 0:

@@ -297,9 +297,7 @@ class PlainNetwork:
         self.output = output
         self.egresses = [*output.values(), *(nic.egress for nic in self.nics)]
 
-    def new_nic(
-        self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
-    ) -> Nic:
+    def new_nic(self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> Nic:
         """Return a NIC."""
         return Nic(number, sizes, vl, egress, queues)
 

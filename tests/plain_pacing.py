@@ -80,10 +80,8 @@ class Pacer:
         if entry is None:
             return
         shift, multiplier = self.settings.table[entry.ccti]
-        if self.settings.shift_first:
-            gap = (blocks >> shift) * multiplier
-        else:
-            gap = (blocks * multiplier) >> shift
+        is_first = self.settings.shift_first
+        gap = (blocks >> shift) * multiplier if is_first else (blocks * multiplier) >> shift
         entry.not_before = now + max(blocks + gap, _LEAST_GAP)
 
     def act(self, becn: Flow | None, injected: Flow | None, now: int) -> None:
