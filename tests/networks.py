@@ -13,6 +13,7 @@ from vlane.golden.network import runs
 from vlane.golden.network.assembly import Credits, PortSettings, assemble
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.cabling import CableForm
+from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
@@ -58,23 +59,29 @@ def made(
     flit_bytes: int = 64,
     seed: int = 1,
     patience: int = 100_000,
+    congestion: Congestion | None = None,
+    trace_rows: int | None = None,
 ) -> Network:
     """Return a network at rest; each lane is guaranteed its largest packet or more; lanes share the rest.
 
-    ``central`` are the blocks of a central buffer.
+    ``central`` are the blocks of a central buffer, ``trace_rows`` the deliveries that are kept: unless given all
+    packets of the trace and, with ``congestion``, as many CNPs.
     """
     whole, least = blocks or 4 * lanes * largest, minimum or largest
     rows = None if trace is None else np.array(trace, np.int64).reshape(-1, 5)
     nics = len(topology.hosts)
+    if trace_rows is None:
+        trace_rows = 0 if rows is None else len(rows) * (1 if congestion is None else 2) + nics + 1
     sources = new_sources(classes, nics=nics, flit_bytes=flit_bytes, seed=seed, lids=routes.lids, trace=rows)
     return assemble(
         topology, routes, _shared(whole, least, lanes, largest),
         settings or PortSettings("rr", {"requesters": 0}), sources,
-        new_meters(first=warm_up, end=cycles, nics=nics, trace_rows=0 if rows is None else len(rows) + nics + 1),
+        new_meters(first=warm_up, end=cycles, nics=nics, trace_rows=trace_rows),
         allocation=allocation, crossbar=crossbar, iterations=iterations, speed=speed,
         credit=Credits(credit, fcp_blocks, fcp_period),
         central=_shared(central, least, lanes, largest) if central else None,
         nic=nic, flight=flight, cables=cables, flit_bytes=flit_bytes, patience=patience,
+        congestion=congestion,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ class Packet:
     generated: int
     queue: int = 0
     switches: int = 0
+    fecn: bool = False
 
 
 class Flit(NamedTuple):

@@ -20,7 +20,7 @@ from tests.plain_credits import Credits, FcpEgress
 from tests.plain_faults import Faults
 from tests.plain_link import Egress, Flit, Packet, Room, Serve, Sizes, round_robin
 
-__all__ = ["NO_FAULTS", "CrossbarPort", "Delivery", "Grant", "Input", "PlainNetwork", "Switch", "Tables"]
+__all__ = ["NO_FAULTS", "CrossbarPort", "Delivery", "Grant", "Input", "Nic", "PlainNetwork", "Switch", "Tables"]
 
 NO_PORT = 255
 NO_FAULTS = Faults()
@@ -127,7 +127,7 @@ class Switch:
         for lane, heads in enumerate(self.inputs[port].heads):
             if heads and heads[0][0] <= now:
                 takes_part_from, packet = heads[0]
-                yield self._route(port, lane, packet, takes_part_from - 2)
+                yield self.route(port, lane, packet, takes_part_from - 2)
 
     def firsts(self, now: int) -> Iterator[Grant]:
         """Yield the first packets of all queues that take part (IBS-1), by input, then by incoming VL."""
@@ -150,7 +150,8 @@ class Switch:
         output: list[CrossbarPort] = [] if wish.output is None else [("output", wish.output, 0)]
         return [("input", wish.port, 0), *output]
 
-    def _route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
+    def route(self, port: int, lane: int, packet: Packet, arrived: int) -> Grant:
+        """Return where a packet goes whose head arrived in a cycle."""
         table = int(self.tables.lft[self.number, packet.dlid])
         output = self.tables.faults.port_of(table, self.number, packet.dlid, arrived)
         if output != NO_PORT:
@@ -289,12 +290,16 @@ class PlainNetwork:
         count = 1 + max((packet.queue for packet in waiting), default=0)
         for host, end in enumerate(hosts):
             queues = [deque(it for it in waiting if (it.source, it.queue) == (host, queue)) for queue in range(count)]
-            nic = Nic(host, sizes, tables.nic_vl[host], new_egress(), queues)
+            nic = self.new_nic(host, sizes, tables.nic_vl[host], new_egress(), queues)
             nic.egress.join(output[end], source[end].receive)
             output[end].join(nic.egress, nic.receive)
             self.nics.append(nic)
         self.output = output
         self.egresses = [*output.values(), *(nic.egress for nic in self.nics)]
+
+    def new_nic(self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]) -> Nic:
+        """Return a NIC."""
+        return Nic(number, sizes, vl, egress, queues)
 
     def set_cable(self, end: tuple[int, int], flight: int, pace: Fraction) -> None:
         """Make the cable at a switch's port one of another length and rate, both ways."""

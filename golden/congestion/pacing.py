@@ -13,7 +13,7 @@ from vlane.golden.congestion.sources import NOBODY as UNKNOWN
 from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, find, hear, is_held, visit
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
-from vlane.golden.switches.packets import NOBODY, Packets
+from vlane.golden.switches.packets import NOBODY, Packets, free
 
 __all__ = [
     "BECNS",
@@ -27,6 +27,7 @@ __all__ = [
     "first_cnp",
     "first_to_go",
     "flow_waits",
+    "forget_waiting",
     "is_flow_held",
     "let_go",
     "new_pacing",
@@ -221,6 +222,21 @@ def let_go(pacing: Pacing, packets: Packets, nic: int, number: int, head: int, b
     if behind != NOBODY:
         packets.pool[behind].asks = last
         _append(pacing, packets, nic, number, behind)
+
+
+@inner
+def forget_waiting(pacing: Pacing, packets: Packets, nic: int, number: int) -> None:
+    """Let what waits of a class never be sent: the class has ended."""
+    own = pacing.waiting[nic, number]
+    head = int(own.first)
+    while head != NOBODY:
+        packet, head = head, int(packets.pool[head].arrived)
+        while packet != NOBODY:
+            behind = int(packets.chain[packet].next)
+            free(packets, packet)
+            packet = behind
+    own.first = own.last = NOBODY
+    own.packets = 0
 
 
 @inner

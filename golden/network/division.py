@@ -24,24 +24,28 @@ __all__ = ["MOST_PARTS", "check_parts", "divide", "owners_of"]
 MOST_PARTS = 64
 
 
-def check_parts(parts: int, switches: int, *, by_fcps: bool) -> None:
+def check_parts(parts: int, switches: int, *, by_fcps: bool, with_congestion: bool) -> None:
     """Refuse parts that a network of so many switches cannot have.
 
     Parameters
     ----------
     by_fcps : bool
         Whether flow-control packets tell of room: the state of those under way is of both ends, so one part has all.
+    with_congestion : bool
+        Whether there is congestion control.
 
     Raises
     ------
     InputError
-        If there are more than switches, or than 1 with flow-control packets.
+        If there are more than switches, or than 1 with flow-control packets or congestion control.
     """
     most = min(MOST_PARTS, switches)
     if not 1 <= parts <= most:
         raise InputError("cores", f"1 to {most}, for a network of {switches} switches", parts)
     if parts > 1 and by_fcps:
         raise InputError("cores", "1 with flow-control packets: more need link.credits of returns", parts)
+    if parts > 1 and with_congestion:
+        raise InputError("cores", "1 with congestion control", parts)
 
 
 def owners_of(net: Network, parts: int) -> NDArray[np.uint8]:
@@ -82,9 +86,10 @@ def divide(net: Network, packets: Packets, parts: int) -> list[tuple[Network, Pa
         As of ``check_parts``.
     """
     inputs = net.switches.inputs
-    check_parts(parts, len(inputs.port) >> inputs.port_bits, by_fcps=fcp_period(net.out_ports.remote) != 0)
-    if isinstance(net.pacing, Pacing):
-        raise InputError("cores", "1 with congestion control", parts)
+    check_parts(
+        parts, len(inputs.port) >> inputs.port_bits, by_fcps=fcp_period(net.out_ports.remote) != 0,
+        with_congestion=isinstance(net.pacing, Pacing),
+    )  # fmt: skip
     if net.clock[NOW] != 0:
         raise ValueError("only a network before its first cycle is divided")
     owner = owners_of(net, parts)

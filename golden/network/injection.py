@@ -11,6 +11,7 @@ from vlane.golden.congestion.pacing import (
     first_cnp,
     first_to_go,
     flow_waits,
+    forget_waiting,
     is_flow_held,
     let_go,
     place_of_flow,
@@ -114,6 +115,8 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
         number = next_of(left, last)
         left &= ~(1 << number)
         last = number
+        if cycle >= sources.active[number, 1]:
+            forget_waiting(pacing, packets, nic, number)
         packet, before = first_to_go(pacing, packets, nic, number, cycle)
         waited = packet != NOBODY
         if not waited:

@@ -84,8 +84,9 @@ def run_sweep(
     if trace:
         _check_headers(sweep)
     for point in sweep.points:
-        by_fcps = CREDIT_SCHEMES[point.world.study.link.credits].by_fcps
-        check_parts(cores, point.world.topology.switches, by_fcps=by_fcps)
+        study = point.world.study
+        by_fcps, with_congestion = CREDIT_SCHEMES[study.link.credits].by_fcps, study.congestion is not None
+        check_parts(cores, point.world.topology.switches, by_fcps=by_fcps, with_congestion=with_congestion)
     wanted = [(key, point) for point in sweep.points for key in point.runs()]
     done: dict[RunKey, MadeRun] = {}
     clocks = {point.digest: point.world.study.link.clock for point in sweep.points}

@@ -1,0 +1,222 @@
+"""Congestion control in the compiled network against a plain one: every delivery, FECN and BECN, and the counts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from vlane.golden.network.assembly import PortSettings
+from vlane.golden.network.congestion import Congestion
+from vlane.golden.network.faults import link_stalls
+from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.routing import Routes, dmodk, up_down
+from vlane.golden.network.topology import Topology, dumbbell, irregular, tree
+from vlane.golden.switches.packets import FECN
+from vlane.sim_top.study.congestion_counts import congestion_of
+
+from tests.networks import IDENTITY, made, replayed
+from tests.plain_by_name import plain_serve
+from tests.plain_congestion import CongestedNetwork, Counts, Received, Settings
+from tests.plain_credits import Credits
+from tests.plain_faster import faster
+from tests.plain_faults import Faults, Span
+from tests.plain_link import Sizes
+from tests.plain_network import Switch, Tables
+from tests.plain_traffic import packets_of
+
+LARGEST = 8
+RR = PortSettings("rr", {"requesters": 0})
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "inputs": {"by_inputs": True},
+    "speed": {"speed": 2},
+    "fcp": {"credit": "fcp", "by_inputs": True},
+}
+"""Kinds of network: each is compiled apart."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random network with congestion control."""
+
+    topology: Topology
+    routes: Routes
+    lanes: int
+    trace: list[tuple[int, ...]]
+    cycles: int
+    blocks: int
+    minimum: int
+    flight: int
+    flit_bytes: int
+    settings: Settings
+    stalls: tuple[Span, ...] = ()
+    speed: int = 1
+    credit: str = "returns"
+    fcp_period: int = 50
+
+    def golden(self) -> Network:
+        """Return the compiled network after its run."""
+        net = made(
+            self.topology, self.routes, lanes=self.lanes, trace=self.trace, cycles=self.cycles, largest=LARGEST,
+            blocks=self.blocks, minimum=self.minimum, flight=self.flight, flit_bytes=self.flit_bytes,
+            speed=self.speed, credit=self.credit, fcp_blocks=2 if self.credit == "fcp" else None,
+            fcp_period=self.fcp_period, congestion=Congestion(**asdict(self.settings)),
+        )  # fmt: skip
+        stalls = [link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in self.stalls]
+        replayed(net, self.cycles, stalls)
+        return net
+
+    def plain(self) -> CongestedNetwork:
+        """Return the plain network, before its run."""
+        least, routes = self.minimum, self.routes
+        most = self.blocks - least * (self.lanes - 1)
+        ratio = 64 // self.flit_bytes
+        sizes = Sizes(self.blocks, (least,) * self.lanes, (most,) * self.lanes, (LARGEST,) * self.lanes, ratio)
+        tables = Tables(routes.lft, routes.vl, routes.nic_vl, routes.by_lane)
+        switch: type[Switch] = Switch if self.speed == 1 else faster(speed=self.speed)
+        return CongestedNetwork(
+            self.topology.far_ends(), self.topology.hosts, tables, sizes,
+            packets_of(self.trace, routes, self.flit_bytes), lambda: plain_serve(RR, self.lanes), self.flight, switch,
+            Credits(fcp_blocks=2, fcp_period=self.fcp_period) if self.credit == "fcp" else None,
+            Faults(self.stalls), settings=self.settings, lids=routes.lids[:, 0].tolist(),
+        )  # fmt: skip
+
+
+def received_by(net: Network, cycles: int) -> list[Received]:
+    """Return what a compiled network's NICs received before a cycle, in the plain one's order."""
+    rows = net.meters.trace[: net.meters.traced[0]].tolist()
+    assert len(rows) < len(net.meters.trace), "deliveries that were not kept"
+    return sorted(Received(row[6], *row[:6], row[11]) for row in rows if row[6] < cycles)
+
+
+def counts_of(net: Network) -> Counts:
+    """Return a compiled network's counts.
+
+    A packet with FECN is counted as its head arrives, so that of the last ones the end is not yet received.
+    """
+    counts = congestion_of(net)
+    assert counts is not None
+    rows = net.meters.trace[: net.meters.traced[0]]
+    assert counts.fecns == np.count_nonzero(rows[:, 11] & FECN)
+    fecns = np.count_nonzero(rows[rows[:, 6] < net.clock[NOW], 11] & FECN)
+    return Counts(*(getattr(counts, name) for name in Counts._fields))._replace(fecns=int(fecns))
+
+
+def run(plain: CongestedNetwork, cycles: int) -> tuple[list[Received], Counts]:
+    """Run a plain network; return what was received, and counts as golden has them.
+
+    What a BECN does in the last cycle is not yet counted: golden does it as the next one starts.
+    """
+    plain.run(cycles - 1)
+    before = plain.counts
+    received = plain.received(cycles)
+    return received, plain.counts._replace(becns=before.becns, lost=before.lost, logged=before.logged)
+
+
+def random_settings(source: random.Random, *, by_inputs: bool) -> Settings:
+    """Return settings with which everything happens soon."""
+    busy, limit = source.choice((0, 8, 40)), source.choice((6, 20, 60))
+    return Settings(
+        threshold=source.choice((4, 7, 15)), packet_size=source.choice((0, 0, 2, 7)),
+        marking_rate=source.choice((0, 0, 1, 3)), victim_mask=source.choice(("none", "hosts", "all")),
+        by_inputs=by_inputs, busy_blocks=busy, level_blocks=max(1, busy + source.choice((0, 10, 60))),
+        idle_blocks=source.choice((1, 4, 16)), port_control=source.choice((0, 0, 0, 1)), ccti_limit=limit,
+        ccti_timer=source.choice((1, 2, 5, 20)), ccti_increase=source.choice((1, 2, 5)),
+        trigger_threshold=source.choice((0, 2, 4)), ccti_min=source.choice((0, 0, 1, 2)),
+        table=[(shift := source.randrange(4), (i << shift) // source.choice((1, 2, 4))) for i in range(limit + 1)],
+        shift_first=source.random() < 0.3, flows=source.choice((4, 4, 8, 64, 256)), tick_cycles=64,
+        cnp_interval=source.choice((0, 0, 17, 40)), held_packets=source.choice((1, 3, 10, 1000)),
+    )  # fmt: skip
+
+
+def random_world(source: random.Random) -> tuple[Topology, Routes]:
+    """Return a small topology and its routes."""
+    kind = source.choice(("dumbbell", "irregular", "tree"))
+    if kind == "tree":
+        topology = tree(*source.choice(((2, 2), (3, 2))))
+        return topology, dmodk(topology, IDENTITY)
+    if kind == "dumbbell":
+        topology = dumbbell(source.randrange(2, 5), source.randrange(2, 5), trunks=source.choice((1, 2)))
+    else:
+        topology = irregular(source.randrange(3, 5), ports=5, hosts=2, seed=source.randrange(100))
+    return topology, up_down(topology, IDENTITY)
+
+
+def random_packets(source: random.Random, hosts: int, lanes: int, cycles: int, load: float) -> list[tuple[int, ...]]:
+    """Return packets, half of them to hosts that are hot for a while."""
+    hot = [source.randrange(hosts) for _ in range(3)]
+    trace = []
+    for _ in range(int(load * hosts * cycles / 4.5)):
+        born, size = source.randrange(cycles), source.choice((1, 64, source.randrange(1, 513), 512))
+        to = hot[3 * born // cycles] if source.random() < 0.5 else source.randrange(hosts)
+        trace.append((born, source.randrange(hosts), to, source.randrange(lanes), size))
+    return trace
+
+
+def case_of(seed: int, kind: str) -> Case:
+    """Return the network of a seed."""
+    source = random.Random(f"{seed} {kind}")  # noqa: S311 - a repeatable choice
+    how = KINDS[kind]
+    topology, routes = random_world(source)
+    lanes, cycles = source.choice((1, 2, 3)), 1200
+    is_fcp = how.get("credit") == "fcp"
+    least = 32 if is_fcp or lanes == 1 else source.choice((8, 32))
+    flit_bytes = source.choice((64, 64, 64, 16))
+    load = source.choice((0.7, 1.0)) * flit_bytes / 64
+    ends = [*topology.far_ends(), *topology.hosts]
+    stalls = tuple(
+        Span(source.randrange(cycles), source.choice((1, 20, 150)), *source.choice(ends))
+        for _ in range(source.choice((0, 0, 3, 8)))
+    )
+    return Case(
+        topology, routes, lanes, random_packets(source, len(topology.hosts), lanes, cycles, load), cycles,
+        least * lanes + (0 if is_fcp else 32 - least + source.choice((0, 9))), least, source.choice((1, 1, 3)),
+        flit_bytes, random_settings(source, by_inputs=how.get("by_inputs", False)), stalls,
+        how.get("speed", 1), how.get("credit", "returns"),
+    )  # fmt: skip
+
+
+BUSY = {"plain": (6, 7, 15, 33), "inputs": (7, 8, 10, 32), "speed": (25, 26, 31), "fcp": (3, 19, 27)}
+"""Seeds of networks in which packets are marked and held, and CNPs come back."""
+LOSING = [
+    ("fcp", 27),
+    ("inputs", 7),
+    ("inputs", 8),
+    ("inputs", 10),
+    ("inputs", 32),
+    ("speed", 25),
+    ("speed", 26),
+    ("fcp", 19),
+]
+"""Those in which BECNs find no free entry, too."""
+
+
+def compared(case: Case) -> Counts:
+    """Compare both models of a network, delivery by delivery; return the counts."""
+    net = case.golden()
+    got, (expected, counts) = received_by(net, case.cycles), run(case.plain(), case.cycles)
+
+    first = next((pair for pair in zip(got, expected, strict=False) if pair[0] != pair[1]), "a prefix of the other")
+    assert got == expected, f"{case.topology.name} {case.settings}: {first}"
+    assert counts_of(net) == counts
+    return counts
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in BUSY.items() for seed in seeds])
+def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: int) -> None:
+    """With FECN and BECN; none of the cases passes idly."""
+    counts = compared(case_of(seed, kind))
+
+    assert min(counts.marked, counts.fecns, counts.cnps, counts.becns, counts.held) > 0
+    assert (counts.lost > 0) == ((kind, seed) in LOSING)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(40))
+def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int, kind: str) -> None:
+    """Busy or not."""
+    compared(case_of(seed, kind))
