@@ -9,7 +9,8 @@ from typing import NamedTuple
 __all__ = ["Flow", "Pacer", "PacerSettings"]
 
 _PLACES = 4
-_LEAST_GAP = 3
+_LEAST_GAP = 8
+_SETTLING = 4
 
 
 class Flow(NamedTuple):
@@ -42,6 +43,7 @@ class Entry:
     flow: Flow
     ccti: int
     ends: int
+    told: int
     not_before: int | None = None
 
     def may(self, now: int) -> bool:
@@ -105,9 +107,9 @@ class Pacer:
             if not free:
                 self.lost += 1
                 return
-            self.entries[free[0]] = Entry(flow, after, ends)
+            self.entries[free[0]] = Entry(flow, after, ends, now)
         else:
-            entry.ccti = after
+            entry.ccti, entry.told = after, now
             if before <= given.ccti_min:
                 entry.ends = ends
         self.logged += bool(given.trigger_threshold) and before < given.trigger_threshold <= after
@@ -124,7 +126,7 @@ class Pacer:
         """Visit the next entry (CCS-8 to CCS-10)."""
         self.visited = (self.visited + 1) % self.settings.flows
         entry = self.entries[self.visited]
-        if entry is None:
+        if entry is None or now - entry.told <= _SETTLING:
             return
         if entry.ccti > self.settings.ccti_min:
             if self._ticks(now) >= entry.ends:
