@@ -67,7 +67,7 @@ class Impatient(CCSource):
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
-        m.d.comb += self.may.eq(1)
+        m.d.sync += self.may.eq(1)
         return m
 
 
