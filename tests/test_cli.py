@@ -359,9 +359,12 @@ def test_interrupt_ends_quietly() -> None:
         [sys.executable, "-m", "vlane", "cosim", "vlarb", "--fabric", str(DATA / "two_switch"), "--cycles", str(10**9)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(5)  # it has loaded what it needs
-    started.send_signal(signal.SIGINT)
-    _, err = started.communicate(timeout=60)
+    try:
+        time.sleep(5)  # it has loaded what it needs
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=60)
+    finally:
+        started.kill()
 
     assert started.returncode == 130
     assert "Traceback" not in err

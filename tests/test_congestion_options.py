@@ -108,7 +108,7 @@ def test_the_options_give_the_run_of_the_same_keys(tmp_path: Path) -> None:
     keys = "threshold = 12\npacket_size = 2\nmarking_rate = 1\nccti_timer = 1\ntrigger_threshold = 2\nccti_limit = 3\n"
     keys += "cct = [[3, 0], [3, 8], [3, 24], [3, 60]]\n"
     digests = []
-    for name, text in (("keys", keys), ("conf", 'opensm_conf = "opensm.conf"\n'), ("other", keys.replace("12", "15"))):
+    for name, text in (("keys", keys), ("conf", 'opensm_conf = "opensm.conf"\n'), ("other", keys.replace("12", "6"))):
         file = tmp_path / f"{name}.toml"
         file.write_text(head + text + "busy_blocks = 64\nlevel_blocks = 128\n" + rest)
         called = call("simulate", file, "--out", tmp_path / name, "--json", "--set", "run.warm_up_cycles=1000")
