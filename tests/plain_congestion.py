@@ -120,8 +120,8 @@ class Marker:
             self.left[lane] -= 1
         else:
             self.left[lane] = self.settings.marking_rate
+            self.marked += not packet.fecn
             packet.fecn = True
-            self.marked += 1
 
 
 def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:

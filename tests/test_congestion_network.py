@@ -26,6 +26,7 @@ from tests.plain_faults import Faults, Span
 from tests.plain_link import Sizes
 from tests.plain_network import Switch, Tables
 from tests.plain_traffic import packets_of
+from vlane.sl2vl import SL_COUNT
 
 LARGEST = 8
 RR = PortSettings("rr", {"requesters": 0})
@@ -63,7 +64,7 @@ class Case:
             self.topology, self.routes, lanes=self.lanes, trace=self.trace, cycles=self.cycles, largest=LARGEST,
             blocks=self.blocks, minimum=self.minimum, flight=self.flight, flit_bytes=self.flit_bytes,
             speed=self.speed, credit=self.credit, fcp_blocks=2 if self.credit == "fcp" else None,
-            fcp_period=self.fcp_period, congestion=Congestion(**asdict(self.settings)),
+            fcp_period=self.fcp_period, congestion=congestion_of_settings(self.settings),
         )  # fmt: skip
         stalls = [link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in self.stalls]
         replayed(net, self.cycles, stalls)
@@ -83,6 +84,13 @@ class Case:
             Credits(fcp_blocks=2, fcp_period=self.fcp_period) if self.credit == "fcp" else None,
             Faults(self.stalls), settings=self.settings, lids=routes.lids[:, 0].tolist(),
         )  # fmt: skip
+
+
+def congestion_of_settings(settings: Settings) -> Congestion:
+    """Return settings as a compiled network takes them: those of an SL the same for all SLs."""
+    given = asdict(settings)
+    level = tuple(given.pop(name) for name in ("ccti_timer", "ccti_increase", "trigger_threshold", "ccti_min"))
+    return Congestion(levels=[level] * SL_COUNT, **given)
 
 
 def received_by(net: Network, cycles: int) -> list[Received]:
