@@ -223,7 +223,7 @@ share = 0.5
         ("k = 2\n", "", "2: network.k must be given, not missing"),
         ('"tree"', '"treee"', "3: network.topology must be one of tree, fat_tree, torus, irregular, dumbbell, edges, fabric, not treee; did you mean tree?"),
         ('topology = "tree"\n', "", "2: network.topology must be given: one of tree, fat_tree, torus, irregular, dumbbell, edges, fabric, not missing"),
-        ("[run]", "[runs]", "10: runs must be a known key (network, switch, link, cable, voqsw, buffers, scheduler, traffic, trace, connections, admission, stall, rewrite, swap, loss, measure, run), not unknown; did you mean run?"),
+        ("[run]", "[runs]", "10: runs must be a known key (network, switch, link, cable, voqsw, buffers, scheduler, traffic, trace, connections, admission, congestion, stall, rewrite, swap, loss, measure, run), not unknown; did you mean run?"),
         ("  0.5,", "  nan,", "13: run.loads.1 must be a finite number, not nan"),
         ("  0.5,", "  1.5,", "13: run.loads.1 must be at most 1.0, not 1.5"),
         ("  0.2,\n  0.5,\n", "", "11: run.loads must be a list of at least 1, not one of 0"),
