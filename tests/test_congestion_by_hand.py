@@ -79,6 +79,22 @@ def test_the_packets_are_marked_that_the_rules_say(change: dict[str, int | str],
     assert data == [(14 + 8 * at, at % 2, 3, int(at in marked)) for at in range(8)]
 
 
+@pytest.mark.parametrize(
+    ("level_blocks", "idle_blocks", "marked"),
+    [(1000, 0, [2, 3, 4]), (1000, 1, [2, 3, 4]), (1000, 2, []), (50, 1, [4]), (40, 1, [])],
+)
+def test_the_level_falls_while_the_link_is_idle(level_blocks: int, idle_blocks: int, marked: list[int]) -> None:
+    """The same packets 100 cycles later: their level begins with that of the first ones, less 36 idle cycles."""
+    settings = replace(AT_ONCE, busy_blocks=40, level_blocks=level_blocks, idle_blocks=idle_blocks)
+    later = [(100, *packet[1:]) for packet in TWO_TO_ONE]
+
+    got = received([*TWO_TO_ONE, *later], settings)
+
+    first, second = ([row for row in got if row[3] != 2 and (row[0] > 100) == is_late] for is_late in (False, True))
+    assert first == [(14 + 8 * at, at % 2, 3, 0) for at in range(8)]
+    assert second == [(114 + 8 * at, at % 2, 3, int(at in marked)) for at in range(8)]
+
+
 def test_a_cnp_comes_back_in_the_cycles_of_the_page() -> None:
     """NCC-6: taken in the cycle after the last flit, and of one flit."""
     got = received(TWO_TO_ONE, AT_ONCE)

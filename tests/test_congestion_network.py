@@ -187,13 +187,14 @@ def case_of(seed: int, kind: str) -> Case:
     )  # fmt: skip
 
 
-BUSY = {"plain": (6, 7, 15, 33), "inputs": (7, 8, 10, 32), "speed": (25, 26, 31), "fcp": (3, 19, 27)}
+BUSY = {"plain": (6, 7, 15, 33), "inputs": (7, 8, 10, 26, 32), "speed": (25, 26, 31), "fcp": (3, 19, 27)}
 """Seeds of networks in which packets are marked and held, and CNPs come back."""
 LOSING = [
     ("fcp", 27),
     ("inputs", 7),
     ("inputs", 8),
     ("inputs", 10),
+    ("inputs", 26),
     ("inputs", 32),
     ("speed", 25),
     ("speed", 26),
