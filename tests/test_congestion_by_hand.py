@@ -17,11 +17,12 @@ from vlane.golden.network.topology import dumbbell
 from vlane.golden.network.traffic import TrafficClass
 
 from tests.networks import IDENTITY, made, run_to
+from vlane.sl2vl import SL_COUNT
 
 BIG, SMALL = 512, 64
 AT_ONCE = Congestion(
     threshold=15, packet_size=0, marking_rate=0, victim_mask="none", by_inputs=True, busy_blocks=16, level_blocks=1000,
-    idle_blocks=1, port_control=0, ccti_limit=1, ccti_timer=20, ccti_increase=1, trigger_threshold=0, ccti_min=0,
+    idle_blocks=1, port_control=0, ccti_limit=1, levels=[(20, 1, 0, 0)] * SL_COUNT,
     table=[(0, 0), (0, 7)], shift_first=False, flows=64, tick_cycles=64, cnp_interval=0, held_packets=1000,
 )  # fmt: skip
 """A VL is over from 17 blocks on, and a flow that has got a BECN sends a packet of a block every 8 cycles."""

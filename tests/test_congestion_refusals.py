@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vlane.golden.congestion.pacing import Pacing
+from vlane.golden.network.pacing import Pacing
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import assert_refused, call
@@ -37,9 +37,9 @@ cycles = 2000
 warm_up_cycles = 500
 """
 KEYS = (
-    "threshold, packet_size, marking_rate, victim_mask, measure, busy_blocks, level_blocks, idle_blocks, port_control, "
-    "ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, shift_first, flows, cnp_interval_cycles, "
-    "held_packets"
+    "opensm_conf, threshold, packet_size, marking_rate, victim_mask, measure, busy_blocks, level_blocks, idle_blocks, "
+    "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, shift_first, flows, "
+    "cnp_interval_cycles, held_packets"
 )
 INTERVAL = (
     "congestion.cnp_interval_cycles must be below {}, ccti_timer over ccti_increase: else nothing is slowed for long"

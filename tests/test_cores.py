@@ -191,8 +191,8 @@ def test_every_part_has_its_share_of_each_level() -> None:
 COMMON = {
     "border": "barrier letters owner packets rooms said",  # written to in turns
     "meters": "flow_level",
-    "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends setting "
-    "target",
+    "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends "
+    "setting target",
     "switches": "output sc2sc sc2vl",
     "switches.inputs": "drops lft port",
     "switches.inputs.queues": "filled queue",

@@ -29,9 +29,9 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "congestion": {"engine"},
         "links": {"engine", "credits"},
         "buffers": {"engine", "credits"},
-        "switches": {"engine", "links", "schedulers"},
+        "switches": {"engine", "congestion", "links", "schedulers"},
         "oracle": {"engine", "schedulers", "tables", "credits", "congestion", "links", "buffers", "switches"},
-        "network": {"engine", "links", "schedulers", "switches"},
+        "network": {"engine", "congestion", "links", "schedulers", "switches"},
     },
     "hdl": {
         "common": set(),
@@ -41,7 +41,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "congestion": {"common", "schedulers"},
         "links": {"common", "credits"},
         "buffers": {"common", "credits", "links"},
-        "switches": {"common", "schedulers", "tables", "links", "buffers"},
+        "switches": {"common", "schedulers", "tables", "congestion", "links", "buffers"},
         "registers": {"common"},
     },
     "tb": {

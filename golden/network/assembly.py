@@ -9,8 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from vlane.golden.congestion.marking import Unmarked
-from vlane.golden.congestion.pacing import Unpaced
 from vlane.golden.engine.bits import LIST_MARGIN
 from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
@@ -22,6 +20,7 @@ from vlane.golden.network.cabling import CableForm, paces_of_ends, wire
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import Meters
 from vlane.golden.network.network import Network
+from vlane.golden.network.pacing import Unpaced
 from vlane.golden.network.parts import Alone
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
@@ -30,6 +29,7 @@ from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches, infiniband_maker
+from vlane.golden.switches.marking import Unmarked
 from vlane.golden.switches.opa_switch import new_opa_switches
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import NOBODY

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vlane.golden.congestion.markers import new_markers
-from vlane.golden.congestion.marking import Marking, new_marking
-from vlane.golden.congestion.pacing import Pacing, new_pacing
 from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE, TIMER, TRIGGER, new_sources
 from vlane.golden.network.buffers import Buffers
+from vlane.golden.network.pacing import Pacing, new_pacing
 from vlane.golden.network.sources import Sources
 from vlane.golden.network.topology import Topology
+from vlane.golden.switches.marking import Marking, new_marking
 
 from vlane.errors import InputError
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from vlane.golden.congestion.marking import note_pause
 from vlane.golden.links.remote_credit import fcp_period, lose
 from vlane.golden.network.network import NOW, Network
 from vlane.golden.network.runs import Change
 from vlane.golden.switches.inputs import ROUTED
+from vlane.golden.switches.marking import note_pause
 
 __all__ = ["fcps_are_lost", "link_stalls", "table_is_written"]
 

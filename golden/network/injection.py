@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from vlane.golden.congestion.pacing import (
+from vlane.golden.congestion.sources import answer
+from vlane.golden.engine.bits import next_of
+from vlane.golden.engine.kernel import by_type, inner, kernel
+from vlane.golden.network.clock import MOVED
+from vlane.golden.network.meters import Meters, count_generation
+from vlane.golden.network.pacing import (
     Pacing,
     Unpaced,
     first_cnp,
@@ -20,11 +25,6 @@ from vlane.golden.congestion.pacing import (
     take_cnp,
     wait,
 )
-from vlane.golden.congestion.sources import answer
-from vlane.golden.engine.bits import next_of
-from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.network.clock import MOVED
-from vlane.golden.network.meters import Meters, count_generation
 from vlane.golden.network.sources import Sources, advance, draw_packet, end_class
 from vlane.golden.network.wiring import Wiring
 from vlane.golden.switches.output_ports import room_for_largest, take_in

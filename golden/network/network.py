@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.marking import note_queued, note_taken
-from vlane.golden.congestion.pacing import sweep
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Records
@@ -19,11 +17,13 @@ from vlane.golden.links.returns import begin, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
 from vlane.golden.network.meters import Meters, count_delivery, count_loss
+from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
 from vlane.golden.network.sources import Sources
 from vlane.golden.network.wiring import NOWHERE, Wiring
 from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
+from vlane.golden.switches.marking import note_queued, note_taken
 from vlane.golden.switches.output_ports import (
     OutputPorts,
     cycles_on_link,

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.pacing import Pacing
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.network.meters import END
 from vlane.golden.network.network import Network
+from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.senders import Senders, mark_senders, senders_of
 from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.network.wiring import Wiring

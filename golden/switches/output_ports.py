@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.records import Int16, Int64, Records, new_records
@@ -28,6 +27,7 @@ from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blo
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
+from vlane.golden.switches.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
 from vlane.golden.switches.packets import (
     BECN,
     FECN,

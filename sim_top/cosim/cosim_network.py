@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from vlane.golden.congestion.marking import Marking
 from vlane.golden.network.network import DONE, Network, run
 from vlane.golden.network.runs import run_to
+from vlane.golden.switches.marking import Marking
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.network_cocotb import run_under_cocotb

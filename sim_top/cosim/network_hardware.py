@@ -136,10 +136,9 @@ def hardware_parameters(world: World) -> dict[str, Any]:
             "central_maximum": world.central.maximum[0],
         }  # fmt: skip
     try:
-        BLOCKS[switch_block(world)].shape(**parameters)
+        return dict(BLOCKS[switch_block(world)].shape(**parameters))
     except InputError as error:
         raise refused_parameter(error, "hardware: ") from None
-    return parameters
 
 
 def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:

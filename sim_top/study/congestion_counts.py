@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlane.golden.congestion.marking import Marking
-from vlane.golden.congestion.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
 from vlane.golden.network.network import Network
+from vlane.golden.network.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
+from vlane.golden.switches.marking import Marking
 
 __all__ = ["OfCongestion", "congestion_of"]
 

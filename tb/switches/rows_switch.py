@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.marking import note_pause
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
@@ -17,6 +16,7 @@ from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.inputs import DROPPED
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
+from vlane.golden.switches.marking import note_pause
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
     BECN,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from vlane.golden.congestion.marking import marks
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
@@ -23,6 +22,7 @@ from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
 from vlane.golden.switches.kinds import route, vls_apart
+from vlane.golden.switches.marking import marks
 from vlane.golden.switches.packets import (
     BECN,
     FECN,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.congestion.markers import new_markers
-from vlane.golden.congestion.marking import Unmarked, new_marking
 from vlane.golden.switches.kinds import Switches, infiniband_maker
+from vlane.golden.switches.marking import Unmarked, new_marking
 from vlane.golden.switches.vl_tables import rows_apart
 from vlane.tb.native.stimulus import Layout, cut
 from vlane.tb.switches import crosses_ib_switch

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.marking import Unmarked
 from vlane.golden.engine.random_bits import seeded
 from vlane.golden.engine.records import new_records
 from vlane.golden.engine.rule import Rule
@@ -20,6 +19,7 @@ from vlane.golden.links.room import Rooms, new_rooms
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
+from vlane.golden.switches.marking import Unmarked
 from vlane.golden.switches.output_ports import new_output_ports
 from vlane.golden.switches.packets import new_packets
 from vlane.tb.native.crosses import Happened
