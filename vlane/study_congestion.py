@@ -116,8 +116,10 @@ def check_congestion(study: Study, words: str) -> None:
     for field in _ATTRIBUTES if given.opensm_conf else ():
         if field in given.model_fields_set:
             raise InputError(f"congestion.{field}", "left out with opensm_conf, which says it", "given")
-    if study.switch.crossbar == "flits":
-        raise InputError("switch.crossbar", "multiplexed or per_vl with [congestion]", study.switch.crossbar)
+    forms = study.switch.record.forms
+    marking = dict.fromkeys(form.crossbar for form in forms if form.marks)
+    if study.switch.crossbar not in marking:
+        raise InputError("switch.crossbar", f"{' or '.join(marking)} with [congestion]", study.switch.crossbar)
     if given.level_blocks < given.busy_blocks:
         raise InputError("congestion.level_blocks", f"at least busy_blocks, {given.busy_blocks}", given.level_blocks)
     last = len(given.table) - 1

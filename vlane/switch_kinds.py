@@ -42,6 +42,8 @@ class SwitchForm:
         Passes of the allocation's stages in a cycle, as ``switch.iterations`` may ask for; hardware makes one.
     most_speed : int
         Flits that cross in the time of one on a link, as ``switch.speed`` may ask for, in multiples of the kind's.
+    marks : bool
+        Whether its outputs can mark packets for congestion control.
     """
 
     allocation: str
@@ -51,6 +53,7 @@ class SwitchForm:
     in_hardware: bool = False
     most_iterations: int = 1
     most_speed: int = 1
+    marks: bool = False
 
     def allowed(self, most: int) -> str:
         """Return what a number must be that this form has up to ``most``, in words.
@@ -168,10 +171,12 @@ INFINIBAND = SwitchKind(
     link_maps=("vl_of_sl",),
     credits=tuple(CREDIT_SCHEMES.values()),
     forms=(
-        SwitchForm("turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS, most_speed=MOST_SPEED),
-        SwitchForm("fifo", "multiplexed", queues=True),
-        SwitchForm("turns", "per_vl", vls_apart=True, in_hardware=True),
-        SwitchForm("fifo", "per_vl", vls_apart=True, queues=True, in_hardware=True),
+        SwitchForm(
+            "turns", "multiplexed", in_hardware=True, most_iterations=MOST_ITERATIONS, most_speed=MOST_SPEED, marks=True
+        ),
+        SwitchForm("fifo", "multiplexed", queues=True, marks=True),
+        SwitchForm("turns", "per_vl", vls_apart=True, in_hardware=True, marks=True),
+        SwitchForm("fifo", "per_vl", vls_apart=True, queues=True, in_hardware=True, marks=True),
         SwitchForm("turns", "flits"),
     ),
     takes_captured=True,
