@@ -75,7 +75,7 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
 
 def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iterator[Figure]:
     base = "" if part == "map" else variant
-    free, none = _Case(rows, name, "free", base), _Case(rows, name, "none", base)
+    free, none = (_Case(rows, name, control, base) for control in ("free", "none"))
     cc, words = _Case(rows, name, "cc", variant), ", ".join(filter(None, (scenario_of(name).words, variant)))
     bounded = part == "main"
     if not scenario_of(name).hot:
@@ -101,7 +101,6 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
         yield Figure(f"Jain's index of contributors, {title}", "", None, fair, bound if parking else _OURS)
     yield Figure(f"CNPs of all packets of hosts, {words}", "", None, cc.first("cnp_share"), _OURS)
     yield Figure(f"BECNs lost for want of an entry, {words}", "", None, cc.first("lost"), _OURS)
-    del none
 
 
 def _of_uniform(none: _Case, cc: _Case, words: str) -> Iterator[Figure]:
@@ -116,8 +115,7 @@ def _of_uniform(none: _Case, cc: _Case, words: str) -> Iterator[Figure]:
 def _charts(part: str, measured: Measured) -> list[Chart]:  # noqa: ARG001 - as of every study
     charts = []
     for scenario, variant in measured.rows.select("scenario", "variant").unique().sort("scenario", "variant").rows():
-        made = scenario_of(scenario)
-        words = ", ".join(filter(None, (made.words, variant)))
+        words = " ".join(filter(None, (scenario, variant)))
         for title, which in (("hot hosts", pl.col("sl") >= _APART), ("others", pl.col("sl") < _APART)):
             curves = []
             for number, control in enumerate(CONTROLS):
