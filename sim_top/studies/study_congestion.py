@@ -87,7 +87,7 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
         title = f"{words}: {_NAMES[control]}"
         if case.rows.is_empty():
             continue
-        target = at_least(0.9 if name == MOVING else 0.95, _TARGET) if is_ours and name != MOVING else _OURS
+        target = at_least(0.95, _TARGET) if is_ours and name != MOVING else _OURS
         yield Figure(f"hot link used, {title}", "", None, case.hot(), target)
         if free.rows.height:
             ratio = [one / other for one, other in zip(case.victims(), free.victims(), strict=False)]
