@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from vlane.golden.network.assembly import PortSettings
+from vlane.golden.network.clock import NOW
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.faults import link_stalls
-from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.network import Network
 from vlane.golden.network.routing import Routes, dmodk, up_down
 from vlane.golden.network.topology import Topology, dumbbell, irregular, tree
 from vlane.golden.switches.packets import FECN

@@ -10,7 +10,11 @@ from vlane.parameters import Parameters, whole
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = [
+    "BUSY_BLOCKS",
+    "IDLE_BLOCKS",
     "LARGEST_THRESHOLD",
+    "LEAST_PACKETS",
+    "LEVEL_BLOCKS",
     "MAX_LEVEL",
     "RATE_BITS",
     "SIZE_BITS",
@@ -28,6 +32,10 @@ RATE_BITS = 16
 """Width of Marking_Rate."""
 LARGEST_THRESHOLD = (1 << THRESHOLD_BITS) - 1
 """The most aggressive threshold."""
+LEAST_PACKETS = 4
+"""Largest packets that a lane's part of the measured buffer must hold at least."""
+BUSY_BLOCKS, LEVEL_BLOCKS, IDLE_BLOCKS = 1024, 2048, 16
+"""Level from which a link is busy, highest level, and its fall in an idle cycle, unless given."""
 MAX_LEVEL = 65535
 """Highest bound of the level that tells a busy link."""
 
@@ -76,15 +84,15 @@ class CCMarkerParameters(Parameters):
     maximum: int = whole(128, 4, 4095, "blocks that a lane may take of the buffer that is measured")
     largest: int = whole(32, 1, 66, "blocks of the largest packet, at most a quarter of maximum")
     measure_blocks: int = whole(128, 4, 65535, "largest measure, at least maximum")
-    busy_blocks: int = whole(1024, 0, MAX_LEVEL, "level from which the link is busy; 0: always")
-    level_blocks: int = whole(2048, 1, MAX_LEVEL, "highest level, at least busy_blocks")
-    idle_blocks: int = whole(16, 0, 255, "by how much the level falls in an idle cycle")
+    busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "level from which the link is busy; 0: always")
+    level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "highest level, at least busy_blocks")
+    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "by how much the level falls in an idle cycle")
     data_bits: int = whole(128, 128, 8 * _BYTES_OF_FLIT, "bits carried of a 64-byte flit, a multiple of 64")
 
     def check(self) -> None:
         """Refuse a buffer that holds no four largest packets, and bounds that cannot be reached."""
-        if 4 * self.largest > self.maximum:
-            raise InputError("largest", f"at most a quarter of maximum, {self.maximum // 4}", self.largest)
+        if LEAST_PACKETS * self.largest > self.maximum:
+            raise InputError("largest", f"at most a quarter of maximum, {self.maximum // LEAST_PACKETS}", self.largest)
         if self.measure_blocks < self.maximum:
             raise InputError("measure_blocks", f"at least maximum, {self.maximum}", self.measure_blocks)
         if self.level_blocks < self.busy_blocks:

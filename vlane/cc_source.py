@@ -12,6 +12,7 @@ __all__ = [
     "BYTE_BITS",
     "CCTI_BITS",
     "CCT_ENTRIES",
+    "CCT_LEAST_ENTRIES",
     "DLID_BITS",
     "LOST_BITS",
     "LOST_MOST",
@@ -21,6 +22,7 @@ __all__ = [
     "SHORTEST_GAP",
     "SHOWN_CYCLES",
     "SL_BITS",
+    "TICK_NS",
     "TIMER_BITS",
     "WAYS",
     "CCSourceParameters",
@@ -31,6 +33,8 @@ WAYS = 4
 """Entries of a set of flows."""
 DLID_BITS, SL_BITS = 16, 4
 """Widths of a flow's DLID and SL."""
+CCT_LEAST_ENTRIES = 128
+"""Entries of the smallest CCT."""
 CCT_ENTRIES = 1024
 """Entries of the largest CCT."""
 CCTI_BITS = 10
@@ -41,6 +45,8 @@ TIMER_BITS, BYTE_BITS = 16, 8
 """Widths of CCTI_Timer, and of CCTI_Increase, Trigger_Threshold and CCTI_Min."""
 SHORTEST_GAP = 8
 """Least cycles between two packets of a known flow."""
+TICK_NS = 1024
+"""Unit of CCTI_Timer."""
 SETTLING_CYCLES = 4
 """Cycles after a BECN of a flow in which no visit changes its entry."""
 SHOWN_CYCLES = 5
@@ -71,7 +77,9 @@ class CCSourceParameters(Parameters):
     """
 
     flows: int = whole(64, 2 * WAYS, 256, "entries for flows, a power of two")
-    cct_entries: int = whole(128, 128, CCT_ENTRIES, "entries of the Congestion Control Table, a power of two")
+    cct_entries: int = whole(
+        CCT_LEAST_ENTRIES, CCT_LEAST_ENTRIES, CCT_ENTRIES, "entries of the Congestion Control Table, a power of two"
+    )
     tick_cycles: int = whole(200, 64, 4096, "cycles of 1.024 us, the unit of CCTI_Timer")
     shift_first: bool = flag(default=False, about="the shift is applied before the multiplication")
 

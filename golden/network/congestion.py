@@ -13,11 +13,11 @@ from vlane.golden.network.sources import Sources
 from vlane.golden.network.topology import Topology
 from vlane.golden.switches.marking import Marking, new_marking
 
+from vlane.cc_marker import LEAST_PACKETS
+from vlane.cc_source import CCT_LEAST_ENTRIES
 from vlane.errors import InputError
 
 __all__ = ["Congestion"]
-
-_LEAST_ENTRIES = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class Congestion:
         """
         largest = max(buffers.largest)
         for lane, most in enumerate(buffers.maximum):
-            if most < 4 * largest:
-                must = f"at least {4 * largest}, four largest packets, with congestion control"
+            if most < LEAST_PACKETS * largest:
+                must = f"at least {LEAST_PACKETS * largest}, four largest packets, with congestion control"
                 raise InputError(f"maximum_blocks of VL {lane}", must, most)
         markers = new_markers(
             ports=topology.switches << port_bits, maximum=buffers.maximum, largest=largest,
@@ -96,16 +96,19 @@ class Congestion:
 
     def masked(self, topology: Topology, switch: int) -> set[int]:
         """Return the outputs of a switch, from 0, that are in Victim_Mask."""
+        if self.victim_mask == "none":
+            return set()
+        if self.victim_mask == "hosts":
+            return {port for at, port in topology.hosts if at == switch}
         every = set(range(topology.ports))
         if isinstance(self.victim_mask, int):
             return {port for port in every if self.victim_mask >> port + 1 & 1}
-        hosts = {port for at, port in topology.hosts if at == switch}
-        return {"none": set[int](), "hosts": hosts, "all": every}[self.victim_mask]
+        return every
 
     def pacing(self, traffic: Sources) -> Pacing:
         """Return the NICs, of a network with this traffic."""
         nics, classes = traffic.due.shape
-        entries = max(_LEAST_ENTRIES, 1 << (len(self.table) - 1).bit_length())
+        entries = max(CCT_LEAST_ENTRIES, 1 << (len(self.table) - 1).bit_length())
         sources = new_sources(
             flows=self.flows, cct_entries=entries, tick_cycles=self.tick_cycles, shift_first=self.shift_first,
             sources=nics,

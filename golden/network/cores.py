@@ -10,19 +10,10 @@ import numpy as np
 from vlane.golden.engine.barrier import meet
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.links.returns import begin
+from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.division import divide
 from vlane.golden.network.meters import Meters, double_stretch, merged_meters
-from vlane.golden.network.network import (
-    DONE,
-    MOVED,
-    NOW,
-    POOL_EMPTY,
-    STUCK,
-    TRACE_FULL,
-    Network,
-    run,
-    run_cycle,
-)
+from vlane.golden.network.network import DONE, POOL_EMPTY, STUCK, TRACE_FULL, Network, run, run_cycle
 from vlane.golden.network.parts import (
     HAD_PACKETS,
     LAST_MOVED,

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from vlane.golden.engine.barrier import new_barrier
 from vlane.golden.engine.records import new_records
 from vlane.golden.links.remote_credit import fcp_period
+from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters
-from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Pacing
 from vlane.golden.network.parts import OWNED, PacketLetter, Part, RoomLetter
 from vlane.golden.network.sources import NEVER

@@ -55,8 +55,6 @@ from vlane.golden.switches.packets import (
 
 __all__ = [
     "DONE",
-    "MOVED",
-    "NOW",
     "POOL_EMPTY",
     "STUCK",
     "TRACE_FULL",

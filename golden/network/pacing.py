@@ -13,7 +13,9 @@ from vlane.golden.congestion.sources import NOBODY as UNKNOWN
 from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, find, hear, is_held, visit
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
-from vlane.golden.switches.packets import NOBODY, Packets, free
+from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
+
+from vlane.sl2vl import SL_COUNT
 
 __all__ = [
     "BECNS",
@@ -61,15 +63,11 @@ class PacedNIC:
 
     Parameters
     ----------
-    first, last : int
-        Of the CNPs that are to be sent; ``first`` is ``NOBODY`` if there are none.
     told : int
         Cycle in which a BECN acted last.
     """
 
     told: Int64
-    first: Int32
-    last: Int32
 
 
 class Waiting:
@@ -97,6 +95,8 @@ class Pacing(NamedTuple):
         Flows that are slowed down, and the settings.
     nic : Records of PacedNIC, (NICs,)
         State of each.
+    cnps : Queues
+        CNPs that are to be sent, a queue for each NIC.
     waiting : Records of Waiting, (NICs, classes)
         Of each class.
     most : int
@@ -111,6 +111,7 @@ class Pacing(NamedTuple):
 
     sources: Sources
     nic: Records[PacedNIC]
+    cnps: Queues
     waiting: Records[Waiting]
     most: int
     interval: int
@@ -119,23 +120,24 @@ class Pacing(NamedTuple):
 
 
 _LONG_AGO = -(1 << 60)
-_SLS = 16
 
 
 def new_pacing(sources: Sources, *, classes: int, most: int, interval: int) -> Pacing:
     """Return NICs without CNPs, with nothing that waits; as many as there are sources."""
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
-    nic["first"] = waiting["first"] = NOBODY
+    waiting["first"] = NOBODY
     nic["told"] = -1
-    sides = (nics, nics, _SLS) if interval else (0, 0, 0)
+    sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
     last_cnp = np.full(sides, _LONG_AGO, np.int64)
-    return Pacing(sources, nic, waiting, most, interval, last_cnp, np.zeros((nics, len(COUNTS)), np.int64))
+    counts = np.zeros((nics, len(COUNTS)), np.int64)
+    return Pacing(sources, nic, new_queues(nics, 1), waiting, most, interval, last_cnp, counts)
 
 
 @inner
-def _place_of(pacing: Pacing, nic: int, dlid: int, sl: int) -> int:
-    return find(pacing.sources, nic, 0 if pacing.sources.port[PORT_MODE] != 0 else dlid, sl)
+def _flow_dlid(pacing: Pacing, dlid: int) -> int:
+    """Return the DLID of a flow: 0 while flows are SLs (CCS-6)."""
+    return 0 if pacing.sources.port[PORT_MODE] != 0 else dlid
 
 
 @inner
@@ -144,7 +146,7 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
     field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
     while head != NOBODY:
         other = packets.pool[head]
-        if other.sl == field.sl and (other.dlid == field.dlid or pacing.sources.port[PORT_MODE] != 0):
+        if other.sl == field.sl and _flow_dlid(pacing, other.dlid) == _flow_dlid(pacing, field.dlid):
             return head
         head = int(other.arrived)
     return NOBODY
@@ -153,8 +155,7 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
 @inner
 def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
     """Tell whether the flow of a packet may not inject in a cycle (CCS-3)."""
-    field = packets.pool[packet]
-    place = _place_of(pacing, nic, field.dlid, field.sl)
+    place = place_of_flow(pacing, packets, nic, packet)
     return place != UNKNOWN and is_held(pacing.sources.flow[nic, place], cycle)
 
 
@@ -162,7 +163,7 @@ def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle:
 def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
     """Return the entry of a packet's flow; ``sources.NOBODY`` if it is not known."""
     field = packets.pool[packet]
-    return _place_of(pacing, nic, field.dlid, field.sl)
+    return find(pacing.sources, nic, _flow_dlid(pacing, field.dlid), field.sl)
 
 
 # Of the first packet of a flow that waits, `arrived` is the next one of the list, `asks` the last of its flow.
@@ -248,36 +249,28 @@ def queue_cnp(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: in
         if cycle < pacing.last_cnp[nic, source, sl] + pacing.interval:
             return False
         pacing.last_cnp[nic, source, sl] = cycle
-    own = pacing.nic[nic]
-    packets.chain[packet].next = NOBODY
-    if own.first == NOBODY:
-        own.first = packet
-    else:
-        packets.chain[own.last].next = packet
-    own.last = packet
+    push(packets, pacing.cnps, nic, 0, packet)
     return True
 
 
 @inner
 def first_cnp(pacing: Pacing, packets: Packets, nic: int, cycle: int) -> int:
     """Return the CNP that a NIC may send in a cycle, ``NOBODY`` if there is none (NCC-6, NCC-8)."""
-    packet = int(pacing.nic[nic].first)
+    packet = int(pacing.cnps.queue[nic, 0].head)
     return packet if packet != NOBODY and packets.origin[packet].born <= cycle else NOBODY
 
 
 @inner
 def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
     """Take the first CNP out of its queue."""
-    own = pacing.nic[nic]
-    own.first = packets.chain[own.first].next
+    pop(packets, pacing.cnps, nic, 0)
     pacing.counts[nic, CNPS] += 1
 
 
 @inner
 def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
     """Let a BECN for a flow act in a cycle, once all questions of it are answered (NCC-9)."""
-    flow = 0 if pacing.sources.port[PORT_MODE] != 0 else dlid
-    place, before = hear(pacing.sources, nic, flow, sl, cycle)
+    place, before = hear(pacing.sources, nic, _flow_dlid(pacing, dlid), sl, cycle)
     pacing.nic[nic].told = cycle
     pacing.counts[nic, BECNS] += 1
     if place != UNKNOWN:

@@ -16,7 +16,6 @@ from vlane.golden.switches.inputs import DROPPED, Inputs, local_port
 from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
 
 __all__ = [
-    "MEASURES",
     "Marking",
     "Start",
     "Unmarked",
@@ -29,9 +28,6 @@ __all__ = [
     "note_starved",
     "note_taken",
 ]
-
-MEASURES = ("output", "inputs")
-"""What tells how full a VL is: its blocks in the output buffer (NCC-2), or those that wait for it (NCC-3)."""
 
 
 class Unmarked(NamedTuple):
@@ -83,7 +79,7 @@ class Marking(NamedTuple):
     queued : array of int64, (inputs, lanes)
         Blocks of each queue at the inputs, if they are measured.
     by_inputs : bool
-        Which measure counts.
+        Which measure counts: what waits at the inputs (NCC-3), or what is in the output buffer (NCC-2).
     """
 
     markers: Markers

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from vlane.golden.links.remote_credit import fcps_sent, most_taken
+from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import Running
 from vlane.golden.network.meters import (
     FLOW_FINE_BITS,
@@ -18,7 +19,7 @@ from vlane.golden.network.meters import (
     Meters,
     latency_at,
 )
-from vlane.golden.network.network import NOW, Network
+from vlane.golden.network.network import Network
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY, Packets, packets_in_use
 from vlane.sim_top.study.world import World, show_end

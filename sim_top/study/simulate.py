@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from vlane.golden.network.clock import NOW
 from vlane.golden.network.cores import OneCore, Running, lengthen, running
 from vlane.golden.network.meters import MADE, PARTS, RECEIVED, Meters, latency_at
-from vlane.golden.network.network import DONE, NOW, STUCK, Network, take_waiting
+from vlane.golden.network.network import DONE, STUCK, Network, take_waiting
 from vlane.golden.network.runs import AT_A_TIME, Change
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.kinds import buffer_between, central_buffers, central_heads

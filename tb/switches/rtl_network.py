@@ -17,7 +17,8 @@ from vlane.golden.links.fcp_limits import FCPLimits, mail, say_limit
 from vlane.golden.links.remote_credit import RemoteCredit, hear, take, taken
 from vlane.golden.links.returns import begin_at_once, places_coming, settle
 from vlane.golden.links.room import Rooms
-from vlane.golden.network.network import MOVED, NOW, Network, depart, run_cycle, why_not
+from vlane.golden.network.clock import MOVED, NOW
+from vlane.golden.network.network import Network, depart, run_cycle, why_not
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.inputs import DROPPED as DROPS
 from vlane.golden.switches.inputs import ROUTED
