@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from vlane.cc_marker import MAX_LEVEL, CCMarkerParameters
+from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEVEL_BLOCKS, MAX_LEVEL, CCMarkerParameters
 from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.fcp import MAX_FCP_PERIOD
@@ -16,7 +16,6 @@ from vlane.switch_parameters import SwitchParameters
 __all__ = ["IBSwitchParameters"]
 
 _FCP_PERIOD = 1024
-_BUSY, _LEVEL, _IDLE = 1024, 2048, 16
 _MARKED_BITS = 128
 _MOST_PAIRS = 128
 _FORMS = INFINIBAND.hardware_forms
@@ -42,9 +41,9 @@ class IBSwitchParameters(SwitchParameters):
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
     marking: bool = flag(default=False, about="whether outputs mark packets with FECN, by what their buffers hold")
-    busy_blocks: int = whole(_BUSY, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
-    level_blocks: int = whole(_LEVEL, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
-    idle_blocks: int = whole(_IDLE, 0, 255, "with marking: by how much the level falls in an idle cycle")
+    busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
+    level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
+    idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "with marking: by how much the level falls in an idle cycle")
     fcp_period: int = whole(_FCP_PERIOD, 2, MAX_FCP_PERIOD, "cycles after which all limits are sent, above data_vls")
 
     @property
@@ -104,7 +103,7 @@ class IBSwitchParameters(SwitchParameters):
     def _check_marking(self) -> None:
         """Refuse marking where it cannot be, and what belongs to it without it."""
         if not self.marking:
-            usual = (("busy_blocks", _BUSY), ("level_blocks", _LEVEL), ("idle_blocks", _IDLE))
+            usual = (("busy_blocks", BUSY_BLOCKS), ("level_blocks", LEVEL_BLOCKS), ("idle_blocks", IDLE_BLOCKS))
             for field, value in usual:
                 if self[field] != value:
                     raise InputError(field, "left out without marking", self[field])
@@ -112,4 +111,4 @@ class IBSwitchParameters(SwitchParameters):
         if self.data_bits < _MARKED_BITS:
             must = f"at least {_MARKED_BITS} with marking, as FECN is in the second word"
             raise InputError("data_bits", must, self.data_bits)
-        _ = self.marker
+        _ = self.marker  # refuses what its own parameters may not be

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from vlane.cc_marker import LARGEST_THRESHOLD, MAX_LEVEL, RATE_BITS, SIZE_BITS
-from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TIMER_BITS
+from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LARGEST_THRESHOLD, LEVEL_BLOCKS, MAX_LEVEL, RATE_BITS, SIZE_BITS
+from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TICK_NS, TIMER_BITS
 from vlane.errors import InputError
 from vlane.study_networks import Name, Section
 
@@ -57,9 +57,11 @@ class CongestionSection(Section):
     measure: Literal["output", "inputs"] = Field(
         "output", description="How full a VL is: its blocks in the output buffer, or those that wait at the inputs."
     )
-    busy_blocks: int = Field(1024, ge=0, le=MAX_LEVEL, description="Level from which a link is busy; 0 for always.")
-    level_blocks: int = Field(2048, ge=1, le=MAX_LEVEL, description="Highest level of a link.")
-    idle_blocks: int = Field(16, ge=0, le=255, description="By how much the level falls in an idle cycle.")
+    busy_blocks: int = Field(
+        BUSY_BLOCKS, ge=0, le=MAX_LEVEL, description="Level from which a link is busy; 0 for always."
+    )
+    level_blocks: int = Field(LEVEL_BLOCKS, ge=1, le=MAX_LEVEL, description="Highest level of a link.")
+    idle_blocks: int = Field(IDLE_BLOCKS, ge=0, le=255, description="By how much the level falls in an idle cycle.")
     port_control: Literal[0, 1] = Field(0, description="0: a flow is a DLID and an SL; 1: it is an SL.")
     ccti_increase: int = Field(1, ge=0, lt=1 << BYTE_BITS, description="By how much a BECN raises the flow's CCTI.")
     ccti_timer: int = Field(
@@ -130,7 +132,7 @@ def check_congestion(study: Study, words: str) -> None:
     if given.ccti_increase and not given.ccti_timer:
         raise InputError("congestion.ccti_timer", "at least 1 with a ccti_increase: nothing lasts without it", 0)
     if given.cnp_interval_cycles and given.ccti_increase:
-        must = int(given.ccti_timer * 1024 / study.link.clock.cycle_ns / given.ccti_increase)
+        must = int(given.ccti_timer * TICK_NS / study.link.clock.cycle_ns / given.ccti_increase)
         if given.cnp_interval_cycles >= must:
             why = f"below {must}, ccti_timer over ccti_increase: else nothing is slowed for long"
             raise InputError("congestion.cnp_interval_cycles", why, given.cnp_interval_cycles)

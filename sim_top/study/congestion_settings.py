@@ -7,6 +7,7 @@ from typing import Any
 
 from vlane.golden.network.congestion import Congestion
 
+from vlane.cc_source import TICK_NS
 from vlane.errors import InputError
 from vlane.fabric.congestion_options import congestion_options
 from vlane.fabric.opensm_conf import read_opensm_conf
@@ -16,7 +17,7 @@ from vlane.study_congestion import CongestionSection
 
 __all__ = ["congestion_settings"]
 
-_TICK_NS, _LEAST_TICK, _MOST_TICK = 1024, 64, 4096
+_LEAST_TICK, _MOST_TICK = 64, 4096
 
 
 def congestion_settings(study: Study, base: Path) -> Congestion | None:
@@ -31,7 +32,7 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
     given = study.congestion
     if given is None:
         return None
-    tick = round(_TICK_NS / study.link.clock.cycle_ns)
+    tick = round(TICK_NS / study.link.clock.cycle_ns)
     if not _LEAST_TICK <= tick <= _MOST_TICK:
         must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
         raise InputError("link.rate_gbps", must, study.link.rate_gbps)
