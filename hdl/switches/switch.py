@@ -116,9 +116,7 @@ class Switch(wiring.Component):
                 connect(m, flipped(self.hears[number]), output.hears)
                 connect(m, output.says, flipped(self.says[number]))
             m.d.comb += output.ready.eq(self.ready[number])
-            self._program(m, number, output.scheduler)
-            if output.marker is not None:
-                self._program_marker(m, number, output.marker)
+            self._program(m, number, output)
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
         """Let the forwarding table say where an input's head goes (RT); return the output.
@@ -167,21 +165,18 @@ class Switch(wiring.Component):
         m.d.comb += found.eq(one_of(chosen, (by_lane[lane] for lane in range(self.geometry.vls))))
         return found
 
-    def _program(self, m: Module, number: int, scheduler: Any) -> None:
-        """Let an output that is chosen take a write of the scheduler's program port."""
+    def _program(self, m: Module, number: int, output: Any) -> None:
+        """Let an output that is chosen take writes of the scheduler's and of the marker's program port."""
         if "schedule_ports" in self.signature.members:
-            for name in self.schedule.signature.members:
-                value = getattr(self.schedule, name)
-                if name == "enable":
-                    value = value & self.schedule_ports[number]
-                m.d.comb += getattr(scheduler.program, name).eq(value)
+            _pass_write(m, self.schedule, self.schedule_ports[number], output.scheduler.program)
         if "swap" in self.signature.members:
-            m.d.comb += scheduler.swap.eq(self.swap[number])
+            m.d.comb += output.scheduler.swap.eq(self.swap[number])
+        if output.marker is not None:
+            _pass_write(m, self.congestion, self.congestion_ports[number], output.marker.program)
 
-    def _program_marker(self, m: Module, number: int, marker: CCMarker) -> None:
-        """Let an output that is chosen take a write of the marker's program port."""
-        for name in self.congestion.signature.members:
-            value = getattr(self.congestion, name)
-            if name == "enable":
-                value = value & self.congestion_ports[number]
-            m.d.comb += getattr(marker.program, name).eq(value)
+
+def _pass_write(m: Module, port: Any, is_chosen: Value, program: Any) -> None:
+    """Pass a write on to a program port if it is chosen."""
+    for name in port.signature.members:
+        value = getattr(port, name)
+        m.d.comb += getattr(program, name).eq(value & is_chosen if name == "enable" else value)
