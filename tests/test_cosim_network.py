@@ -178,36 +178,6 @@ def test_deliveries_are_the_same_with_a_crossbar_port_per_vl(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mask", ["none", pytest.param("hosts", marks=pytest.mark.long)])
-def test_the_same_packets_are_marked_in_hardware(mask: str) -> None:
-    """A hot host on a tree: every delivery with its FECN, and the marks of every switch in hardware."""
-    called = call(
-        "cosim", "network", "sim_top/configs/tree_cc_rtl.toml", "--rtl", "0,5", "--cycles", "30000", "--json",
-        "--set", f"congestion.victim_mask={mask}", "--set", "congestion.marking_rate=1",
-    )  # fmt: skip
-
-    assert called.status == 0, called.err
-    done = called.json()
-    assert (done["mismatches"], done["bad_flits"]) == (0, 0)
-    assert done["digest_golden"] == done["digest_hardware"]
-    assert done["marked"] == done["golden_marked"] > 100
-    assert done["cnps"] > 100
-    assert done["held"] > 1000
-
-
-def test_a_mark_that_is_lost_or_invented_is_seen() -> None:
-    """The digest is of FECN too: another threshold in golden alone makes another one."""
-    digests = {
-        call(
-            "cosim", "network", "sim_top/configs/tree_cc_rtl.toml", "--rtl", "0", "--cycles", "20000", "--json",
-            "--set", f"congestion.threshold={threshold}", "--set", "congestion.ccti_increase=0",
-        ).json()["digest_golden"]
-        for threshold in (0, 12)
-    }  # fmt: skip
-    assert len(digests) == 2
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("rtl", [pytest.param("1", marks=pytest.mark.long), "all"])
 def test_deliveries_are_the_same_with_omni_path_switches_in_hardware(rtl: str, study: Path) -> None:
     """Two MPorts, one of them in part; channels and five-bit levels; links stall and tables are rewritten."""

@@ -127,8 +127,8 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
         short = {"cycles": "cycles = 600", "warm_up_cycles": "warm_up_cycles = 200", "seeds": "seeds = [1]"}
         short["loads"] = f"loads = [{least}]"
         if key == "cycle":
-            cycle, cycles = int(value.split("#")[0]), content["run"]["cycles"]
-            short["cycle"] = f"cycle = {cycle if cycle < 600 else cycle * 600 // cycles}"
+            cycle = int(value.split("#")[0])
+            short["cycle"] = f"cycle = {cycle if cycle < 600 else cycle * 600 // content['run']['cycles']}"
         lines.append(short.get(key, line))
     study = tmp_path / f"{name}.toml"
     study.write_text("\n".join(lines))

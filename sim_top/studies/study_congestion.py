@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+from vlane.golden.network.meters import APART
+from vlane.golden.network.meters import PARTS as COURSE
 from vlane.sim_top.output.curves import Chart, Curve
 from vlane.sim_top.studies.figures import Bound, Figure, at_least, at_most, within
 from vlane.sim_top.studies.measured import Measured
@@ -16,13 +18,12 @@ from vlane.sim_top.studies.study_congestion_cases import (
     MOVING,
     PARTS,
     cases,
+    measured_cycles,
     scenario_of,
 )
 
 __all__ = ["STUDY"]
 
-_APART = 16
-"""Rows of packets to hot hosts are those of their SLs and so many more."""
 _NAMES = {
     "free": "no hot spot", "none": "nothing", "cc": "congestion control", "own_vl": "a VL for the hot spot",
     "voqsw": "VOQsw, 4 VLs",
@@ -30,7 +31,6 @@ _NAMES = {
 _OURS = Bound(None, None, "none", "shown as it is")
 _TARGET = "the target of this study; no figure of the paper"
 _COUNTS = at_most(0.8, "a scenario in which the hot spot costs the victims less than 20 % does not count")
-_COURSE = 40
 
 
 class _Case:
@@ -43,11 +43,11 @@ class _Case:
 
     def victims(self) -> list[float]:
         """Return what others than the hot hosts received, in flits per cycle."""
-        return self._sum(pl.col("sl") < _APART)
+        return self._sum(pl.col("sl") < APART)
 
     def hot(self) -> list[float]:
         """Return what the hot host of the time received."""
-        return self._sum(pl.col("sl") >= _APART)
+        return self._sum(pl.col("sl") >= APART)
 
     def _sum(self, which: pl.Expr) -> list[float]:
         if self.rows.is_empty():
@@ -93,7 +93,7 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
             ratio = [one / other for one, other in zip(case.victims(), free.victims(), strict=False)]
             bound = _COUNTS if control == "none" and bounded else at_least(0.9, _TARGET) if is_ours else _OURS
             yield Figure(f"victims over those without hot spot, {title}", "", None, ratio, bound)
-        fair = case.first("fairness", pl.col("sl") >= _APART)
+        fair = case.first("fairness", pl.col("sl") >= APART)
         parking = name == "parking_lot" and bounded
         bound = {"cc": at_least(0.95, _TARGET), "none": within(0.73, 0.1, "Jain's index of 1/8, 1/8, 1/4, 1/2")}.get(
             control, _OURS
@@ -116,25 +116,19 @@ def _charts(part: str, measured: Measured) -> list[Chart]:  # noqa: ARG001 - as 
     charts = []
     for scenario, variant in measured.rows.select("scenario", "variant").unique().sort("scenario", "variant").rows():
         words = " ".join(filter(None, (scenario, variant)))
-        for title, which in (("hot hosts", pl.col("sl") >= _APART), ("others", pl.col("sl") < _APART)):
+        for title, which in (("hot hosts", pl.col("sl") >= APART), ("others", pl.col("sl") < APART)):
             curves = []
             for number, control in enumerate(CONTROLS):
                 case = _Case(measured.rows, scenario, control, variant)
                 course = case.course(which)
                 if not course:
                     continue
-                step = _stretch(case) / _COURSE / CYCLES_A_MS
+                step = measured_cycles(case.scenario, int(case.rows["cycles"][0])) / COURSE / CYCLES_A_MS
                 line = [((place + 0.5) * step, value) for place, value in enumerate(course)]
                 curves.append(Curve(_NAMES[control], number, [line]))
             if curves:
                 charts.append(Chart(f"{title}, {words}", "ms after the warm-up", "flits per cycle, all hosts", curves))
     return charts
-
-
-def _stretch(case: _Case) -> int:
-    """Return the measured cycles of a case."""
-    whole, phase = int(case.rows["cycles"][0]), case.scenario.phase
-    return whole - phase if phase else whole * 3 // 5
 
 
 STUDY = PaperStudy(

@@ -14,7 +14,18 @@ from vlane.sim_top.studies.paper_study import Case
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_file import study_of
 
-__all__ = ["COLUMNS", "CONTROLS", "CYCLES_A_MS", "MOVING", "PARTS", "SCENARIOS", "Scenario", "cases", "scenario_of"]
+__all__ = [
+    "COLUMNS",
+    "CONTROLS",
+    "CYCLES_A_MS",
+    "MOVING",
+    "PARTS",
+    "SCENARIOS",
+    "Scenario",
+    "cases",
+    "measured_cycles",
+    "scenario_of",
+]
 
 COLUMNS = ("scenario", "control", "variant")
 PARTS = {
@@ -140,6 +151,11 @@ def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every st
         ]  # fmt: skip
     base = [_case("tree43", control, "", quick) for control in ("free", "none", "cc")]
     return base + [_case("tree43", "cc", variant, quick) for variant in _MAP]
+
+
+def measured_cycles(scenario: Scenario, cycles: int) -> int:
+    """Return how many of a run's cycles are measured."""
+    return cycles - scenario.phase if scenario.phase else cycles * _MEASURE // (_SETTLE + _MEASURE)
 
 
 def _controls(name: str) -> tuple[str, ...]:
