@@ -24,7 +24,7 @@ from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 from vlane.cc_source import CCTI_BITS, WAYS
 
-__all__ = ["DECIDES", "KEY_PARTS", "AskStages", "advance", "alike_parts", "stages", "told_before"]
+__all__ = ["DECIDES", "KEY_PARTS", "AskStages", "advance", "alike_parts", "compare_told", "stages", "told_before"]
 
 DECIDES = 4
 """The stage that decides."""
@@ -53,6 +53,13 @@ def told_before(name: str) -> dict[int, dict[int, Any]]:
     """Return, by how many cycles earlier a BECN or visit acts, whether its flow is the same, until that is used."""
     reach = {1: (2, 4), 2: (2, 3), 3: (1, 2), 4: (1, 1)}
     return {age: stages(1, f"{name}_is_told_{age}", *between) for age, between in reach.items()}
+
+
+def compare_told(m: Module, of_told: dict[int, dict[int, Any]], valid: Any, keys: Any, told_keys: Any) -> None:
+    """Note for what enters the stages, where it is ``valid``, whether the BECNs and visits before have its flow."""
+    for age, chain in of_told.items():
+        stage = min(chain) - 1
+        m.d.sync += chain[stage + 1].eq(valid[stage] & (keys[stage] == told_keys[stage + age]))
 
 
 class AskStages:
@@ -99,12 +106,7 @@ class AskStages:
 
     def _compare(self, m: Module, tells: Any) -> None:
         """Note which of the questions and BECNs before have the same flow."""
-        m.d.sync += [
-            self.of_told[3][1].eq(self.asked[0] & (self.keys[0] == tells.keys[3])),
-            self.of_told[4][1].eq(self.asked[0] & (self.keys[0] == tells.keys[4])),
-            self.of_told[1][2].eq(self.asked[1] & (self.keys[1] == tells.keys[2])),
-            self.of_told[2][2].eq(self.asked[1] & (self.keys[1] == tells.keys[3])),
-        ]
+        compare_told(m, self.of_told, self.asked, self.keys, tells.keys)
         m.d.sync += [chain[2].eq(self.keys[1] == self.keys[1 + age]) for age, chain in self.of_asked.items()]
 
     def _find(self, m: Module, tells: Any, flow_sets: FlowSets) -> None:

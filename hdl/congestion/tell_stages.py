@@ -15,7 +15,16 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.common.select import exceeds, one_of
-from vlane.hdl.congestion.ask_stages import DECIDES, KEY_PARTS, AskStages, advance, alike_parts, stages, told_before
+from vlane.hdl.congestion.ask_stages import (
+    DECIDES,
+    KEY_PARTS,
+    AskStages,
+    advance,
+    alike_parts,
+    compare_told,
+    stages,
+    told_before,
+)
 from vlane.hdl.congestion.flow_sets import FLAGS_LAYOUT, KEY_LAYOUT, STATE_LAYOUT, TICK_BITS, FlowSets
 from vlane.hdl.congestion.injection_gap import CYCLE_BITS, GAP_STAGES, InjectionGap
 from vlane.hdl.congestion.source_settings import LEVEL_LAYOUT, CCSourceSettings
@@ -106,12 +115,7 @@ class TellStages:
 
     def _compare(self, m: Module, asks: AskStages) -> None:
         """Note which of the questions, and of the BECNs and visits before, have the same flow."""
-        m.d.sync += [
-            self.of_told[3][1].eq(self.told[0] & (self.keys[0] == self.keys[3])),
-            self.of_told[4][1].eq(self.told[0] & (self.keys[0] == self.keys[4])),
-            self.of_told[1][2].eq(self.told[1] & (self.keys[1] == self.keys[2])),
-            self.of_told[2][2].eq(self.told[1] & (self.keys[1] == self.keys[3])),
-        ]
+        compare_told(m, self.of_told, self.told, self.keys, self.keys)
         m.d.sync += [chain[3].eq(self.keys[2] == asks.keys[2 + age]) for age, chain in self.of_asked.items()]
 
     def _find(self, m: Module, flow_sets: FlowSets) -> None:
