@@ -1,0 +1,1 @@
+"""Golden models of Ethernet congestion management: ECM, E2CM and PAUSE."""

@@ -1,0 +1,269 @@
+"""Rate limiters of the flows of many sources: rules ERP-1 to ERP-15 of ``docs/ecm_rp.md``, without a clock.
+
+A network calls ``may`` when a frame could start, ``ready_at`` for the cycle in which it is worth to ask again, and
+``hear`` when a notification, the feedback of a probe, a stop or a drift arrives.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+from vlane.golden.ethernet.prbs import after_draw, number_of
+
+from vlane.ecm_rp import (
+    FRACTION_BITS,
+    GAIN_BITS,
+    RATE_FRACTION_BITS,
+    SCALE_BITS,
+    TOKENS_PER_BYTE,
+    Notice,
+    feedback_scale,
+)
+from vlane.ethernet import seed_of
+
+__all__ = [
+    "Limiter",
+    "Limiters",
+    "Source",
+    "cut_of",
+    "fraction_of",
+    "hear",
+    "is_limited",
+    "may",
+    "new_limiters",
+    "ready_at",
+    "reset",
+    "rise_of",
+    "settle",
+]
+
+_PROBE, _STOP, _DRIFT = int(Notice.PROBE), int(Notice.STOP), int(Notice.DRIFT)
+
+
+class Limiter:
+    """The rate limiter of a flow.
+
+    Parameters
+    ----------
+    last : int
+        Cycle up to which tokens are counted; a cycle to come while the flow is stopped.
+    tokens : int
+        40,000 for a byte.
+    rate : int
+        In 1/256 Mb/s.
+    cpid : int
+        Who lowered the rate last.
+    probe : int
+        Whether that was a probe.
+    limited : int
+        Whether the flow has a limiter.
+    """
+
+    last: Int64
+    tokens: Int32
+    rate: Int32
+    cpid: Int32
+    probe: Int16
+    limited: Int16
+
+
+class Source:
+    """What the flows of a source have in common.
+
+    Parameters
+    ----------
+    word : int
+        State of the random sequence.
+    link : int
+        Rate of its link in 1/256 Mb/s.
+    limiters : int
+        Limiters that are installed.
+    """
+
+    word: Int64
+    link: Int32
+    limiters: Int32
+
+
+class Limiters(NamedTuple):
+    """Limiters of sources with equal settings.
+
+    Parameters
+    ----------
+    flow : Records of Limiter, (sources, flows)
+        State of each flow.
+    source : Records of Source, (sources,)
+        Of each source.
+    gain : array of int64, (2,)
+        Gi of notifications and of probes in 1/4096.
+    least, bucket, scale : int
+        Rmin in 1/256 Mb/s; tokens of a full bucket; by what feedback is multiplied.
+    of_current, strict : bool
+        Options.
+    drift, stop_bits : int
+        What a drift raises; the longest stop.
+    seeds : array of int64, (sources,)
+        State of the random sequence of each after reset.
+    """
+
+    flow: Records[Limiter]
+    source: Records[Source]
+    gain: NDArray[np.int64]
+    least: int
+    bucket: int
+    scale: int
+    of_current: bool
+    strict: bool
+    drift: int
+    stop_bits: int
+    seeds: NDArray[np.int64]
+
+
+def new_limiters(
+    *,
+    flows: int,
+    link_mbps: int | tuple[int, ...],
+    least_mbps: int,
+    bucket_bytes: int,
+    set_point_bytes: int,
+    weight: int,
+    gain: int,
+    probe_gain: int,
+    gain_of: str,
+    strict: bool,
+    drift: int,
+    stop_bits: int,
+    seed: int,
+    sources: int = 1,
+) -> Limiters:
+    """Return sources after reset: no flow is limited. ``link_mbps`` may be of each source."""
+    made = Limiters(
+        new_records(Limiter, sources, flows), new_records(Source, sources), np.array([gain, probe_gain], np.int64),
+        least_mbps << RATE_FRACTION_BITS, bucket_bytes * TOKENS_PER_BYTE, feedback_scale(set_point_bytes, weight),
+        gain_of == "current", strict, drift, stop_bits,
+        np.array([seed_of(seed, source) for source in range(sources)], np.int64),
+    )  # fmt: skip
+    links = (link_mbps,) * sources if isinstance(link_mbps, int) else link_mbps
+    for source in range(sources):
+        made.source[source].link = links[source] << RATE_FRACTION_BITS
+        reset(made, source)
+    return made
+
+
+@kernel
+def reset(made: Limiters, source: int) -> None:
+    """Return a source to the state after reset (ERP-15)."""
+    own = made.source[source]
+    own.limiters, own.word = 0, made.seeds[source]
+    for flow in range(made.flow.shape[1]):
+        each = made.flow[source, flow]
+        each.last, each.tokens, each.rate, each.cpid, each.probe, each.limited = 0, 0, 0, 0, 0, 0
+
+
+@inner
+def is_limited(made: Limiters, source: int, flow: int) -> bool:
+    """Tell whether a flow has a limiter; its frames then carry the tag of its CPID (ERP-5)."""
+    return made.flow[source, flow].limited != 0
+
+
+@inner
+def settle(made: Limiters, source: int, flow: int, cycle: int) -> None:
+    """Count a flow's tokens up to a cycle (ERP-3); how often this is done does not matter."""
+    own = made.flow[source, flow]
+    if cycle > own.last:
+        own.tokens = min(own.tokens + own.rate * (cycle - own.last), made.bucket)
+        own.last = cycle
+
+
+@inner
+def may(made: Limiters, source: int, flow: int, length: int, cycle: int) -> bool:
+    """Let a frame of so many bytes start in a cycle, if it may; return whether it does (ERP-1 to ERP-4)."""
+    own = made.flow[source, flow]
+    if own.limited == 0:
+        return True
+    settle(made, source, flow, cycle)
+    needed = min(length * TOKENS_PER_BYTE, made.bucket)
+    if own.last > cycle or own.tokens < needed:
+        return False
+    own.tokens -= needed
+    return True
+
+
+@inner
+def ready_at(made: Limiters, source: int, flow: int, length: int, cycle: int) -> int:
+    """Return the first cycle from this one on in which a frame may start, unless something is heard before."""
+    own = made.flow[source, flow]
+    if own.limited == 0:
+        return cycle
+    missing = min(length * TOKENS_PER_BYTE, made.bucket) - own.tokens
+    return max(cycle, own.last + max((missing + own.rate - 1) // own.rate, 0))
+
+
+@inner
+def fraction_of(made: Limiters, feedback: int) -> int:
+    """Return how much of its saturation a feedback is, without its sign, in 2**-15 (ERP-6)."""
+    return min(abs(feedback) * made.scale >> SCALE_BITS, 1 << FRACTION_BITS)
+
+
+@inner
+def cut_of(rate: int, fraction: int) -> int:
+    """Return by what a rate falls: half of the fraction of it (ERP-7)."""
+    return rate * fraction >> FRACTION_BITS + 1
+
+
+@inner
+def rise_of(made: Limiters, source: int, flow: int, notice: int, fraction: int) -> int:
+    """Return by what a rate rises: Gi times the fraction of the link's rate, or of its own (ERP-8)."""
+    own = made.flow[source, flow]
+    base = own.rate if made.of_current else made.source[source].link
+    return (base * made.gain[notice] >> GAIN_BITS) * fraction >> FRACTION_BITS
+
+
+@inner
+def hear(made: Limiters, source: int, flow: int, notice: int, cpid: int, feedback: int, cycle: int) -> None:
+    """Take what is heard of a flow in a cycle (ERP-5 to ERP-13).
+
+    Parameters
+    ----------
+    notice : int
+        A ``Notice``.
+    cpid : int
+        Who says it; of a probe the destination.
+    feedback : int
+        Fb in units of 64 bytes; only of a congestion point and of a probe.
+    """
+    own, common = made.flow[source, flow], made.source[source]
+    if own.limited != 0:
+        settle(made, source, flow, cycle)
+    if notice == _STOP:
+        common.limiters += own.limited == 0
+        common.word = after_draw(common.word)
+        own.limited, own.probe, own.cpid, own.rate, own.tokens = 1, 0, cpid, made.least, made.bucket
+        own.last = cycle + 1 + (number_of(common.word) & ((1 << made.stop_bits) - 1))
+    elif notice == _DRIFT:
+        if own.limited != 0:
+            _raise(made, source, flow, made.drift)
+    elif feedback < 0:
+        if own.limited == 0:
+            common.limiters += 1
+            own.limited, own.rate, own.tokens, own.last = 1, common.link, 0, cycle
+        own.probe, own.cpid = notice, cpid
+        own.rate = max(own.rate - cut_of(own.rate, fraction_of(made, feedback)), made.least)
+    elif feedback > 0 and own.limited != 0:
+        associated = own.probe == notice and own.cpid == cpid
+        if associated or (notice == _PROBE and not made.strict):
+            _raise(made, source, flow, rise_of(made, source, flow, notice, fraction_of(made, feedback)))
+
+
+@inner
+def _raise(made: Limiters, source: int, flow: int, by: int) -> None:
+    """Raise a flow's rate; at the link's rate the limiter is removed (ERP-10)."""
+    own, common = made.flow[source, flow], made.source[source]
+    own.rate += by
+    if own.rate >= common.link:
+        own.limited = 0
+        common.limiters -= 1

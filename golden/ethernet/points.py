@@ -1,0 +1,205 @@
+"""Congestion points of many outputs: rules ECP-1 to ECP-12 of ``docs/ecm_cp.md``.
+
+Nothing depends on time: a network calls ``join`` when a frame joins an output's queue and ``leave`` when it leaves,
+and, in one cycle, ``join`` first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.ethernet.prbs import after_draw, number_of
+
+from vlane.ecm_cp import CHANCE_BITS, sampling_chance
+from vlane.ethernet import DRAW_BITS, FEEDBACK_BYTES, saturation_bytes, seed_of
+
+__all__ = [
+    "SILENT",
+    "Notification",
+    "Point",
+    "Points",
+    "feedback_of",
+    "in_units",
+    "join",
+    "leave",
+    "new_points",
+    "reset",
+    "samples",
+]
+
+_TO_DRAW = CHANCE_BITS - DRAW_BITS
+
+
+class Point:
+    """A congestion point.
+
+    Parameters
+    ----------
+    word : int
+        State of the random sequence.
+    queue, last : int
+        Bytes of the queue; the same at the last sample.
+    passed : int
+        Bytes since the last sample, with fixed sampling.
+    """
+
+    word: Int64
+    queue: Int32
+    last: Int32
+    passed: Int32
+
+
+class Points(NamedTuple):
+    """Congestion points with equal settings.
+
+    Parameters
+    ----------
+    point : Records of Point, (points,)
+        State of each.
+    set_point, weight, most, longest : int
+        Qeq, W, the feedback at which it is saturated, the longest queue, all but W in bytes.
+    sample_bytes, chance : int
+        Bytes between samples; a byte's chance to have its frame sampled, in 2**-32.
+    random, bcn_max, bcn_stop : bool
+        Options.
+    max_bytes, stop_bytes : int
+        Thresholds of BCN_MAX and of BCN(0,0).
+    seeds : array of int64, (points,)
+        State of the random sequence of each after reset.
+    """
+
+    point: Records[Point]
+    set_point: int
+    weight: int
+    most: int
+    longest: int
+    sample_bytes: int
+    chance: int
+    random: bool
+    bcn_max: bool
+    bcn_stop: bool
+    max_bytes: int
+    stop_bytes: int
+    seeds: NDArray[np.int64]
+
+
+class Notification(NamedTuple):
+    """What becomes of a frame that joins the queue.
+
+    Parameters
+    ----------
+    sampled : bool
+        It is sampled.
+    sends : bool
+        Its source is sent a notification.
+    stop : bool
+        The notification is BCN(0,0).
+    feedback : int
+        Fb of a sampled frame in units of 64 bytes, 0 of a stop.
+    """
+
+    sampled: bool
+    sends: bool
+    stop: bool
+    feedback: int
+
+
+SILENT = Notification(sampled=False, sends=False, stop=False, feedback=0)
+"""Of a frame that is not sampled."""
+
+
+def new_points(
+    *,
+    set_point_bytes: int,
+    weight: int,
+    sample_bytes: int,
+    sampling: str,
+    queue_bytes: int,
+    bcn_max: bool,
+    max_bytes: int,
+    bcn_stop: bool,
+    stop_bytes: int,
+    seed: int,
+    points: int = 1,
+) -> Points:
+    """Return congestion points after reset; the seeds of several differ (ECP-5)."""
+    made = Points(
+        new_records(Point, points), set_point_bytes, weight, saturation_bytes(set_point_bytes, weight), queue_bytes,
+        sample_bytes, sampling_chance(sample_bytes), sampling == "random", bcn_max, bcn_stop, max_bytes, stop_bytes,
+        np.array([seed_of(seed, place) for place in range(points)], np.int64),
+    )  # fmt: skip
+    for place in range(points):
+        reset(made, place)
+    return made
+
+
+@kernel
+def reset(made: Points, place: int) -> None:
+    """Return a point to the state after reset (ECP-12)."""
+    own = made.point[place]
+    own.queue, own.last, own.passed, own.word = 0, 0, 0, made.seeds[place]
+
+
+@inner
+def samples(made: Points, place: int, length: int) -> bool:
+    """Tell whether a managed frame is sampled; the sequence, or the count of bytes, goes on (ECP-3 to ECP-6)."""
+    own = made.point[place]
+    if made.random:
+        own.word = after_draw(own.word)
+        return number_of(own.word) < length * made.chance >> _TO_DRAW
+    own.passed += length
+    if own.passed < made.sample_bytes:
+        return False
+    own.passed -= made.sample_bytes
+    return True
+
+
+@inner
+def in_units(feedback: int) -> int:
+    """Return feedback in units of 64 bytes, towards 0 (ECP-8)."""
+    return feedback // FEEDBACK_BYTES if feedback >= 0 else -(-feedback // FEEDBACK_BYTES)
+
+
+@inner
+def feedback_of(made: Points, queue: int, last: int) -> int:
+    """Return the feedback of a sample in bytes, saturated (ECP-7, ECP-9)."""
+    if made.bcn_max and queue > made.max_bytes:
+        return -made.most
+    feedback = made.set_point - queue - made.weight * (queue - last)
+    return max(-made.most, min(made.most, feedback))
+
+
+@inner
+def join(made: Points, place: int, length: int, managed: int, tagged: int) -> Notification:
+    """Let a frame join an output's queue (ECP-1 to ECP-11).
+
+    Parameters
+    ----------
+    length : int
+        Its bytes.
+    managed : int
+        Not 0: it is data of a source that reacts; notifications, probes and replies are not.
+    tagged : int
+        Not 0: it carries the tag of a rate limiter with the CPID of this point.
+    """
+    own = made.point[place]
+    own.queue = min(own.queue + length, made.longest)
+    if managed == 0 or not samples(made, place, length):
+        return SILENT
+    queue, last = own.queue, own.last
+    own.last = queue
+    if made.bcn_stop and queue > made.stop_bytes:
+        return Notification(True, True, True, 0)  # noqa: FBT003 - numba takes no keywords here
+    feedback = in_units(feedback_of(made, queue, last))
+    return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003
+
+
+@inner
+def leave(made: Points, place: int, length: int) -> None:
+    """Let a frame leave an output's queue (ECP-1)."""
+    own = made.point[place]
+    own.queue = max(own.queue - length, 0)

@@ -1,0 +1,24 @@
+"""The random sequence of the blocks: PRBS31 of ITU-T O.150, 24 bits at a time (ECP-5 of ``docs/ecm_cp.md``)."""
+
+from __future__ import annotations
+
+from vlane.golden.engine.kernel import inner
+
+from vlane.ethernet import DRAW_BITS, PRBS_BITS, PRBS_TAP
+
+__all__ = ["after_draw", "number_of"]
+
+_STATE, _NUMBER = (1 << PRBS_BITS) - 1, (1 << DRAW_BITS) - 1
+_FAR, _NEAR = PRBS_BITS - DRAW_BITS, PRBS_TAP - DRAW_BITS
+
+
+@inner
+def after_draw(word: int) -> int:
+    """Return the state 24 bits further; bit 0 of a state is the newest bit of the sequence."""
+    return (word << DRAW_BITS | ((word >> _FAR ^ word >> _NEAR) & _NUMBER)) & _STATE
+
+
+@inner
+def number_of(word: int) -> int:
+    """Return the random number that a state holds after a draw, below 2**24."""
+    return word & _NUMBER

@@ -1,0 +1,200 @@
+"""Probes of the flows of many sources: rules EPR-1 to EPR-12 of ``docs/e2cm_prober.md``, without a clock.
+
+A network calls ``count`` when a frame of a flow starts, ``carried`` when a probe starts on the wire, and ``returned``
+when a probe is back. The sink adds the cycle in which the probe arrived, and returns it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+from vlane.golden.ethernet.points import in_units
+
+from vlane.e2cm_prober import OCCUPANCY_BITS, STAMP_BITS
+from vlane.ethernet import saturation_bytes
+
+__all__ = [
+    "NOTHING",
+    "Feedback",
+    "Probe",
+    "Probers",
+    "carried",
+    "count",
+    "excess_of",
+    "new_probers",
+    "occupancy_of",
+    "reset",
+    "returned",
+    "set_base",
+]
+
+_MODULUS, _LATE = (1 << STAMP_BITS) - 1, 1 << STAMP_BITS - 1
+_MOST_EXCESS, _MOST_BYTES, _MOST_OCCUPANCY = (1 << 20) - 1, (1 << 21) - 1, (1 << OCCUPANCY_BITS) - 1
+
+
+class Probe:
+    """What a source keeps of a flow's probes.
+
+    Parameters
+    ----------
+    sent, probed : int
+        Bytes of the flow, modulo 2**32, so far and at its last probe.
+    arrival, reported : int
+        Of the reply before: cycle in which the probe arrived, and bytes that it carried.
+    base : int
+        Least one-way delay in cycles.
+    occupancy : int
+        Of the reply before.
+    begun, heard, known : int
+        A probe was sent; a reply came; it had an occupancy.
+    """
+
+    sent: Int64
+    probed: Int64
+    arrival: Int64
+    reported: Int64
+    base: Int64
+    occupancy: Int32
+    begun: Int16
+    heard: Int16
+    known: Int16
+
+
+class Probers(NamedTuple):
+    """Probers with equal settings.
+
+    Parameters
+    ----------
+    probe : Records of Probe, (sources, flows)
+        State of each flow.
+    probe_bytes : int
+        Bytes between two probes.
+    all_flows, learned : bool
+        All flows are probed; the least delay is the least one seen.
+    set_point, weight, most : int
+        Qeq,flow, W and the feedback at which it is saturated.
+    """
+
+    probe: Records[Probe]
+    probe_bytes: int
+    all_flows: bool
+    learned: bool
+    set_point: int
+    weight: int
+    most: int
+
+
+class Feedback(NamedTuple):
+    """What a reply says.
+
+    Parameters
+    ----------
+    valid : bool
+        It has a feedback.
+    feedback : int
+        In units of 64 bytes.
+    """
+
+    valid: bool
+    feedback: int
+
+
+NOTHING = Feedback(valid=False, feedback=0)
+"""Of the first reply of a flow, and of one that is late."""
+
+
+def new_probers(
+    *,
+    flows: int,
+    probe_bytes: int,
+    probed: str,
+    base: str,
+    set_point_bytes: int,
+    weight: int,
+    norm_bytes: int,
+    sources: int = 1,
+) -> Probers:
+    """Return sources after reset: nothing sent, nothing heard, given delays 0."""
+    return Probers(
+        new_records(Probe, sources, flows), probe_bytes, probed == "all", base == "learned", set_point_bytes, weight,
+        saturation_bytes(norm_bytes, weight),
+    )  # fmt: skip
+
+
+@kernel
+def reset(made: Probers, source: int) -> None:
+    """Return a source to the state after reset; given delays stay (EPR-12)."""
+    for flow in range(made.probe.shape[1]):
+        own = made.probe[source, flow]
+        own.sent, own.probed, own.arrival, own.reported, own.occupancy = 0, 0, 0, 0, 0
+        own.begun, own.heard, own.known = 0, 0, 0
+
+
+@inner
+def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
+    """Give the least one-way delay of a flow (EPR-6)."""
+    made.probe[source, flow].base = cycles
+
+
+@inner
+def count(made: Probers, source: int, flow: int, length: int, limited: int) -> bool:
+    """Count the bytes of a frame that starts; return whether a probe shall follow it (EPR-1 to EPR-3)."""
+    own = made.probe[source, flow]
+    own.sent = (own.sent + length) & _MODULUS
+    if not made.all_flows and limited == 0:
+        own.begun = 0
+        return False
+    if own.begun != 0 and (own.sent - own.probed) & _MODULUS < made.probe_bytes:
+        return False
+    own.begun, own.probed = 1, own.sent
+    return True
+
+
+@inner
+def carried(made: Probers, source: int, flow: int) -> int:
+    """Return what a probe that starts on the wire carries beside its cycle: the flow's bytes so far (EPR-4)."""
+    return made.probe[source, flow].sent
+
+
+@inner
+def excess_of(delay: int, base: int) -> int:
+    """Return by how much a delay is above the least one, at most 2**20 - 1 cycles (EPR-6, EPR-7)."""
+    return min(max(delay - base, 0), _MOST_EXCESS)
+
+
+@inner
+def occupancy_of(excess: int, reported: int, gap: int) -> int:
+    """Return the bytes of a flow in its path, from those that it sent in so many cycles (EPR-7)."""
+    return min(excess * min(reported, _MOST_BYTES) // gap, _MOST_OCCUPANCY)
+
+
+@inner
+def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, reported: int) -> Feedback:
+    """Take a probe that is back (EPR-5 to EPR-11).
+
+    Parameters
+    ----------
+    stamp, arrival : int
+        Cycles in which it started on the wire and arrived; only their differences modulo 2**32 count.
+    reported : int
+        The bytes that it carries.
+    """
+    own = made.probe[source, flow]
+    gap = (arrival - own.arrival) & _MODULUS
+    if own.heard != 0 and (gap == 0 or gap >= _LATE):
+        return NOTHING
+    delay = (arrival - stamp) & _MODULUS
+    if made.learned:
+        own.base = min(own.base, delay) if own.heard != 0 else delay
+    first = own.heard == 0
+    sent = (reported - own.reported) & _MODULUS
+    own.heard, own.arrival, own.reported = 1, arrival & _MODULUS, reported & _MODULUS
+    if first:
+        return NOTHING
+    occupancy = occupancy_of(excess_of(delay, own.base), sent, gap)
+    change = occupancy - own.occupancy if own.known != 0 else 0
+    own.occupancy, own.known = occupancy, 1
+    feedback = made.set_point - occupancy - made.weight * change
+    return Feedback(True, in_units(max(-made.most, min(made.most, feedback))))  # noqa: FBT003

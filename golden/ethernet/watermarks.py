@@ -1,0 +1,184 @@
+"""Memories of many inputs and their PAUSE: rules PAU-1 to PAU-10 of ``docs/pause.md``, without a clock.
+
+A network calls ``arrive`` and ``leave`` in the cycle in which they happen, asks ``wants`` in the cycles behind a change,
+and calls ``said`` when the PAUSE frame starts on its link. Within a cycle the order of the calls does not matter, but
+that the frame that arrives comes before one that leaves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+
+from vlane.pause import DROP_MOST, PAUSE_QUANTA
+
+__all__ = [
+    "NEVER",
+    "Input",
+    "Watermarks",
+    "arrive",
+    "fits",
+    "is_paused",
+    "leave",
+    "new_watermarks",
+    "quanta",
+    "refreshes_at",
+    "reset",
+    "said",
+    "set_watermarks",
+    "wants",
+]
+
+NEVER = 1 << 62
+"""A cycle that does not come."""
+
+
+class Input:
+    """An input's memory and what its neighbour was told.
+
+    Parameters
+    ----------
+    since, said : int
+        Cycle of the last change, and of the PAUSE frame said last.
+    level, started : int
+        Bytes in the memory, after the last change and as its cycle started.
+    high, low, enabled : int
+        Watermarks, and whether PAUSE is on, as they rule from the cycle after the last change on.
+    paused, told : int
+        The hysteresis as the cycle of the last change started; what the frame said last said.
+    drops : int
+        Frames that did not fit.
+    """
+
+    since: Int64
+    said: Int64
+    level: Int32
+    started: Int32
+    high: Int32
+    low: Int32
+    drops: Int32
+    enabled: Int16
+    paused: Int16
+    told: Int16
+
+
+class Watermarks(NamedTuple):
+    """Inputs of equal memory.
+
+    Parameters
+    ----------
+    input : Records of Input, (inputs,)
+        State of each.
+    memory_bytes : int
+        Memory of each.
+    high_bytes, low_bytes : int
+        Watermarks after reset.
+    refresh_cycles : int
+        Cycles after which a PAUSE is said again; 0: never.
+    """
+
+    input: Records[Input]
+    memory_bytes: int
+    high_bytes: int
+    low_bytes: int
+    refresh_cycles: int
+
+
+def new_watermarks(
+    *, memory_bytes: int, high_bytes: int, low_bytes: int, refresh_cycles: int, inputs: int = 1
+) -> Watermarks:
+    """Return inputs after reset: empty, PAUSE on."""
+    made = Watermarks(new_records(Input, inputs), memory_bytes, high_bytes, low_bytes, refresh_cycles)
+    for place in range(inputs):
+        reset(made, place)
+    return made
+
+
+@kernel
+def reset(marks: Watermarks, place: int) -> None:
+    """Return an input to the state after reset, at cycle 0 (PAU-10)."""
+    own = marks.input[place]
+    own.since, own.said, own.level, own.started, own.drops = -1, 0, 0, 0, 0
+    own.high, own.low, own.enabled, own.paused, own.told = marks.high_bytes, marks.low_bytes, 1, 0, 0
+
+
+@inner
+def _enter(own: Input, cycle: int) -> None:
+    """Let a cycle begin: what changed before counts (PAU-4, PAU-5)."""
+    if cycle > own.since:
+        own.since, own.started = cycle, own.level
+        stays = own.paused != 0 and own.level >= own.low
+        own.paused = own.enabled != 0 and (own.level > own.high or stays)
+
+
+@inner
+def fits(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
+    """Tell whether a frame of so many bytes that arrives in a cycle fits (PAU-2)."""
+    own = marks.input[place]
+    _enter(own, cycle)
+    return own.started + length <= marks.memory_bytes
+
+
+@inner
+def arrive(marks: Watermarks, place: int, length: int, cycle: int) -> bool:
+    """Let a frame arrive; return whether it fits. One that does not is counted and dropped (PAU-1, PAU-2)."""
+    own = marks.input[place]
+    if not fits(marks, place, length, cycle):
+        own.drops = min(own.drops + 1, DROP_MOST)
+        return False
+    own.level += length
+    return True
+
+
+@inner
+def leave(marks: Watermarks, place: int, length: int, cycle: int) -> None:
+    """Let a frame leave the memory (PAU-1)."""
+    own = marks.input[place]
+    _enter(own, cycle)
+    own.level = max(own.level - length, 0)
+
+
+@inner
+def is_paused(marks: Watermarks, place: int, cycle: int) -> bool:
+    """Tell whether the neighbour must be silent, as a cycle starts (PAU-4)."""
+    own = marks.input[place]
+    _enter(own, cycle)
+    return own.paused != 0
+
+
+@inner
+def refreshes_at(marks: Watermarks, place: int) -> int:
+    """Return the cycle from which a PAUSE that stands must be said again, ``NEVER`` if there is none (PAU-7)."""
+    own = marks.input[place]
+    return own.said + marks.refresh_cycles if own.told != 0 and marks.refresh_cycles != 0 else NEVER
+
+
+@inner
+def wants(marks: Watermarks, place: int, cycle: int) -> bool:
+    """Tell whether a PAUSE frame must be said, as a cycle starts (PAU-6, PAU-7)."""
+    paused = is_paused(marks, place, cycle)
+    return paused != (marks.input[place].told != 0) or (paused and cycle >= refreshes_at(marks, place))
+
+
+@inner
+def quanta(marks: Watermarks, place: int, cycle: int) -> int:
+    """Return the time that a PAUSE frame of a cycle carries (PAU-8)."""
+    return PAUSE_QUANTA if is_paused(marks, place, cycle) else 0
+
+
+@inner
+def said(marks: Watermarks, place: int, cycle: int) -> None:
+    """Let a PAUSE frame start on the link in a cycle, with the state as the cycle starts (PAU-8)."""
+    own = marks.input[place]
+    own.told = is_paused(marks, place, cycle)
+    own.said = cycle
+
+
+@inner
+def set_watermarks(marks: Watermarks, place: int, high: int, low: int, enabled: int, cycle: int) -> None:
+    """Write the settings, from the next cycle on (PAU-9)."""
+    own = marks.input[place]
+    _enter(own, cycle)
+    own.high, own.low, own.enabled = high, low, enabled

@@ -1,0 +1,1 @@
+"""Hardware of Ethernet congestion management: ECM, E2CM and PAUSE."""

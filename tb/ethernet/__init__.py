@@ -1,0 +1,1 @@
+"""Stimuli of the blocks of Ethernet congestion management."""
