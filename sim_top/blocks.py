@@ -11,6 +11,8 @@ from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.congestion.cc_source import CCSource
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
+from vlane.hdl.ethernet.ecm_cp import ECMCP
+from vlane.hdl.ethernet.pause import Pause
 from vlane.hdl.schedulers.by_name import component
 from vlane.hdl.switches.ib_switch import ib_switch
 from vlane.hdl.switches.opa_switch import OPASwitch
@@ -20,15 +22,18 @@ from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.tb.buffers import stimulus_vlbuffer
 from vlane.tb.congestion import stimulus_cc_marker, stimulus_cc_source
 from vlane.tb.credits import stimulus_credit_ib, stimulus_credit_opa
+from vlane.tb.ethernet import stimulus_ecm_cp, stimulus_pause
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.proofs import (
     prove_cc_marker,
     prove_cc_source,
     prove_credit_ib,
     prove_credit_opa,
+    prove_ecm_cp,
     prove_ib_switch,
     prove_lft,
     prove_opa_switch,
+    prove_pause,
     prove_sc,
     prove_sl2vl,
     prove_vlbuffer,
@@ -42,12 +47,14 @@ from vlane.tb.tables import stimulus_lft, stimulus_sc, stimulus_sl2vl
 from vlane.cc_marker import CCMarkerParameters
 from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
+from vlane.ecm_cp import ECMCPParameters
 from vlane.errors import unknown_word
 from vlane.ib_switch import IBSwitchParameters
 from vlane.lft import LFTParameters
 from vlane.opa_credit import CreditOPAParameters
 from vlane.opa_switch import OPASwitchParameters
 from vlane.parameters import Parameters
+from vlane.pause import PauseParameters
 from vlane.sc import SCParameters
 from vlane.schedulers import IB_ARBITER, SCHEDULERS, Scheduler
 from vlane.sl2vl import SL2VLParameters
@@ -212,6 +219,27 @@ BLOCKS = {
             mutated={"flows": 8, "tick_cycles": 64},
             qualify=stimulus_cc_source.qualified,
             proofs=prove_cc_source.INSTANCES,
+        ),
+        Block(
+            name="pause",
+            title="PAUSE of Ethernet",
+            component=Pause,
+            shape=PauseParameters,
+            full_size={"memory_bytes": 2**24 - 1, "high_bytes": 16_000_000, "low_bytes": 15_000_000},
+            mutated={"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2500, "refresh_cycles": 20},
+            qualify=stimulus_pause.qualified,
+            proofs=prove_pause.INSTANCES,
+        ),
+        Block(
+            name="ecm_cp",
+            title="Congestion point of ECM",
+            component=ECMCP,
+            shape=ECMCPParameters,
+            full_size={"queue_bytes": 2**24 - 1, "bcn_stop": True},
+            mutated={"set_point_bytes": 4000, "sample_bytes": 16_384, "queue_bytes": 32_767, "max_bytes": 16_000,
+                     "bcn_stop": True, "stop_bytes": 24_000},
+            qualify=stimulus_ecm_cp.qualified,
+            proofs=prove_ecm_cp.INSTANCES,
         ),
         Block(
             name="vlbuffer",

@@ -20,6 +20,7 @@ from vlane.cc_source import (
     CCSourceSelect,
 )
 from vlane.opa_credit import BufferSelect
+from vlane.pause import MAX_MEMORY_BYTES
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
 from vlane.sc import SCTable
 from vlane.schedulers import SCHEDULERS
@@ -161,6 +162,24 @@ def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )  # fmt: skip
 
 
+def _pause(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    bits = MAX_MEMORY_BYTES.bit_length()
+    settings = (
+        BitField("high", 0, bits, "high watermark in bytes"),
+        BitField("low", bits, bits, "low watermark in bytes"),
+        BitField("pause_on", 2 * bits, 1, "PAUSE is on"),
+    )
+    return (
+        Status("level", "bytes in the memory", "level"),
+        Status("drops", "frames that did not fit", "drops"),
+        Status("high", "high watermark in force", "high"),
+        Status("low", "low watermark in force", "low"),
+        Status("pause_on", "bit 0: PAUSE is on", "pause_on"),
+        Status("paused", "bit 0: the neighbour must be silent", "paused"),
+        Window("watermarks", "both watermarks, and whether PAUSE is on", "program", settings),
+    )
+
+
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
     return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]))
 
@@ -184,6 +203,7 @@ _MAPS: dict[str, Callable[[Mapping[str, Any]], tuple[Register, ...]]] = {
     "credit_opa": _credit_opa,
     "cc_marker": _cc_marker,
     "cc_source": _cc_source,
+    "pause": _pause,
     "ib_switch": lambda parameters: _switch(parameters, _sl2vl("sl2vl")),
     "opa_switch": lambda parameters: _switch(parameters, _sc("sc")),
 }
@@ -199,5 +219,6 @@ NUMBERS = {
     "opa_switch": 10,
     "cc_marker": 12,
     "cc_source": 13,
+    "pause": 14,
 }
 """Each block's number in its identity register; none is ever given to another block."""

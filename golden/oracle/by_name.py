@@ -10,6 +10,7 @@ from vlane.golden.oracle.buffer import buffer_oracle
 from vlane.golden.oracle.congestion import cc_marker_oracle, cc_source_oracle
 from vlane.golden.oracle.credits import credit_ib_oracle, credit_opa_oracle
 from vlane.golden.oracle.egress import scheduler_oracle
+from vlane.golden.oracle.ethernet import ecm_cp_oracle, pause_oracle
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.switch_oracles import switch_oracle
 from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
@@ -17,11 +18,13 @@ from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
 from vlane.cc_marker import CCMarkerParameters
 from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
+from vlane.ecm_cp import ECMCPParameters
 from vlane.ib_switch import IBSwitchParameters
 from vlane.lft import LFTParameters
 from vlane.opa_credit import CreditOPAParameters
 from vlane.opa_switch import OPASwitchParameters
 from vlane.parameters import Parameters
+from vlane.pause import PauseParameters
 from vlane.sc import SCParameters
 from vlane.schedulers import SCHEDULERS
 from vlane.sl2vl import SL2VLParameters
@@ -37,6 +40,8 @@ ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     "credit_opa": (CreditOPAParameters, credit_opa_oracle),
     "cc_marker": (CCMarkerParameters, cc_marker_oracle),
     "cc_source": (CCSourceParameters, cc_source_oracle),
+    "pause": (PauseParameters, pause_oracle),
+    "ecm_cp": (ECMCPParameters, ecm_cp_oracle),
     "vlbuffer": (VLBufferParameters, buffer_oracle),
     "lft": (LFTParameters, lft_oracle),
     "opa_switch": (OPASwitchParameters, switch_oracle),

@@ -1,0 +1,148 @@
+"""Congestion point of one output, cycle by cycle: reference behaviour (``docs/ecm_cp.md``)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.ethernet import points
+from vlane.golden.ethernet.points import Points
+
+from vlane.ecm_cp import SHOWN_CYCLES
+
+__all__ = ["RULES", "ECMCPState", "new_inputs", "new_state", "reset", "step"]
+
+RULES = (
+    Rule("joined", "ECP-1", "a frame joined the queue"),
+    Rule("left", "ECP-1", "a frame left the queue"),
+    Rule("both", "ECP-1", "a frame joined and another one left in the same cycle"),
+    Rule("emptied", "ECP-1", "more left than there was"),
+    Rule("longest", "ECP-1", "a frame joined a queue that was then held at its longest"),
+    Rule("unmanaged", "ECP-2", "a frame joined that is not sampled whatever its size"),
+    Rule("sampled", "ECP-3", "a frame was sampled at random"),
+    Rule("passed", "ECP-3", "a managed frame was not sampled at random"),
+    Rule("reached", "ECP-4", "the bytes of managed frames reached the number of a sample"),
+    Rule("exactly", "ECP-4", "they did so to the byte"),
+    Rule("added", "ECP-4", "a managed frame was added to the bytes before the next sample"),
+    Rule("drawn", "ECP-5", "the random sequence went on"),
+    Rule("stood", "ECP-6", "the random sequence stood still as no managed frame joined"),
+    Rule("growing", "ECP-7", "a queue below Qeq that grew gave a negative feedback"),
+    Rule("falling", "ECP-7", "a queue above Qeq that fell gave a positive feedback"),
+    Rule("first", "ECP-7", "the first sample after reset was taken"),
+    Rule("least", "ECP-8", "the feedback was saturated at its most negative value"),
+    Rule("most", "ECP-8", "the feedback was saturated at its most positive value"),
+    Rule("rounded", "ECP-8", "a negative feedback was rounded towards 0"),
+    Rule("beyond_max", "ECP-9", "the queue was above max_bytes and the feedback would have been another one"),
+    Rule("negative", "ECP-10", "a negative feedback was sent"),
+    Rule("positive", "ECP-10", "a positive feedback was sent"),
+    Rule("untagged", "ECP-10", "a positive feedback was not sent as the frame had no tag"),
+    Rule("other_tag", "ECP-10", "a positive feedback was not sent as the tag was of another point"),
+    Rule("zero", "ECP-10", "a feedback was 0 in units of 64 bytes"),
+    Rule("stopped", "ECP-11", "BCN(0,0) was sent"),
+)
+(JOINED, LEFT, BOTH, EMPTIED, LONGEST, UNMANAGED, SAMPLED, PASSED, REACHED, EXACTLY, ADDED, DRAWN, STOOD, GROWING,
+ FALLING, FIRST, LEAST, MOST, ROUNDED, BEYOND_MAX, NEGATIVE, POSITIVE, UNTAGGED, OTHER_TAG, ZERO,
+ STOPPED) = range(len(RULES))  # fmt: skip
+
+(ENTER, ENTER_BYTES, MANAGED, TAGGED, TAG, CPID, LEAVE, LEAVE_BYTES, VALUES) = range(9)
+S_SAMPLED, S_NOTIFY, S_STOP, S_FEEDBACK = range(4)
+
+
+class ECMCPState(NamedTuple):
+    """State of one point.
+
+    Parameters
+    ----------
+    made : Points
+        One point.
+    shown : array of int64, (5, 4)
+        What the outputs show, and will show in each of the next four cycles: sampled, notify, stop, feedback.
+    samples : array of int64, (1,)
+        Samples since reset.
+    """
+
+    made: Points
+    shown: NDArray[np.int64]
+    samples: NDArray[np.int64]
+
+
+def new_inputs() -> NDArray[np.int64]:
+    """Return inputs that do nothing: enter, enter_bytes, managed, tagged, tag, cpid, leave, leave_bytes."""
+    return np.zeros(VALUES, np.int64)
+
+
+def new_state(**parameters: Any) -> ECMCPState:
+    """Return the state after reset; parameters as of ``ECMCPParameters``."""
+    return ECMCPState(points.new_points(**parameters), np.zeros((SHOWN_CYCLES, 4), np.int64), np.zeros(1, np.int64))
+
+
+@kernel
+def reset(state: ECMCPState) -> None:
+    """Return to the state after reset (ECP-12)."""
+    points.reset(state.made, 0)
+    state.shown[:] = 0
+    state.samples[0] = 0
+
+
+@inner
+def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Run one clock cycle; ``state.shown[0]`` is then what the outputs show in the next one."""
+    made, shown, own = state.made, state.shown, state.made.point[0]
+    joins, managed, length = values[ENTER] != 0, values[MANAGED], values[ENTER_BYTES]
+    for value in range(shown.shape[1]):
+        for age in range(SHOWN_CYCLES - 1):
+            shown[age, value] = shown[age + 1, value]
+        shown[-1, value] = 0
+    rules[JOINED] += joins
+    rules[LEFT] += values[LEAVE] != 0
+    rules[BOTH] += joins and values[LEAVE] != 0
+    rules[STOOD] += made.random and (not joins or managed == 0)
+    if joins:
+        last, before, passed = own.last, own.queue, own.passed
+        mine = values[TAGGED] != 0 and values[TAG] == values[CPID]
+        found = points.join(made, 0, length, managed, mine)
+        shown[-1, S_SAMPLED], shown[-1, S_NOTIFY] = found.sampled, found.sends
+        shown[-1, S_STOP], shown[-1, S_FEEDBACK] = found.stop, found.feedback
+        rules[LONGEST] += before + length > made.longest
+        rules[UNMANAGED] += managed == 0
+        rules[DRAWN] += managed != 0 and made.random
+        rules[SAMPLED] += found.sampled and made.random
+        rules[PASSED] += managed != 0 and not found.sampled and made.random
+        rules[REACHED] += found.sampled and not made.random
+        rules[EXACTLY] += found.sampled and not made.random and passed + length == made.sample_bytes
+        rules[ADDED] += managed != 0 and not found.sampled and not made.random
+        if found.sampled:
+            _count_sample(state, found, last, values, rules)
+            state.samples[0] += 1
+    rules[EMPTIED] += values[LEAVE] != 0 and values[LEAVE_BYTES] > own.queue
+    if values[LEAVE] != 0:
+        points.leave(made, 0, values[LEAVE_BYTES])
+
+
+@inner
+def _count_sample(
+    state: ECMCPState, found: points.Notification, last: int, values: NDArray[np.int64], rules: NDArray[np.int64]
+) -> None:
+    """Count the rules that a sample shows."""
+    made = state.made
+    queue = made.point[0].queue
+    plain = made.set_point - queue - made.weight * (queue - last)
+    rules[FIRST] += state.samples[0] == 0
+    rules[STOPPED] += found.stop
+    if found.stop:
+        return
+    maximal = made.bcn_max and queue > made.max_bytes
+    rules[BEYOND_MAX] += maximal and plain > -made.most
+    rules[LEAST] += not maximal and plain < -made.most
+    rules[MOST] += plain > made.most
+    rules[ROUNDED] += found.feedback < 0 and not maximal and plain > -made.most and plain % 64 != 0
+    rules[GROWING] += found.feedback < 0 and queue < made.set_point
+    rules[FALLING] += found.feedback > 0 and queue > made.set_point
+    rules[NEGATIVE] += found.feedback < 0
+    rules[ZERO] += found.feedback == 0
+    rules[POSITIVE] += found.feedback > 0 and found.sends
+    rules[UNTAGGED] += found.feedback > 0 and values[TAGGED] == 0
+    rules[OTHER_TAG] += found.feedback > 0 and values[TAGGED] != 0 and not found.sends

@@ -1,0 +1,136 @@
+"""Memory and PAUSE of one input, cycle by cycle: reference behaviour (``docs/pause.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.ethernet import watermarks
+from vlane.golden.ethernet.watermarks import Watermarks
+
+from vlane.pause import DROP_MOST
+
+__all__ = ["RULES", "PauseState", "drops_frame", "new_inputs", "new_state", "reset", "step"]
+
+RULES = (
+    Rule("arrived", "PAU-1", "a frame was taken"),
+    Rule("left", "PAU-1", "a frame left"),
+    Rule("both", "PAU-1", "a frame was taken and another one left in the same cycle"),
+    Rule("emptied", "PAU-1", "more left than there was"),
+    Rule("filled", "PAU-2", "a frame filled the memory to the last byte"),
+    Rule("late_room", "PAU-2", "a frame was dropped that would have fitted after the one that left"),
+    Rule("dropped", "PAU-3", "a frame did not fit"),
+    Rule("drops_full", "PAU-3", "a dropped frame was not counted as the count was at its highest value"),
+    Rule("paused", "PAU-4", "the neighbour came to be paused"),
+    Rule("at_high", "PAU-4", "the level was at the high watermark and the neighbour not paused"),
+    Rule("resumed", "PAU-5", "the neighbour ceased to be paused as the level fell"),
+    Rule("at_low", "PAU-5", "the level was at the low watermark and the neighbour stayed paused"),
+    Rule("asked", "PAU-6", "a frame was requested as what was said last was no longer true"),
+    Rule("missed", "PAU-6", "a request ended unsaid, as the level went back"),
+    Rule("refreshed", "PAU-7", "a PAUSE was said again as its time had come"),
+    Rule("said_pause", "PAU-8", "a frame stopped the neighbour"),
+    Rule("said_go", "PAU-8", "a frame let the neighbour go on"),
+    Rule("unasked", "PAU-8", "a frame was said that was not requested"),
+    Rule("written", "PAU-9", "settings were written in the cycle in which a frame arrived"),
+    Rule("switched_off", "PAU-9", "the neighbour ceased to be paused as PAUSE went off"),
+    Rule("stays_off", "PAU-9", "the level was above the high watermark and PAUSE off"),
+    Rule("crossed", "PAU-9", "the level was above the high watermark and below the low one"),
+)
+(ARRIVED, LEFT, BOTH, EMPTIED, FILLED, LATE_ROOM, DROPPED, DROPS_FULL, PAUSED, AT_HIGH, RESUMED, AT_LOW, ASKED, MISSED,
+ REFRESHED, SAID_PAUSE, SAID_GO, UNASKED, WRITTEN, SWITCHED_OFF, STAYS_OFF, CROSSED) = range(len(RULES))  # fmt: skip
+
+(ARRIVE, ARRIVE_BYTES, LEAVE, LEAVE_BYTES, SAID, W_ENABLE, W_HIGH, W_LOW, W_PAUSE, VALUES) = range(10)
+NOW, WAS_PAUSED, WANTED = range(3)
+
+
+class PauseState(NamedTuple):
+    """State of one input.
+
+    Parameters
+    ----------
+    marks : Watermarks
+        Of one input.
+    seen : array of int64, (3,)
+        The cycle; whether the neighbour was paused and a frame requested in the cycle before.
+    """
+
+    marks: Watermarks
+    seen: NDArray[np.int64]
+
+
+def new_inputs() -> NDArray[np.int64]:
+    """Return inputs that do nothing: arrive, arrive_bytes, leave, leave_bytes, said, and what is written."""
+    return np.zeros(VALUES, np.int64)
+
+
+def new_state(**parameters: int) -> PauseState:
+    """Return the state after reset; parameters as of ``PauseParameters``."""
+    return PauseState(watermarks.new_watermarks(**parameters), np.zeros(3, np.int64))
+
+
+@kernel
+def reset(state: PauseState) -> None:
+    """Return to the state after reset (PAU-10)."""
+    watermarks.reset(state.marks, 0)
+    state.seen[:] = 0
+
+
+@inner
+def drops_frame(state: PauseState, values: NDArray[np.int64]) -> bool:
+    """Tell whether the frame of a cycle is dropped."""
+    return values[ARRIVE] != 0 and not watermarks.fits(state.marks, 0, values[ARRIVE_BYTES], state.seen[NOW])
+
+
+@inner
+def step(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Run one clock cycle."""
+    marks, now = state.marks, state.seen[NOW]
+    _count_rules(state, values, rules)
+    if values[ARRIVE] != 0:
+        watermarks.arrive(marks, 0, values[ARRIVE_BYTES], now)
+    if values[LEAVE] != 0:
+        watermarks.leave(marks, 0, values[LEAVE_BYTES], now)
+    state.seen[WAS_PAUSED] = watermarks.is_paused(marks, 0, now)
+    state.seen[WANTED] = watermarks.wants(marks, 0, now) and values[SAID] == 0
+    if values[SAID] != 0:
+        watermarks.said(marks, 0, now)
+    if values[W_ENABLE] != 0:
+        watermarks.set_watermarks(marks, 0, values[W_HIGH], values[W_LOW], values[W_PAUSE], now)
+    state.seen[NOW] = now + 1
+
+
+@inner
+def _count_rules(state: PauseState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Count the rules that a cycle shows."""
+    marks, now = state.marks, state.seen[NOW]
+    paused, wanted = watermarks.is_paused(marks, 0, now), watermarks.wants(marks, 0, now)
+    own, length = marks.input[0], values[ARRIVE_BYTES]
+    drops = drops_frame(state, values)
+    taken, leaves = values[ARRIVE] != 0 and not drops, values[LEAVE] != 0
+    rules[ARRIVED] += taken
+    rules[LEFT] += leaves
+    rules[BOTH] += taken and leaves
+    rules[EMPTIED] += leaves and own.level + taken * length < values[LEAVE_BYTES]
+    rules[FILLED] += taken and own.level + length == marks.memory_bytes
+    room = marks.memory_bytes - own.level
+    rules[LATE_ROOM] += drops and leaves and length <= room + values[LEAVE_BYTES] and values[LEAVE_BYTES] <= own.level
+    rules[DROPPED] += drops
+    rules[DROPS_FULL] += drops and own.drops == DROP_MOST
+    was = state.seen[WAS_PAUSED] != 0
+    rules[PAUSED] += paused and not was
+    rules[AT_HIGH] += not paused and own.enabled != 0 and own.level == own.high
+    rules[RESUMED] += was and not paused and own.enabled != 0
+    rules[AT_LOW] += paused and own.level == own.low
+    rules[ASKED] += wanted and paused != (own.told != 0)
+    rules[MISSED] += state.seen[WANTED] != 0 and not wanted
+    rules[REFRESHED] += values[SAID] != 0 and wanted and paused and own.told != 0
+    rules[SAID_PAUSE] += values[SAID] != 0 and paused
+    rules[SAID_GO] += values[SAID] != 0 and not paused and own.told != 0
+    rules[UNASKED] += values[SAID] != 0 and not wanted
+    rules[WRITTEN] += values[W_ENABLE] != 0 and values[ARRIVE] != 0
+    rules[SWITCHED_OFF] += was and own.enabled == 0
+    rules[STAYS_OFF] += own.enabled == 0 and own.level > own.high
+    rules[CROSSED] += own.enabled != 0 and own.high < own.level < own.low

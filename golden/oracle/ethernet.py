@@ -1,0 +1,151 @@
+"""Ethernet congestion management as oracles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import kernel
+from vlane.golden.ethernet import ecm_cp, pause, watermarks
+from vlane.golden.oracle.oracle import Oracle
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.words import clear, flag, read, write
+
+from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
+from vlane.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
+
+__all__ = ["ECMCPMachine", "PauseMachine", "ecm_cp_oracle", "pause_oracle"]
+
+_FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
+_MARK_BITS = MAX_MEMORY_BYTES.bit_length()
+
+
+class PauseMachine(NamedTuple):
+    """An input's memory behind its ports.
+
+    Parameters
+    ----------
+    state : PauseState
+        Its state.
+    seen : array of int64
+        Within a cycle: its inputs.
+    ins, outs : array of int64, (elements, 2)
+        Places of the ports.
+    rules : array of int64
+        How often each rule happened.
+    """
+
+    state: pause.PauseState
+    seen: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def pause_cycle(machine: PauseMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    marks, own, now = state.marks, state.marks.input[0], state.seen[pause.NOW]
+    clear(shown)
+    for number in range(len(seen)):
+        seen[number] = read(given, ins, 1 + number)
+    write(shown, outs, 0, pause.drops_frame(state, seen))
+    write(shown, outs, 1, watermarks.is_paused(marks, 0, now))
+    write(shown, outs, 2, watermarks.wants(marks, 0, now))
+    write(shown, outs, 3, watermarks.quanta(marks, 0, now))
+    write(shown, outs, 4, own.level)
+    write(shown, outs, 5, own.drops)
+    write(shown, outs, 6, own.high)
+    write(shown, outs, 7, own.low)
+    write(shown, outs, 8, own.enabled)
+    pause.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        pause.reset(state)
+
+
+def pause_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of an input's memory and its PAUSE."""
+    inputs = ports_of(
+        RESET,
+        Port("arrive", 1, 1, "A frame arrives."),
+        Port("arrive_bytes", BYTES_BITS, 1, "Its size."),
+        Port("leave", 1, 1, "A frame leaves the memory."),
+        Port("leave_bytes", BYTES_BITS, 1, "Its size."),
+        Port("said", 1, 1, "A PAUSE frame starts on the link."),
+        Port("program__enable", 1, 1, "Write in this cycle; the new settings hold from the next one on."),
+        Port("program__high", _MARK_BITS, 1, "High watermark in bytes."),
+        Port("program__low", _MARK_BITS, 1, "Low watermark in bytes."),
+        Port("program__pause_on", 1, 1, "PAUSE is on."),
+    )
+    outputs = ports_of(
+        Port("drop", 1, 1, "The frame that arrives does not fit."),
+        Port("paused", 1, 1, "The neighbour must be silent."),
+        Port("request", 1, 1, "A PAUSE frame must be sent."),
+        Port("quanta", PAUSE_QUANTA.bit_length(), 1, "The time that it carries."),
+        Port("level", parameters["memory_bytes"].bit_length(), 1, "Bytes in the memory."),
+        Port("drops", DROP_BITS, 1, "Frames that were dropped; it stays at its highest value."),
+        Port("high", _MARK_BITS, 1, "High watermark in force."),
+        Port("low", _MARK_BITS, 1, "Low watermark in force."),
+        Port("pause_on", 1, 1, "PAUSE is on."),
+    )
+    machine = PauseMachine(
+        pause.new_state(**parameters), pause.new_inputs(), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(pause.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, pause_cycle, inputs, outputs, pause.RULES)
+
+
+class ECMCPMachine(NamedTuple):
+    """A congestion point behind its ports; fields as of ``PauseMachine``."""
+
+    state: ecm_cp.ECMCPState
+    seen: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    clear(shown)
+    for number in range(len(seen)):
+        seen[number] = read(given, ins, 1 + number)
+    for number in range(ecm_cp.S_FEEDBACK):
+        write(shown, outs, number, state.shown[0, number])
+    write(shown, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
+    write(shown, outs, ecm_cp.S_FEEDBACK + 1, state.made.point[0].queue)
+    ecm_cp.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        ecm_cp.reset(state)
+
+
+def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a congestion point."""
+    inputs = ports_of(
+        RESET,
+        Port("enter", 1, 1, "A frame joins the queue."),
+        Port("enter_bytes", BYTES_BITS, 1, "Its size."),
+        Port("managed", 1, 1, "It may be sampled."),
+        Port("tagged", 1, 1, "It carries a tag."),
+        Port("tag", CPID_BITS, 1, "CPID of the tag."),
+        Port("cpid", CPID_BITS, 1, "CPID of this point."),
+        Port("leave", 1, 1, "A frame leaves the queue."),
+        Port("leave_bytes", BYTES_BITS, 1, "Its size."),
+    )
+    outputs = ports_of(
+        Port("sampled", 1, 1, "The frame of five cycles before was sampled."),
+        Port("notify", 1, 1, "Its source is sent a notification."),
+        Port("stop", 1, 1, "The notification is BCN(0,0)."),
+        Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
+        Port("waiting", parameters["queue_bytes"].bit_length(), 1, "Bytes of the queue."),
+    )
+    machine = ECMCPMachine(
+        ecm_cp.new_state(**parameters), ecm_cp.new_inputs(), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_cp.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, ecm_cp_cycle, inputs, outputs, ecm_cp.RULES)

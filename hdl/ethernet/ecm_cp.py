@@ -1,0 +1,189 @@
+"""Congestion point of ECM."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.common.select import exceeds
+from vlane.hdl.ethernet.prbs import PRBS
+
+from vlane.ecm_cp import CHANCE_BITS, ECMCPParameters, sampling_chance
+from vlane.ethernet import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
+
+__all__ = ["ECMCP"]
+
+_STAGES = 4
+"""Stages between a frame and its decision; the outputs come a cycle later."""
+_HALF = BYTES_BITS // 2
+_TO_UNITS = FEEDBACK_BYTES.bit_length() - 1
+
+
+class ECMCP(wiring.Component):
+    """Samples the frames that join an output's queue, and makes their feedback (``docs/ecm_cp.md``).
+
+    Latency 5: the outputs tell of a frame five cycles after it joined, but for ``waiting``. A frame may join in every
+    cycle.
+
+    Stages of a frame: 0 the queue, the random number and half-sums of the chance; 1 the chance; 2 sampled or not;
+    3 the change since the last sample; 4 the feedback before saturation; then the outputs.
+
+    Parameters
+    ----------
+    parameters : ECMCPParameters
+        Shape of the component.
+
+    Members
+    -------
+    enter : In(1)
+        A frame joins the queue.
+    enter_bytes : In(14)
+        Its size.
+    managed : In(1)
+        It may be sampled.
+    tagged : In(1)
+        It carries a tag.
+    tag : In(16)
+        CPID of the tag.
+    cpid : In(16)
+        CPID of this point.
+    leave : In(1)
+        A frame leaves the queue.
+    leave_bytes : In(14)
+        Its size.
+    sampled : Out(1)
+        The frame of five cycles before was sampled.
+    notify : Out(1)
+        Its source is sent a notification.
+    stop : Out(1)
+        The notification is BCN(0,0).
+    feedback : Out(signed(13))
+        Fb in units of 64 bytes.
+    waiting : Out(range(queue_bytes + 1))
+        Bytes of the queue.
+    """
+
+    latency = _STAGES + 1
+
+    def __init__(self, parameters: ECMCPParameters) -> None:
+        self.parameters = p = parameters
+        super().__init__(
+            {
+                "enter": In(1),
+                "enter_bytes": In(BYTES_BITS),
+                "managed": In(1),
+                "tagged": In(1),
+                "tag": In(CPID_BITS),
+                "cpid": In(CPID_BITS),
+                "leave": In(1),
+                "leave_bytes": In(BYTES_BITS),
+                "sampled": Out(1),
+                "notify": Out(1),
+                "stop": Out(1),
+                "feedback": Out(signed(FEEDBACK_BITS)),
+                "waiting": Out(range(p.queue_bytes + 1)),
+            }
+        )
+        self.most = saturation_bytes(p.set_point_bytes, p.weight)
+        bits = len(self.waiting)
+        self.queues = [Signal(bits, name=f"queue_{stage}") for stage in range(1, _STAGES + 1)]
+        self.tags = [Signal(name=f"mine_{stage}") for stage in range(1, _STAGES + 1)]
+        self.last = Signal(bits)
+        self.takes = [Signal(name=f"sampled_{stage}") for stage in range(3, _STAGES + 1)]
+        self.change = Signal(signed(bits + 1))
+        self.offset = Signal(signed(bits + 1))
+        self.raw = Signal(signed(bits + 6))
+        self.prbs = PRBS(p.seed)
+        self.left = Signal(range(p.sample_bytes + 1), init=p.sample_bytes)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        self._count(m)
+        sampled = self._sample_at_random(m) if self.parameters.sampling == "random" else self._sample_by_bytes(m)
+        self._compare(m, sampled)
+        self._show(m)
+        return m
+
+    def _count(self, m: Module) -> None:
+        """Follow the queue (ECP-1); the frame that joins is in its own measure."""
+        most = self.parameters.queue_bytes
+        summed, joined = Signal(len(self.waiting) + 1), Signal.like(self.waiting)
+        left = Signal(signed(len(self.waiting) + 1))
+        m.d.comb += [
+            summed.eq(self.waiting + Mux(self.enter, self.enter_bytes, 0)),
+            joined.eq(Mux(summed > most, most, summed)),
+            left.eq(joined - Mux(self.leave, self.leave_bytes, 0)),
+        ]
+        m.d.sync += [
+            self.waiting.eq(Mux(left < 0, 0, left)),
+            self.queues[0].eq(joined),
+            self.tags[0].eq(self.tagged & (self.tag == self.cpid)),
+        ]
+        for chain in (self.queues, self.tags):
+            m.d.sync += [later.eq(earlier) for earlier, later in zip(chain, chain[1:], strict=False)]
+
+    def _sample_at_random(self, m: Module) -> Value:
+        """Return whether the frame of two cycles before is sampled: its number is below its chance (ECP-3)."""
+        m.submodules.prbs = prbs = self.prbs
+        chance = sampling_chance(self.parameters.sample_bytes)
+        low, high = Signal(_HALF + CHANCE_BITS), Signal(BYTES_BITS - _HALF + CHANCE_BITS)
+        limit = Signal(DRAW_BITS + 1)
+        numbers = [Signal(DRAW_BITS, name=f"number_{stage}") for stage in (1, 2)]
+        counts = [Signal(name=f"managed_{stage}") for stage in (1, 2)]
+        m.d.comb += prbs.draw.eq(self.enter & self.managed)
+        m.d.sync += [
+            low.eq(self.enter_bytes[:_HALF] * chance),
+            high.eq(self.enter_bytes[_HALF:] * chance),
+            limit.eq((low + (high << _HALF)) >> (CHANCE_BITS - DRAW_BITS)),
+            numbers[0].eq(prbs.number),
+            numbers[1].eq(numbers[0]),
+            counts[0].eq(prbs.draw),
+            counts[1].eq(counts[0]),
+        ]
+        return counts[1] & exceeds(limit, numbers[1])
+
+    def _sample_by_bytes(self, m: Module) -> Value:
+        """Return whether the frame of two cycles before reaches the bytes of a sample (ECP-4)."""
+        every = self.parameters.sample_bytes
+        left, rest, reaches = self.left, Signal.like(self.left), Signal()
+        m.d.comb += [rest.eq(left - self.enter_bytes), reaches.eq(~exceeds(left, self.enter_bytes))]
+        sampled = [Signal(name=f"reached_{stage}") for stage in (1, 2)]
+        with m.If(self.enter & self.managed):
+            m.d.sync += left.eq(Mux(reaches, rest + every, rest))
+        m.d.sync += [sampled[0].eq(self.enter & self.managed & reaches), sampled[1].eq(sampled[0])]
+        return sampled[1]
+
+    def _compare(self, m: Module, sampled: Value) -> None:
+        """Compare a sample with the set point and with the sample before (ECP-7)."""
+        queue = self.queues[1]
+        m.d.sync += [
+            self.takes[0].eq(sampled),
+            self.takes[1].eq(self.takes[0]),
+            self.change.eq(queue - self.last),
+            self.offset.eq(self.parameters.set_point_bytes - queue),
+            self.raw.eq(self.offset - self.change * self.parameters.weight),
+        ]
+        with m.If(sampled):
+            m.d.sync += self.last.eq(queue)
+
+    def _show(self, m: Module) -> None:
+        """Saturate the feedback, and tell who is notified (ECP-8 to ECP-11)."""
+        p, most = self.parameters, self.most
+        least, above, stops, positive = Signal(), Signal(), Signal(), Signal()
+        size, feedback = Signal(range(most + 1)), Signal(signed(FEEDBACK_BITS))
+        queue, sampled = self.queues[-1], self.takes[-1]
+        m.d.comb += [
+            least.eq((self.raw < -most) | (queue > p.max_bytes if p.bcn_max else 0)),
+            above.eq(self.raw > most),
+            stops.eq(queue > p.stop_bytes if p.bcn_stop else 0),
+            positive.eq((self.raw >= 0) & ~least),
+            size.eq(Mux(least | above, most, Mux(self.raw < 0, -self.raw, self.raw))),
+            feedback.eq(Mux(positive, size >> _TO_UNITS, -(size >> _TO_UNITS))),
+        ]
+        sends = (size >> _TO_UNITS).any() & (~positive | self.tags[-1])
+        m.d.sync += [
+            self.sampled.eq(sampled),
+            self.stop.eq(sampled & stops),
+            self.notify.eq(sampled & (stops | sends)),
+            self.feedback.eq(Mux(sampled & ~stops, feedback, 0)),
+        ]

@@ -1,0 +1,44 @@
+"""The random sequence of the blocks: PRBS31, 24 bits at a time."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from vlane.ethernet import DRAW_BITS, PRBS_BITS, PRBS_TAP
+
+__all__ = ["PRBS"]
+
+
+class PRBS(wiring.Component):
+    """A sequence that goes on by 24 bits when a number is taken (ECP-5 of ``docs/ecm_cp.md``).
+
+    Parameters
+    ----------
+    seed : int
+        State after reset, not 0.
+
+    Members
+    -------
+    draw : In(1)
+        Take the number: another one comes with the next cycle.
+    number : Out(24)
+        The random number, the newest bit lowest.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__({"draw": In(1), "number": Out(DRAW_BITS)})
+        self.state = Signal(PRBS_BITS, init=seed)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        state = self.state
+        # bit k of the number is the newest but k; what it is made of was all there before the number
+        fresh = Cat(
+            state[bit + PRBS_BITS - DRAW_BITS] ^ state[bit + PRBS_TAP - DRAW_BITS] for bit in range(DRAW_BITS)
+        )
+        m.d.comb += self.number.eq(fresh)
+        with m.If(self.draw):
+            m.d.sync += state.eq(Cat(fresh, state))
+        return m

@@ -1,0 +1,75 @@
+"""Planted bugs of the congestion point."""
+
+from __future__ import annotations
+
+from vlane.tb.plants.plant import Plant
+
+__all__ = ["PLANTS"]
+
+_FILE, _PRBS = "hdl/ethernet/ecm_cp.py", "hdl/ethernet/prbs.py"
+PLANTS = (
+    Plant(
+        "change-with-wrong-sign",
+        "A queue that grows raises the feedback.",
+        _FILE,
+        "self.raw.eq(self.offset - self.change * self.parameters.weight),",
+        "self.raw.eq(self.offset + self.change * self.parameters.weight),",
+    ),
+    Plant(
+        "feedback-wraps",
+        "Positive feedback is not saturated.",
+        _FILE,
+        "above.eq(self.raw > most),",
+        "above.eq(0),",
+    ),
+    Plant(
+        "last-frame-instead-of-last-sample",
+        "The change is against the frame before, sampled or not.",
+        _FILE,
+        "with m.If(sampled):\n            m.d.sync += self.last.eq(queue)",
+        "with m.If(1):\n            m.d.sync += self.last.eq(queue)",
+    ),
+    Plant(
+        "everybody-is-raised",
+        "Positive feedback is sent for frames without the tag of the point.",
+        _FILE,
+        "sends = (size >> _TO_UNITS).any() & (~positive | self.tags[-1])",
+        "sends = (size >> _TO_UNITS).any()",
+    ),
+    Plant(
+        "tag-of-anybody",
+        "A tag of any point counts.",
+        _FILE,
+        "self.tags[0].eq(self.tagged & (self.tag == self.cpid)),",
+        "self.tags[0].eq(self.tagged),",
+    ),
+    Plant(
+        "queue-without-the-frame",
+        "Q is the queue before the frame that is sampled.",
+        _FILE,
+        "self.queues[0].eq(joined),",
+        "self.queues[0].eq(self.waiting),",
+    ),
+    Plant(
+        "probes-are-sampled",
+        "Frames that are not managed are sampled.",
+        _FILE,
+        "m.d.comb += prbs.draw.eq(self.enter & self.managed)",
+        "m.d.comb += prbs.draw.eq(self.enter)",
+    ),
+    Plant(
+        "numbers-overlap",
+        "The sequence goes on by one bit for a number of 24.",
+        _PRBS,
+        "m.d.sync += state.eq(Cat(fresh, state))",
+        "m.d.sync += state.eq(Cat(fresh[-1], state))",
+    ),
+    Plant(
+        "stop-is-silent",
+        "Nobody is sent BCN(0,0).",
+        _FILE,
+        "self.notify.eq(sampled & (stops | sends)),",
+        "self.notify.eq(sampled & ~stops & sends),",
+    ),
+)
+"""Each changes one line."""
