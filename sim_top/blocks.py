@@ -12,6 +12,7 @@ from vlane.hdl.congestion.cc_source import CCSource
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
 from vlane.hdl.ethernet.ecm_cp import ECMCP
+from vlane.hdl.ethernet.ecm_rp import ECMRP
 from vlane.hdl.ethernet.pause import Pause
 from vlane.hdl.schedulers.by_name import component
 from vlane.hdl.switches.ib_switch import ib_switch
@@ -22,7 +23,7 @@ from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.tb.buffers import stimulus_vlbuffer
 from vlane.tb.congestion import stimulus_cc_marker, stimulus_cc_source
 from vlane.tb.credits import stimulus_credit_ib, stimulus_credit_opa
-from vlane.tb.ethernet import stimulus_ecm_cp, stimulus_pause
+from vlane.tb.ethernet import stimulus_ecm_cp, stimulus_ecm_rp, stimulus_pause
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.proofs import (
     prove_cc_marker,
@@ -30,6 +31,7 @@ from vlane.tb.proofs import (
     prove_credit_ib,
     prove_credit_opa,
     prove_ecm_cp,
+    prove_ecm_rp,
     prove_ib_switch,
     prove_lft,
     prove_opa_switch,
@@ -48,6 +50,7 @@ from vlane.cc_marker import CCMarkerParameters
 from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
 from vlane.ecm_cp import ECMCPParameters
+from vlane.ecm_rp import ECMRPParameters
 from vlane.errors import unknown_word
 from vlane.ib_switch import IBSwitchParameters
 from vlane.lft import LFTParameters
@@ -236,10 +239,26 @@ BLOCKS = {
             component=ECMCP,
             shape=ECMCPParameters,
             full_size={"queue_bytes": 2**24 - 1, "bcn_stop": True},
-            mutated={"set_point_bytes": 4000, "sample_bytes": 16_384, "queue_bytes": 32_767, "max_bytes": 16_000,
-                     "bcn_stop": True, "stop_bytes": 24_000},
+            mutated={
+                "set_point_bytes": 4000,
+                "sample_bytes": 16_384,
+                "queue_bytes": 32_767,
+                "max_bytes": 16_000,
+                "bcn_stop": True,
+                "stop_bytes": 24_000,
+            },
             qualify=stimulus_ecm_cp.qualified,
             proofs=prove_ecm_cp.INSTANCES,
+        ),
+        Block(
+            name="ecm_rp",
+            title="Reaction point of ECM and E2CM",
+            component=ECMRP,
+            shape=ECMRPParameters,
+            full_size={"flows": 1024, "gain_of": "current"},
+            mutated={"flows": 4, "stop_bits": 8, "gain_of": "current"},
+            qualify=stimulus_ecm_rp.qualified,
+            proofs=prove_ecm_rp.INSTANCES,
         ),
         Block(
             name="vlbuffer",

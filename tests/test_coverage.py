@@ -32,6 +32,8 @@ ODD = (
     ("credit_opa", ("vls=1",)), ("vlbuffer", ("vls=1", "flits=8", "minimum=8", "maximum=8", "mtu_flits=1")),
     ("cc_marker", ("data_vls=1", "busy_blocks=0", "idle_blocks=0")),
     ("cc_source", ("flows=8", "cct_entries=1024", "shift_first=yes")),
+    ("pause", ("memory_bytes=500", "high_bytes=500", "low_bytes=500", "refresh_cycles=1")),
+    ("ecm_cp", ("sampling=fixed", "weight=0", "bcn_max=no")), ("ecm_rp", ("flows=4", "strict=yes", "gain_of=current")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "maximum=4", "crossbar=per_vl", "allocation=fifo")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "largest=1", "speed=2")),

@@ -31,7 +31,17 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "links": {"engine", "credits"},
         "buffers": {"engine", "credits"},
         "switches": {"engine", "congestion", "links", "schedulers"},
-        "oracle": {"engine", "schedulers", "tables", "credits", "congestion", "ethernet", "links", "buffers", "switches"},
+        "oracle": {
+            "engine",
+            "schedulers",
+            "tables",
+            "credits",
+            "congestion",
+            "ethernet",
+            "links",
+            "buffers",
+            "switches",
+        },
         "network": {"engine", "congestion", "links", "schedulers", "switches"},
     },
     "hdl": {

@@ -43,6 +43,9 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
     "cc_marker": ({}, {"data_vls": 15, "maximum": 264, "largest": 66, "measure_blocks": 3000, "data_bits": 512},
                   {"data_vls": 1, "busy_blocks": 0, "idle_blocks": 0}),
     "cc_source": ({}, {"flows": 8, "cct_entries": 1024, "tick_cycles": 64}, {"flows": 256, "shift_first": True}),
+    "pause": ({}, {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2500, "refresh_cycles": 20}),
+    "ecm_cp": ({}, {"sampling": "fixed", "weight": 0, "bcn_stop": True}),
+    "ecm_rp": ({}, {"flows": 4, "stop_bits": 8, "gain_of": "current", "strict": True}),
     "vlbuffer": (
         {},
         {"vls": 2, "flits": 7, "minimum": 2, "maximum": 5, "mtu_flits": 2, "writers": 2, "readers": 2,

@@ -40,6 +40,7 @@ DRIVEN = {
     "credit_opa": {"program", "apply"},
     "cc_marker": {"program"},
     "cc_source": {"program"},
+    "pause": {"program"},
     "ib_switch": {"lft", "sl2vl", "schedule", "schedule_ports", "swap"},
     "opa_switch": {"lft", "sc", "schedule", "schedule_ports", "swap"},
 }
@@ -61,7 +62,7 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("dtable", {}), ("sl2vl", {}), ("cc_marker", {}), ("cc_source", {}), ("ib_switch", {"ports": 34})],
+    [("dtable", {}), ("sl2vl", {}), ("cc_marker", {}), ("cc_source", {}), ("pause", {}), ("ib_switch", {"ports": 34})],
 )
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
@@ -184,7 +185,7 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "ib_switch"])
+@pytest.mark.parametrize("name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch"])
 def test_blocks_behind_registers_are_lint_clean(name: str, tmp_path: Path) -> None:
     given = [word for key, value in GIVEN.get(name, {}).items() for word in ("--param", f"{key}={value}")]
     assert call("export", name, "--bus", "axi_lite", "--out", tmp_path, *given).status == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vlane.errors import InputError
 from vlane.ethernet import FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
-from vlane.parameters import Parameters, choice, flag, whole
+from vlane.parameters import Parameters, choice, whole
 
 __all__ = ["OCCUPANCY_BITS", "STAMP_BITS", "E2CMProberParameters"]
 

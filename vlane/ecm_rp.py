@@ -10,13 +10,16 @@ from vlane.ethernet import FEEDBACK_BYTES, PRBS_BITS, SEED, saturation_bytes
 from vlane.parameters import Parameters, choice, flag, whole
 
 __all__ = [
+    "ASK_CYCLES",
     "FRACTION_BITS",
     "GAIN_BITS",
+    "NOTICE_CYCLES",
     "RATE_BITS",
     "RATE_FRACTION_BITS",
     "SCALE_BITS",
     "TIME_BITS",
     "TOKENS_PER_BYTE",
+    "VISIT_CYCLES",
     "ECMRPParameters",
     "Notice",
     "feedback_scale",
@@ -34,6 +37,10 @@ GAIN_BITS = 12
 """Gains are in units of 1/4096."""
 TIME_BITS = 24
 """Cycles are compared modulo 2 to the power of this."""
+ASK_CYCLES, NOTICE_CYCLES = 14, 40
+"""Cycles that a question and a notice take; a visit takes as long as a question."""
+VISIT_CYCLES = 1024
+"""Cycles between two visits."""
 
 
 class Notice(IntEnum):
@@ -71,7 +78,7 @@ class ECMRPParameters(Parameters):
     link_mbps: int = whole(10_000, 10, 16_383, "rate of the link in Mb/s")
     least_mbps: int = whole(1, 1, 1000, "Rmin in Mb/s")
     bucket_bytes: int = whole(1500, 64, 16_383, "size of a token bucket: of the largest frame")
-    set_point_bytes: int = whole(37_500, 500, 250_000, "Qeq, by which feedback is divided")
+    set_point_bytes: int = whole(37_500, 1000, 250_000, "Qeq, by which feedback is divided")
     weight: int = whole(2, 0, 8, "W, by which feedback is divided")
     gain: int = whole(410, 0, 4095, "Gi in 1/4096: what the largest feedback of a congestion point raises")
     probe_gain: int = whole(410, 0, 4095, "the same of a probe")

@@ -29,7 +29,7 @@ FEEDBACK_BITS = 13
 PRBS_BITS, PRBS_TAP = 31, 28
 """PRBS31 of ITU-T O.150: each bit is the exclusive or of those 31 and 28 bits before it."""
 SEED = 0x2545F491
-"""State of a random sequence after reset, unless given: about as many ones as zeros, so that it is mixed from the start."""
+"""State of a random sequence after reset, unless given: about as many ones as zeros, so that it is well mixed."""
 DRAW_BITS = 24
 """Bits of a random number: the sequence is taken 24 bits further for it."""
 

@@ -1,7 +1,7 @@
 """Memories of many inputs and their PAUSE: rules PAU-1 to PAU-10 of ``docs/pause.md``, without a clock.
 
-A network calls ``arrive`` and ``leave`` in the cycle in which they happen, asks ``wants`` in the cycles behind a change,
-and calls ``said`` when the PAUSE frame starts on its link. Within a cycle the order of the calls does not matter, but
+A network calls ``arrive`` and ``leave`` in the cycle in which they happen, asks ``wants`` in the cycles after a change, and
+calls ``said`` when the PAUSE frame starts on its link. Within a cycle the order of the calls does not matter, but
 that the frame that arrives comes before one that leaves.
 """
 

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.ethernet import ecm_cp, pause, watermarks
+from vlane.golden.ethernet import ecm_cp, ecm_rp, pause, watermarks
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
 
+from vlane.ecm_rp import RATE_BITS, Notice
 from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 from vlane.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
 
-__all__ = ["ECMCPMachine", "PauseMachine", "ecm_cp_oracle", "pause_oracle"]
+__all__ = ["ECMCPMachine", "ECMRPMachine", "PauseMachine", "ecm_cp_oracle", "ecm_rp_oracle", "pause_oracle"]
 
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
@@ -149,3 +150,64 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_cp.RULES), np.int64),
     )  # fmt: skip
     return Oracle(machine, ecm_cp_cycle, inputs, outputs, ecm_cp.RULES)
+
+
+class ECMRPMachine(NamedTuple):
+    """A reaction point behind its ports; fields as of ``PauseMachine``."""
+
+    state: ecm_rp.ECMRPState
+    seen: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def ecm_rp_cycle(machine: ECMRPMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    kept = state.kept
+    clear(shown)
+    for number in range(len(seen)):
+        seen[number] = read(given, ins, 1 + number)
+    if seen[ecm_rp.FEEDBACK] > _FEEDBACK_MASK >> 1:
+        seen[ecm_rp.FEEDBACK] -= _FEEDBACK_MASK + 1
+    ready = ecm_rp.is_ready(state)
+    write(shown, outs, 0, ready)
+    if ready and kept[ecm_rp.ANSWERS] != 0:
+        write(shown, outs, 1, 1)
+        for number in range(5):
+            write(shown, outs, 2 + number, kept[ecm_rp.S_MAY + number])
+    write(shown, outs, 7, kept[ecm_rp.S_LIMITERS])
+    ecm_rp.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        ecm_rp.reset(state)
+
+
+def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a reaction point."""
+    inputs = ports_of(
+        RESET,
+        Port("order", 1, 1, "An order is given; it is taken in a cycle with ready."),
+        Port("ask", 1, 1, "It is a question whether a frame may start; otherwise something is heard."),
+        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Of which flow."),
+        Port("frame_bytes", BYTES_BITS, 1, "Size of the frame."),
+        Port("notice", 2, 1, "What is heard.", Notice),
+        Port("cpid", CPID_BITS, 1, "Who says it."),
+        Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
+    )
+    outputs = ports_of(
+        Port("ready", 1, 1, "An order may be given."),
+        Port("done", 1, 1, "The order is answered."),
+        Port("may", 1, 1, "The frame may start."),
+        Port("limited", 1, 1, "The flow has a limiter now."),
+        Port("rate", RATE_BITS, 1, "Its rate in 1/256 Mb/s."),
+        Port("probe", 1, 1, "A probe lowered it last."),
+        Port("tag", CPID_BITS, 1, "Who lowered it last."),
+        Port("limiters", parameters["flows"].bit_length(), 1, "Limiters that are installed."),
+    )
+    machine = ECMRPMachine(
+        ecm_rp.new_state(**parameters), ecm_rp.new_inputs(), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_rp.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, ecm_rp_cycle, inputs, outputs, ecm_rp.RULES)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from itertools import pairwise
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.select import exceeds
@@ -15,8 +17,15 @@ __all__ = ["ECMCP"]
 
 _STAGES = 4
 """Stages between a frame and its decision; the outputs come a cycle later."""
-_HALF = BYTES_BITS // 2
+_DIGIT, _HALF = 4, 8
+"""Bits of a table of products, and of two of them."""
 _TO_UNITS = FEEDBACK_BYTES.bit_length() - 1
+
+
+def _times(digit: Value, constant: int) -> Value:
+    """Return the product with a constant, as a table: with up to four bits it takes a LUT for each bit."""
+    most = (1 << len(digit)) - 1
+    return Array(Const(value * constant, range(most * constant + 1)) for value in range(most + 1))[digit]
 
 
 class ECMCP(wiring.Component):
@@ -98,6 +107,7 @@ class ECMCP(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        m.submodules.prbs = self.prbs
         self._count(m)
         sampled = self._sample_at_random(m) if self.parameters.sampling == "random" else self._sample_by_bytes(m)
         self._compare(m, sampled)
@@ -120,11 +130,11 @@ class ECMCP(wiring.Component):
             self.tags[0].eq(self.tagged & (self.tag == self.cpid)),
         ]
         for chain in (self.queues, self.tags):
-            m.d.sync += [later.eq(earlier) for earlier, later in zip(chain, chain[1:], strict=False)]
+            m.d.sync += [later.eq(earlier) for earlier, later in pairwise(chain)]
 
     def _sample_at_random(self, m: Module) -> Value:
         """Return whether the frame of two cycles before is sampled: its number is below its chance (ECP-3)."""
-        m.submodules.prbs = prbs = self.prbs
+        prbs = self.prbs
         chance = sampling_chance(self.parameters.sample_bytes)
         low, high = Signal(_HALF + CHANCE_BITS), Signal(BYTES_BITS - _HALF + CHANCE_BITS)
         limit = Signal(DRAW_BITS + 1)
@@ -132,8 +142,13 @@ class ECMCP(wiring.Component):
         counts = [Signal(name=f"managed_{stage}") for stage in (1, 2)]
         m.d.comb += prbs.draw.eq(self.enter & self.managed)
         m.d.sync += [
-            low.eq(self.enter_bytes[:_HALF] * chance),
-            high.eq(self.enter_bytes[_HALF:] * chance),
+            low.eq(
+                _times(self.enter_bytes[:_DIGIT], chance) + (_times(self.enter_bytes[_DIGIT:_HALF], chance) << _DIGIT)
+            ),
+            high.eq(
+                _times(self.enter_bytes[_HALF : _HALF + _DIGIT], chance)
+                + (_times(self.enter_bytes[_HALF + _DIGIT :], chance) << _DIGIT)
+            ),
             limit.eq((low + (high << _HALF)) >> (CHANCE_BITS - DRAW_BITS)),
             numbers[0].eq(prbs.number),
             numbers[1].eq(numbers[0]),

@@ -35,9 +35,7 @@ class PRBS(wiring.Component):
         m = Module()
         state = self.state
         # bit k of the number is the newest but k; what it is made of was all there before the number
-        fresh = Cat(
-            state[bit + PRBS_BITS - DRAW_BITS] ^ state[bit + PRBS_TAP - DRAW_BITS] for bit in range(DRAW_BITS)
-        )
+        fresh = Cat(state[bit + PRBS_BITS - DRAW_BITS] ^ state[bit + PRBS_TAP - DRAW_BITS] for bit in range(DRAW_BITS))
         m.d.comb += self.number.eq(fresh)
         with m.If(self.draw):
             m.d.sync += state.eq(Cat(fresh, state))

@@ -18,5 +18,5 @@ async def agrees_with_golden_in_every_cycle(dut: Any) -> None:
 
 @cocotb.test()
 async def follows_the_directed_cycles(dut: Any) -> None:
-    """Samples, feedback of both signs, tags, both thresholds."""
+    """Take samples, with feedback of both signs, tags, both thresholds."""
     assert await follow(dut, STEPS) == len(STEPS)

@@ -1,4 +1,4 @@
-"""Stimulus of the congestion point: a queue that is driven about its set point and thresholds, with and without tags."""
+"""Stimulus of the congestion point: a queue driven about its set point and thresholds, with and without tags."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from vlane.tb.congestion.stimulus_cc_source import CCSourceNIC, SourcePhase
 from vlane.tb.credits.phases_credit_opa import CERTAIN as ALWAYS
 from vlane.tb.credits.phases_credit_opa import SharedPhase
 from vlane.tb.credits.stimulus_credit_opa import CreditOPALink
+from vlane.tb.ethernet.stimulus_pause import PauseInput, PausePhase
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.schedulers.traffic import Phase
@@ -94,6 +95,13 @@ def _cc_source(parameters: Mapping[str, Any], settle: int, cycles: int, **given:
     return CCSourceNIC(parameters, phases=phases, **given)
 
 
+def _pause(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
+    writes = min(_SETTING_WRITES, settle)
+    quiet = {"arrive": 0, "leave": 0, "say": 0}
+    phases = (PausePhase(writes, write=EACH, **quiet), PausePhase(settle - writes, **quiet), PausePhase(cycles))
+    return PauseInput(parameters, phases=phases, **given)
+
+
 def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
     def make(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
         phase = SwitchPhase(
@@ -113,6 +121,7 @@ _MAKERS: dict[str, Callable[..., Stimulus]] = {
     "credit_opa": _credit_opa,
     "cc_marker": _cc_marker,
     "cc_source": _cc_source,
+    "pause": _pause,
     "ib_switch": _switch(IBSwitchTraffic),
     "opa_switch": _switch(OPASwitchTraffic),
 }

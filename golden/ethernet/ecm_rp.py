@@ -1,0 +1,171 @@
+"""Rate limiters of one source, cycle by cycle: reference behaviour (``docs/ecm_rp.md``)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.ethernet import limiters
+from vlane.golden.ethernet.limiters import Limiters
+
+from vlane.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, TOKENS_PER_BYTE, VISIT_CYCLES, Notice
+
+__all__ = ["RULES", "ECMRPState", "is_ready", "new_inputs", "new_state", "reset", "step"]
+
+RULES = (
+    Rule("unlimited", "ERP-1", "a frame of a flow without a limiter was let start"),
+    Rule("started", "ERP-2", "a frame took its tokens"),
+    Rule("short", "ERP-2", "a frame was held as tokens lacked"),
+    Rule("just_enough", "ERP-2", "a frame took all the tokens there were"),
+    Rule("oversized", "ERP-2", "a frame larger than the bucket took a full bucket"),
+    Rule("full", "ERP-3", "the bucket of a flow was held at its size"),
+    Rule("held", "ERP-4", "a frame of a stopped flow was held"),
+    Rule("installed", "ERP-5", "negative feedback installed a limiter"),
+    Rule("largest", "ERP-6", "a feedback was taken as 1"),
+    Rule("lowered", "ERP-7", "a rate was lowered"),
+    Rule("at_least", "ERP-7", "a rate was held at the least one"),
+    Rule("raised", "ERP-8", "a congestion point raised a rate"),
+    Rule("probe_raised", "ERP-8", "a probe raised a rate"),
+    Rule("other_point", "ERP-9", "a congestion point that had not lowered the rate did not raise it"),
+    Rule("any_probe", "ERP-9", "a probe raised a rate that it had not lowered"),
+    Rule("strict_probe", "ERP-9", "a probe that had not lowered the rate did not raise it"),
+    Rule("removed", "ERP-10", "a limiter was removed at the link's rate"),
+    Rule("zero", "ERP-11", "feedback 0 changed nothing"),
+    Rule("nothing_to_raise", "ERP-11", "positive feedback or a drift found no limiter"),
+    Rule("stopped", "ERP-12", "a flow was stopped"),
+    Rule("stopped_anew", "ERP-12", "a stopped flow was stopped again"),
+    Rule("stop_installed", "ERP-12", "a stop installed a limiter"),
+    Rule("drifted", "ERP-13", "a drift raised a rate"),
+    Rule("drawn", "ERP-14", "a stop took a random number"),
+    Rule("visited", "ERP-16", "a visit began"),
+    Rule("visit_waits", "ERP-16", "an order was taken although a visit was due"),
+)
+(UNLIMITED, STARTED, SHORT, JUST_ENOUGH, OVERSIZED, FULL, HELD, INSTALLED, LARGEST, LOWERED, AT_LEAST, RAISED,
+ PROBE_RAISED, OTHER_POINT, ANY_PROBE, STRICT_PROBE, REMOVED, ZERO, NOTHING_TO_RAISE, STOPPED, STOPPED_ANEW,
+ STOP_INSTALLED, DRIFTED, DRAWN, VISITED, VISIT_WAITS) = range(len(RULES))  # fmt: skip
+
+(ORDER, ASK, FLOW, FRAME_BYTES, NOTICE, CPID, FEEDBACK, VALUES) = range(8)
+(NOW, LEFT, ANSWERS, DUE, S_MAY, S_LIMITED, S_RATE, S_PROBE, S_TAG, S_LIMITERS, KEPT) = range(11)
+_POINT, _PROBE, _STOP, _DRIFT = (int(each) for each in Notice)
+
+
+class ECMRPState(NamedTuple):
+    """State of one source.
+
+    Parameters
+    ----------
+    made : Limiters
+        Of one source.
+    kept : array of int64, (10,)
+        The cycle; cycles until the next order may be given; whether an answer is shown then; whether a visit is due;
+        the answer: may, limited, rate, probe, tag; and the limiters that are shown until then.
+    """
+
+    made: Limiters
+    kept: NDArray[np.int64]
+
+
+def new_inputs() -> NDArray[np.int64]:
+    """Return inputs that do nothing: order, ask, flow, frame_bytes, notice, cpid, feedback."""
+    return np.zeros(VALUES, np.int64)
+
+
+def new_state(**parameters: Any) -> ECMRPState:
+    """Return the state after reset; parameters as of ``ECMRPParameters``."""
+    return ECMRPState(limiters.new_limiters(**parameters), np.zeros(KEPT, np.int64))
+
+
+@kernel
+def reset(state: ECMRPState) -> None:
+    """Return to the state after reset (ERP-15)."""
+    limiters.reset(state.made, 0)
+    state.kept[:] = 0
+
+
+@inner
+def is_ready(state: ECMRPState) -> bool:
+    """Tell whether an order may be given in a cycle."""
+    return state.kept[LEFT] == 0
+
+
+@inner
+def step(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Run one clock cycle: take an order, begin a visit, or go on."""
+    made, kept = state.made, state.kept
+    if is_ready(state):
+        kept[ANSWERS] = 0
+        if values[ORDER] != 0:
+            rules[VISIT_WAITS] += kept[DUE]
+            may = _ask(state, values, rules) if values[ASK] != 0 else _hear(state, values, rules)
+            own = made.flow[0, values[FLOW]]
+            there = own.limited != 0
+            kept[ANSWERS], kept[S_MAY], kept[S_LIMITED] = 1, may, there
+            kept[S_RATE], kept[S_PROBE], kept[S_TAG] = own.rate * there, own.probe * there, own.cpid * there
+            kept[LEFT] = ASK_CYCLES if values[ASK] != 0 else NOTICE_CYCLES
+        elif kept[DUE] != 0:
+            rules[VISITED] += 1
+            kept[DUE], kept[LEFT] = 0, ASK_CYCLES
+    if kept[LEFT] != 0:
+        kept[LEFT] -= 1
+    if kept[LEFT] == 0:
+        kept[S_LIMITERS] = made.source[0].limiters
+    kept[NOW] += 1
+    if kept[NOW] % VISIT_CYCLES == 0:
+        kept[DUE] = 1
+
+
+@inner
+def _ask(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
+    made, flow, length, now = state.made, values[FLOW], values[FRAME_BYTES], state.kept[NOW]
+    own = made.flow[0, flow]
+    if own.limited == 0:
+        rules[UNLIMITED] += 1
+        return limiters.may(made, 0, flow, length, now)
+    limiters.settle(made, 0, flow, now)
+    needed, tokens, stopped = length * TOKENS_PER_BYTE, own.tokens, own.last > now
+    rules[FULL] += not stopped and tokens == made.bucket
+    may = limiters.may(made, 0, flow, length, now)
+    rules[HELD] += stopped
+    rules[STARTED] += may
+    rules[SHORT] += not may and not stopped
+    rules[JUST_ENOUGH] += may and own.tokens == 0
+    rules[OVERSIZED] += may and needed > made.bucket
+    return may
+
+
+@inner
+def _hear(state: ECMRPState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
+    made, flow, notice, now = state.made, values[FLOW], values[NOTICE], state.kept[NOW]
+    cpid, feedback = values[CPID], values[FEEDBACK]
+    own = made.flow[0, flow]
+    was, rate, stopped = own.limited != 0, own.rate, own.last > now
+    mine = own.probe == notice and own.cpid == cpid
+    limiters.hear(made, 0, flow, notice, cpid, feedback, now)
+    rules[STOPPED] += notice == _STOP
+    rules[DRAWN] += notice == _STOP
+    rules[STOPPED_ANEW] += notice == _STOP and was and stopped
+    rules[STOP_INSTALLED] += notice == _STOP and not was
+    rules[DRIFTED] += notice == _DRIFT and was
+    rules[REMOVED] += was and own.limited == 0
+    if notice == _DRIFT:
+        rules[NOTHING_TO_RAISE] += not was
+    if notice in (_STOP, _DRIFT):
+        return False
+    fraction = limiters.fraction_of(made, feedback)
+    before = rate if was else made.source[0].link
+    rules[ZERO] += feedback == 0
+    rules[LARGEST] += fraction == 1 << 15
+    rules[INSTALLED] += feedback < 0 and not was
+    rules[LOWERED] += feedback < 0 and own.rate < before
+    rules[AT_LEAST] += feedback < 0 and before - limiters.cut_of(before, fraction) < made.least
+    rises = feedback > 0 and was
+    rules[NOTHING_TO_RAISE] += feedback > 0 and not was
+    rules[RAISED] += rises and notice == _POINT and mine
+    rules[OTHER_POINT] += rises and notice == _POINT and not mine
+    rules[PROBE_RAISED] += rises and notice == _PROBE and own.rate > rate
+    rules[ANY_PROBE] += rises and notice == _PROBE and not mine and not made.strict
+    rules[STRICT_PROBE] += rises and notice == _PROBE and not mine and made.strict
+    return False

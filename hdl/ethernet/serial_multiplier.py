@@ -1,0 +1,56 @@
+"""Product of two numbers, four bits of one of them a cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["FACTOR_BITS", "PRODUCT_CYCLES", "SHORT_BITS", "SerialMultiplier"]
+
+FACTOR_BITS, SHORT_BITS = 22, 24
+"""Widths of the two numbers."""
+_DIGIT = 4
+PRODUCT_CYCLES = SHORT_BITS // _DIGIT + 2
+"""Cycles from a load to the product."""
+
+
+class SerialMultiplier(wiring.Component):
+    """Multiplies; the product is there eight cycles after the load, for one cycle.
+
+    Members
+    -------
+    load : In(1)
+        Begin with these numbers; what was under way is forgotten.
+    factor : In(22)
+        One of them.
+    digits : In(24)
+        The other one.
+    product : Out(46)
+        Eight cycles later.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "load": In(1),
+                "factor": In(FACTOR_BITS),
+                "digits": In(SHORT_BITS),
+                "product": Out(FACTOR_BITS + SHORT_BITS),
+            }
+        )
+        self.held, self.rest = Signal(FACTOR_BITS), Signal(SHORT_BITS)
+        self.part = Signal(FACTOR_BITS + _DIGIT)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        digit = self.rest[-_DIGIT:]
+        with m.If(self.load):
+            m.d.sync += [self.held.eq(self.factor), self.rest.eq(self.digits), self.part.eq(0), self.product.eq(0)]
+        with m.Else():
+            m.d.sync += [
+                self.rest.eq(self.rest << _DIGIT),
+                self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT))),
+                self.product.eq((self.product << _DIGIT) + self.part),
+            ]
+        return m
