@@ -185,7 +185,9 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch"])
+@pytest.mark.parametrize(
+    "name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch"]
+)
 def test_blocks_behind_registers_are_lint_clean(name: str, tmp_path: Path) -> None:
     given = [word for key, value in GIVEN.get(name, {}).items() for word in ("--param", f"{key}={value}")]
     assert call("export", name, "--bus", "axi_lite", "--out", tmp_path, *given).status == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Array, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -153,9 +153,8 @@ class ECMRP(wiring.Component):
                 m.d.sync += self.product.eq(self.multiplier.product + self.record.tokens)
             with m.Case(_FRACTION):
                 self._count(m)
-            with m.Case(_FRACTION + 1):
-                with m.If(self.asks):
-                    self._answer(m)
+            with m.Case(_FRACTION + 1), m.If(self.asks):
+                self._answer(m)
             with m.Case(_GAIN):
                 self._gain(m)
             with m.Case(_CHANGE):
@@ -263,7 +262,7 @@ class ECMRP(wiring.Component):
     def _sum(self, m: Module) -> None:
         """Add what the rate rises by, or subtract what it falls by; no rate is below the least one."""
         record, drifts = self.record, self.of_notice == Notice.DRIFT
-        lowered = Signal(signed(RATE_BITS + 1))
+        lowered = Signal(signed(RATE_BITS + 2))
         m.d.comb += lowered.eq(Mux(self.was, record.rate, self.link) - self.change)
         m.d.sync += self.raised.eq(record.rate + Mux(drifts, self.parameters.drift, self.change))
         m.d.sync += self.change.eq(Mux(lowered < self.least, self.least, lowered))
