@@ -12,8 +12,8 @@ __all__ = ["CHANCE_BITS", "SHOWN_CYCLES", "ECMCPParameters", "sampling_chance"]
 
 CHANCE_BITS = 32
 """A byte's chance to be sampled is in units of 2 to the power of minus this."""
-SHOWN_CYCLES = 5
-"""Cycles from a frame to the outputs that tell of it."""
+SHOWN_CYCLES = 7
+"""Cycles from a frame to the outputs that tell of it, but for the queue."""
 
 
 def sampling_chance(sample_bytes: int) -> int:

@@ -49,6 +49,7 @@ RULES = (
 
 (ENTER, ENTER_BYTES, MANAGED, TAGGED, TAG, CPID, LEAVE, LEAVE_BYTES, VALUES) = range(9)
 S_SAMPLED, S_NOTIFY, S_STOP, S_FEEDBACK = range(4)
+SAMPLES, WAITING = range(2)
 
 
 class ECMCPState(NamedTuple):
@@ -58,15 +59,15 @@ class ECMCPState(NamedTuple):
     ----------
     made : Points
         One point.
-    shown : array of int64, (5, 4)
-        What the outputs show, and will show in each of the next four cycles: sampled, notify, stop, feedback.
-    samples : array of int64, (1,)
-        Samples since reset.
+    shown : array of int64, (7, 4)
+        What the outputs show, and will show in each of the next six cycles: sampled, notify, stop, feedback.
+    kept : array of int64, (2,)
+        Samples since reset; the queue as the cycle before started.
     """
 
     made: Points
     shown: NDArray[np.int64]
-    samples: NDArray[np.int64]
+    kept: NDArray[np.int64]
 
 
 def new_inputs() -> NDArray[np.int64]:
@@ -76,7 +77,7 @@ def new_inputs() -> NDArray[np.int64]:
 
 def new_state(**parameters: Any) -> ECMCPState:
     """Return the state after reset; parameters as of ``ECMCPParameters``."""
-    return ECMCPState(points.new_points(**parameters), np.zeros((SHOWN_CYCLES, 4), np.int64), np.zeros(1, np.int64))
+    return ECMCPState(points.new_points(**parameters), np.zeros((SHOWN_CYCLES, 4), np.int64), np.zeros(2, np.int64))
 
 
 @kernel
@@ -84,7 +85,7 @@ def reset(state: ECMCPState) -> None:
     """Return to the state after reset (ECP-12)."""
     points.reset(state.made, 0)
     state.shown[:] = 0
-    state.samples[0] = 0
+    state.kept[:] = 0
 
 
 @inner
@@ -96,6 +97,7 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
         for age in range(SHOWN_CYCLES - 1):
             shown[age, value] = shown[age + 1, value]
         shown[-1, value] = 0
+    state.kept[WAITING] = own.queue
     rules[JOINED] += joins
     rules[LEFT] += values[LEAVE] != 0
     rules[BOTH] += joins and values[LEAVE] != 0
@@ -116,7 +118,7 @@ def step(state: ECMCPState, values: NDArray[np.int64], rules: NDArray[np.int64])
         rules[ADDED] += managed != 0 and not found.sampled and not made.random
         if found.sampled:
             _count_sample(state, found, last, values, rules)
-            state.samples[0] += 1
+            state.kept[SAMPLES] += 1
     rules[EMPTIED] += values[LEAVE] != 0 and values[LEAVE_BYTES] > own.queue
     if values[LEAVE] != 0:
         points.leave(made, 0, values[LEAVE_BYTES])
@@ -130,7 +132,7 @@ def _count_sample(
     made = state.made
     queue = made.point[0].queue
     plain = made.set_point - queue - made.weight * (queue - last)
-    rules[FIRST] += state.samples[0] == 0
+    rules[FIRST] += state.kept[SAMPLES] == 0
     rules[STOPPED] += found.stop
     if found.stop:
         return

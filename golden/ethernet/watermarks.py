@@ -1,8 +1,8 @@
 """Memories of many inputs and their PAUSE: rules PAU-1 to PAU-10 of ``docs/pause.md``, without a clock.
 
 A network calls ``arrive`` and ``leave`` in the cycle in which they happen, asks ``wants`` in the cycles after a change,
-and calls ``said`` when the PAUSE frame starts on its link. Within a cycle the frame that arrives comes before one that leaves;
-the order of other calls does not matter.
+and calls ``said`` when the PAUSE frame starts on its link. Within a cycle the frame that arrives comes before one
+that leaves; the order of other calls does not matter.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def ecm_cp_cycle(machine: ECMCPMachine, given: NDArray[np.uint64], shown: NDArra
     for number in range(ecm_cp.S_FEEDBACK):
         write(shown, outs, number, state.shown[0, number])
     write(shown, outs, ecm_cp.S_FEEDBACK, state.shown[0, ecm_cp.S_FEEDBACK] & _FEEDBACK_MASK)
-    write(shown, outs, ecm_cp.S_FEEDBACK + 1, state.made.point[0].queue)
+    write(shown, outs, ecm_cp.S_FEEDBACK + 1, state.kept[ecm_cp.WAITING])
     ecm_cp.step(state, seen, machine.rules)
     if flag(given, ins, 0):
         ecm_cp.reset(state)
@@ -139,11 +139,11 @@ def ecm_cp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("leave_bytes", BYTES_BITS, 1, "Its size."),
     )
     outputs = ports_of(
-        Port("sampled", 1, 1, "The frame of five cycles before was sampled."),
+        Port("sampled", 1, 1, "The frame of seven cycles before was sampled."),
         Port("notify", 1, 1, "Its source is sent a notification."),
         Port("stop", 1, 1, "The notification is BCN(0,0)."),
         Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
-        Port("waiting", parameters["queue_bytes"].bit_length(), 1, "Bytes of the queue."),
+        Port("waiting", parameters["queue_bytes"].bit_length(), 1, "Bytes of the queue as the cycle before started."),
     )
     machine = ECMCPMachine(
         ecm_cp.new_state(**parameters), ecm_cp.new_inputs(), places(inputs, [port.name for port in inputs]),

@@ -16,7 +16,7 @@ from vlane.ethernet import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, FEED
 __all__ = ["ECMCP"]
 
 _STAGES = 4
-"""Stages between a frame and its decision; the outputs come a cycle later."""
+"""Stages from the queue to the feedback before saturation."""
 _DIGIT, _HALF = 4, 8
 """Bits of a table of products, and of two of them."""
 _TO_UNITS = FEEDBACK_BYTES.bit_length() - 1
@@ -31,11 +31,12 @@ def _times(digit: Value, constant: int) -> Value:
 class ECMCP(wiring.Component):
     """Samples the frames that join an output's queue, and makes their feedback (``docs/ecm_cp.md``).
 
-    Latency 5: the outputs tell of a frame five cycles after it joined, but for ``waiting``. A frame may join in every
-    cycle.
+    Latency 7: the outputs tell of a frame seven cycles after it joined, ``waiting`` two cycles after. A frame may join
+    in every cycle.
 
-    Stages of a frame: 0 the queue, the random number and half-sums of the chance; 1 the chance; 2 sampled or not;
-    3 the change since the last sample; 4 the feedback before saturation; then the outputs.
+    Stages of a frame: 0 what joins less what leaves; 1 the queue, the random number and parts of the chance; 2 the
+    chance; 3 sampled or not, the change since the last sample; 4 the feedback before saturation; 5 its size; 6 what
+    is sent; then the outputs.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class ECMCP(wiring.Component):
     leave_bytes : In(14)
         Its size.
     sampled : Out(1)
-        The frame of five cycles before was sampled.
+        The frame of seven cycles before was sampled.
     notify : Out(1)
         Its source is sent a notification.
     stop : Out(1)
@@ -69,10 +70,10 @@ class ECMCP(wiring.Component):
     feedback : Out(signed(13))
         Fb in units of 64 bytes.
     waiting : Out(range(queue_bytes + 1))
-        Bytes of the queue.
+        Bytes of the queue as the cycle before started.
     """
 
-    latency = _STAGES + 1
+    latency = _STAGES + 3
 
     def __init__(self, parameters: ECMCPParameters) -> None:
         self.parameters = p = parameters
@@ -102,6 +103,9 @@ class ECMCP(wiring.Component):
         self.change = Signal(signed(bits + 1))
         self.offset = Signal(signed(bits + 1))
         self.raw = Signal(signed(bits + 6))
+        self.room = Signal(bits, init=p.queue_bytes)
+        self.joins, self.counts = Signal(BYTES_BITS), Signal()
+        self.leaves, self.net = Signal(BYTES_BITS), Signal(signed(BYTES_BITS + 1))
         self.prbs = PRBS(p.seed)
         self.left = Signal(range(p.sample_bytes + 1), init=p.sample_bytes)
 
@@ -115,19 +119,23 @@ class ECMCP(wiring.Component):
         return m
 
     def _count(self, m: Module) -> None:
-        """Follow the queue (ECP-1); the frame that joins is in its own measure."""
-        most = self.parameters.queue_bytes
-        summed, joined = Signal(len(self.waiting) + 1), Signal.like(self.waiting)
-        left = Signal(signed(len(self.waiting) + 1))
-        m.d.comb += [
-            summed.eq(self.waiting + Mux(self.enter, self.enter_bytes, 0)),
-            joined.eq(Mux(summed > most, most, summed)),
-            left.eq(joined - Mux(self.leave, self.leave_bytes, 0)),
-        ]
+        """Follow the queue (ECP-1) and the room behind it; sums are made before it is known which one counts."""
+        most, joins = self.parameters.queue_bytes, Mux(self.enter, self.enter_bytes, 0)
+        leaves, mine = Mux(self.leave, self.leave_bytes, 0), Signal()
         m.d.sync += [
-            self.waiting.eq(Mux(left < 0, 0, left)),
-            self.queues[0].eq(joined),
-            self.tags[0].eq(self.tagged & (self.tag == self.cpid)),
+            self.joins.eq(joins),
+            self.leaves.eq(leaves),
+            self.net.eq(joins - leaves),
+            self.counts.eq(self.enter & self.managed),
+            mine.eq(self.tagged & (self.tag == self.cpid)),
+        ]
+        over, after = Signal(), Signal(signed(len(self.waiting) + 2))
+        m.d.comb += [over.eq(exceeds(self.joins, self.room)), after.eq(self.waiting + self.net)]
+        m.d.sync += [
+            self.waiting.eq(Mux(over, most - self.leaves, Mux(after < 0, 0, after))),
+            self.room.eq(Mux(over, self.leaves, Mux(after < 0, most, self.room - self.net))),
+            self.queues[0].eq(Mux(over, most, self.waiting + self.joins)),
+            self.tags[0].eq(mine),
         ]
         for chain in (self.queues, self.tags):
             m.d.sync += [later.eq(earlier) for earlier, later in pairwise(chain)]
@@ -140,14 +148,12 @@ class ECMCP(wiring.Component):
         limit = Signal(DRAW_BITS + 1)
         numbers = [Signal(DRAW_BITS, name=f"number_{stage}") for stage in (1, 2)]
         counts = [Signal(name=f"managed_{stage}") for stage in (1, 2)]
-        m.d.comb += prbs.draw.eq(self.enter & self.managed)
+        m.d.comb += prbs.draw.eq(self.counts)
         m.d.sync += [
-            low.eq(
-                _times(self.enter_bytes[:_DIGIT], chance) + (_times(self.enter_bytes[_DIGIT:_HALF], chance) << _DIGIT)
-            ),
+            low.eq(_times(self.joins[:_DIGIT], chance) + (_times(self.joins[_DIGIT:_HALF], chance) << _DIGIT)),
             high.eq(
-                _times(self.enter_bytes[_HALF : _HALF + _DIGIT], chance)
-                + (_times(self.enter_bytes[_HALF + _DIGIT :], chance) << _DIGIT)
+                _times(self.joins[_HALF : _HALF + _DIGIT], chance)
+                + (_times(self.joins[_HALF + _DIGIT :], chance) << _DIGIT)
             ),
             limit.eq((low + (high << _HALF)) >> (CHANCE_BITS - DRAW_BITS)),
             numbers[0].eq(prbs.number),
@@ -161,11 +167,11 @@ class ECMCP(wiring.Component):
         """Return whether the frame of two cycles before reaches the bytes of a sample (ECP-4)."""
         every = self.parameters.sample_bytes
         left, rest, reaches = self.left, Signal.like(self.left), Signal()
-        m.d.comb += [rest.eq(left - self.enter_bytes), reaches.eq(~exceeds(left, self.enter_bytes))]
+        m.d.comb += [rest.eq(left - self.joins), reaches.eq(~exceeds(left, self.joins))]
         sampled = [Signal(name=f"reached_{stage}") for stage in (1, 2)]
-        with m.If(self.enter & self.managed):
+        with m.If(self.counts):
             m.d.sync += left.eq(Mux(reaches, rest + every, rest))
-        m.d.sync += [sampled[0].eq(self.enter & self.managed & reaches), sampled[1].eq(sampled[0])]
+        m.d.sync += [sampled[0].eq(self.counts & reaches), sampled[1].eq(sampled[0])]
         return sampled[1]
 
     def _compare(self, m: Module, sampled: Value) -> None:
@@ -183,22 +189,30 @@ class ECMCP(wiring.Component):
 
     def _show(self, m: Module) -> None:
         """Saturate the feedback, and tell who is notified (ECP-8 to ECP-11)."""
-        p, most = self.parameters, self.most
-        least, above, stops, positive = Signal(), Signal(), Signal(), Signal()
-        size, feedback = Signal(range(most + 1)), Signal(signed(FEEDBACK_BITS))
-        queue, sampled = self.queues[-1], self.takes[-1]
-        m.d.comb += [
-            least.eq((self.raw < -most) | (queue > p.max_bytes if p.bcn_max else 0)),
-            above.eq(self.raw > most),
+        p, most, units = self.parameters, self.most, self.most >> _TO_UNITS
+        queue, width = self.queues[-1], len(self.raw)
+        size, is_negative, maximal, stops = Signal(width), Signal(), Signal(), Signal()
+        sampled, mine = Signal(), Signal()
+        m.d.sync += [
+            size.eq(Mux(self.raw < 0, -self.raw, self.raw)),
+            maximal.eq(queue > p.max_bytes if p.bcn_max else 0),
             stops.eq(queue > p.stop_bytes if p.bcn_stop else 0),
-            positive.eq((self.raw >= 0) & ~least),
-            size.eq(Mux(least | above, most, Mux(self.raw < 0, -self.raw, self.raw))),
-            feedback.eq(Mux(positive, size >> _TO_UNITS, -(size >> _TO_UNITS))),
+            is_negative.eq(self.raw < 0),
+            sampled.eq(self.takes[-1]),
+            mine.eq(self.tags[-1]),
         ]
-        sends = (size >> _TO_UNITS).any() & (~positive | self.tags[-1])
+        within, falls, saturated = Signal(range(most + 1)), Signal(), Signal()
+        m.d.comb += [
+            within.eq(size),
+            falls.eq(is_negative | maximal),
+            saturated.eq(maximal | (size > most)),
+        ]
+        held = Mux(saturated, units, within >> _TO_UNITS)
+        lowers = Mux(saturated, -units, -(within >> _TO_UNITS))
+        sends = (saturated | (within >> _TO_UNITS).any()) & (falls | mine)
         m.d.sync += [
             self.sampled.eq(sampled),
             self.stop.eq(sampled & stops),
             self.notify.eq(sampled & (stops | sends)),
-            self.feedback.eq(Mux(sampled & ~stops, feedback, 0)),
+            self.feedback.eq(Mux(sampled & ~stops, Mux(falls, lowers, held), 0)),
         ]

@@ -1,6 +1,6 @@
 """Hand-written cycles of the congestion point: Qeq 4000, W 2, a sample every 16384 bytes, BCN(0,0) above 40000.
 
-What a frame shows is written beside it; the outputs have it five cycles later, but for the queue.
+What a frame shows is written beside it; the outputs have it seven cycles later, the queue two cycles later.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ _ACTS: list[Step] = [
 _LATE: list[Step] = [({}, {}) for _ in range(SHOWN_CYCLES)]
 _END: list[Step] = [
     ({"leave": 1, "leave_bytes": 16_000}, {"waiting": 50_000}),
+    ({}, {"waiting": 50_000}),
     ({"enter": 1, "enter_bytes": 64, "managed": 1, "rst": 1}, {"waiting": 34_000}),
     *[({}, {**_NONE, "waiting": 0}) for _ in range(SHOWN_CYCLES)],
 ]

@@ -167,7 +167,7 @@ def _fill(
         for value in range(3):
             put(expected, cycle, outs, value, state.shown[0, value])
         put(expected, cycle, outs, 3, state.shown[0, golden.S_FEEDBACK] & _FEEDBACK_MASK)
-        put(expected, cycle, outs, 4, state.made.point[0].queue)
+        put(expected, cycle, outs, 4, state.kept[golden.WAITING])
         golden.step(state, values, rules)
         note_rules(happened, rules, cycle)
         if resets:

@@ -1,4 +1,4 @@
-"""Proofs of the congestion point: its queue, samples and feedback beside accounts of the frame five cycles before."""
+"""Proofs of the congestion point: its queue, samples and feedback beside accounts of the frame seven cycles before."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 
 __all__ = ["INSTANCES", "ECMCPProperties"]
 
-_WIDE, _AGE = 32, 5
+_WIDE, _AGE = 32, 7
 
 
 class ECMCPProperties(Properties):
@@ -39,7 +39,7 @@ class ECMCPProperties(Properties):
         "silent": "Without a sample, or with a feedback of 0, nobody is notified, but by a stop.",
         "stop": "A stop is sent exactly of a sample with the queue above `stop_bytes`.",
     }
-    depth = 6
+    depth = 8
 
     def __init__(self, point: Any) -> None:
         super().__init__()
@@ -61,8 +61,7 @@ class ECMCPProperties(Properties):
             "sampled": sampled, "queue": joined, "last": last, "mine": p.enter & p.tagged & (p.tag == p.cpid),
         }  # fmt: skip
         old = {name: self._aged(m, name, value, _AGE) for name, value in frame.items()}
-        aged2 = self._aged(m, "last_2", last, 2)
-        self.claim(m, "feedback", p.last == aged2)
+        self.claim(m, "feedback", p.last == self._aged(m, "last_known", last, 3))
         self._told(m, old)
         return m
 
@@ -83,7 +82,8 @@ class ECMCPProperties(Properties):
             joined.eq(Mux(summed > most, most, summed)),
         ]
         m.d.sync += queue.eq(Mux(joined > gone, joined - gone, 0))
-        self.claim(m, "queue", (p.waiting == queue) & (queue <= most))
+        self.claim(m, "queue", (p.waiting == self._aged(m, "queue_before", queue, 1)) & (queue <= most))
+        self.claim(m, "queue", p.waiting + p.room == most)
         return joined
 
     def _random(self, m: Module) -> Value:
@@ -101,9 +101,11 @@ class ECMCPProperties(Properties):
         chance = ((1 << 32) + shape.sample_bytes // 2) // shape.sample_bytes
         sampled = Signal()
         m.d.comb += sampled.eq(managed & (number < (p.enter_bytes * chance)[8:]))
-        self.claim(m, "random", p.prbs.state == bits)
-        self.claim(m, "chance", p.takes[0] == self._aged(m, "sampled_by_chance", sampled, 3))
-        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 3))
+        before = Signal.like(bits, name="bits_before")
+        m.d.sync += before.eq(bits)
+        self.claim(m, "random", p.prbs.state == before)
+        self.claim(m, "chance", p.takes[0] == self._aged(m, "sampled_by_chance", sampled, 4))
+        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 4))
         return sampled
 
     def _bytes(self, m: Module) -> Value:
@@ -112,14 +114,14 @@ class ECMCPProperties(Properties):
         m.d.comb += [summed.eq(passed + p.enter_bytes), sampled.eq(managed & (summed >= every))]
         with m.If(managed):
             m.d.sync += passed.eq(Mux(summed >= every, summed - every, summed))
-        self.claim(m, "bytes", p.left == every - passed)
+        self.claim(m, "bytes", p.left == every - self._aged(m, "passed", passed, 1))
         self.claim(m, "bytes", passed < every)
-        self.claim(m, "bytes", p.takes[0] == self._aged(m, "sampled_by_bytes", sampled, 3))
-        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 3))
+        self.claim(m, "bytes", p.takes[0] == self._aged(m, "sampled_by_bytes", sampled, 4))
+        self.claim(m, "unmanaged", ~p.takes[0], when=~self._aged(m, "managed", managed, 4))
         return sampled
 
     def _told(self, m: Module, old: dict[str, Value]) -> None:
-        """Claim what the outputs say of the frame of five cycles before."""
+        """Claim what the outputs say of the frame of seven cycles before."""
         p, shape = self.point, self.point.parameters
         most = (2 * shape.weight + 1) * shape.set_point_bytes
         plain, held, units = Signal(signed(_WIDE)), Signal(signed(_WIDE)), Signal(signed(_WIDE))
