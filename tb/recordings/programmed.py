@@ -97,7 +97,7 @@ def _cc_source(parameters: Mapping[str, Any], settle: int, cycles: int, **given:
 
 def _pause(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
     writes = min(_SETTING_WRITES, settle)
-    quiet = {"arrive": 0, "leave": 0, "say": 0}
+    quiet: dict[str, Any] = {"arrive": 0, "leave": 0, "say": 0}
     phases = (PausePhase(writes, write=EACH, **quiet), PausePhase(settle - writes, **quiet), PausePhase(cycles))
     return PauseInput(parameters, phases=phases, **given)
 
