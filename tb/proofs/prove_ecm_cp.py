@@ -40,6 +40,7 @@ class ECMCPProperties(Properties):
         "stop": "A stop is sent exactly of a sample with the queue above `stop_bytes`.",
     }
     depth = 8
+    unfolds_memories = True  # tables of products: a memory that nothing writes may hold anything in an induction
 
     def __init__(self, point: Any) -> None:
         super().__init__()
