@@ -58,21 +58,22 @@ def test_the_reaction_point_is_proven(name: str) -> None:
     assert proof.verdict == "PASS", proof.detail
 
 
-class Unbounded(ECMRP):
-    """A reaction point whose rates may pass the link's."""
+class Hasty(ECMRP):
+    """A reaction point that lets frames start that nobody asked for."""
 
-    def _sum(self, m: Any) -> None:
-        super()._sum(m)
-        m.d.sync += self.change.eq(self.link + 1)
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.sync += self.may.eq(1)
+        return m
 
 
 @pytest.mark.slow
-def test_rates_above_the_link_are_not_proven() -> None:
+def test_a_point_that_answers_unasked_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["ecm_rp"]
     small = block.instance("small")
 
-    proof = prove(small.properties(Unbounded(block.shape(**small.parameters))), "test-ecm_rp-unbounded")
+    proof = prove(small.properties(Hasty(block.shape(**small.parameters))), "test-ecm_rp-hasty")
 
     assert proof.verdict == "FAIL", proof.detail
 

@@ -32,6 +32,6 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "missed x paused", "missed x resumed", "paused x just written", "resumed x just written",
         "switched_off x just written", "switched_off x request", "switched_off x said", "crossed x still paused",
         "at_high x arrived", "at_low x left", "paused x said just before", "resumed x said just before",
-        "dropped x write", "arrived x reset", "dropped x reset", "said_pause x reset", "write x reset",
+        "dropped x write", "arrived x reset", "said_pause x reset", "write x reset",
         "paused x reset", "late_room x still paused",
     )  # fmt: skip

@@ -212,7 +212,7 @@ def source_phases(cycles: int) -> tuple[SourcePhase, ...]:
             SourcePhase(part, rise=CERTAIN // 8, name="rates that fall"),
             SourcePhase(2 * part, ask=CERTAIN // 4, stop=CERTAIN // 128, drift=CERTAIN // 4, rise=often, name="stops"),
             SourcePhase(part, order=CERTAIN // 512, ask=often, name="long waits"),
-            SourcePhase(2 * part, rise=often, stop=CERTAIN // 64, reset=60, name="resets"),
+            SourcePhase(2 * part, rise=often, stop=CERTAIN // 8, reset=60, name="resets"),
             SourcePhase(part, wild=True, order=CERTAIN // 2, reset=20, name="anything"),
             SourcePhase(part, drift=CERTAIN // 8, rise=often, name="notices and questions again"),
         ),

@@ -256,7 +256,6 @@ def pause_phases(cycles: int) -> tuple[PausePhase, ...]:
             PausePhase(part, wild=True, write=4000, reset=40, name="anything"),
             PausePhase(1, reset=CERTAIN, name="reset"),
             PausePhase(DROP_MOST + 20_000, arrive=CERTAIN, leave=CERTAIN // 8, full=True, name="no room"),
-            PausePhase(1, arrive=CERTAIN, leave=0, reset=CERTAIN, full=True, name="reset when full"),
             PausePhase(part, write=1000, say=CERTAIN // 4, unasked=400, reset=40, name="about the watermarks again"),
         ),
         cycles,
