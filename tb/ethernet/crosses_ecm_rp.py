@@ -27,6 +27,6 @@ def crosses(_parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "started x answered", "short x answered", "lowered x answered", "raised x answered", "visited x answered",
         "visited just before x order", "not ready x order", "started x full", "just_enough x full", "oversized x full",
         "installed x largest", "lowered x largest", "at_least x largest", "removed x raised",
-        "removed x probe_raised", "probe_raised x largest", "started x visit_waits", 
+        "removed x probe_raised", "probe_raised x largest", "started x visit_waits",
         "held x answered", "started x reset", "installed x reset", "stopped x reset", "not ready x reset",
     )  # fmt: skip
