@@ -64,8 +64,8 @@ class Limiter:
     """
 
     last: Int64
-    tokens: Int32
-    rate: Int32
+    tokens: Int64
+    rate: Int64
     cpid: Int32
     probe: Int16
     limited: Int16
@@ -85,7 +85,7 @@ class Source:
     """
 
     word: Int64
-    link: Int32
+    link: Int64
     limiters: Int32
 
 
