@@ -19,7 +19,7 @@ from vlane.errors import InputError
 from vlane.ethernet import SEED
 
 SHAPES: list[dict[str, Any]] = [
-    {"sampling": "fixed", "sample_bytes": 16_384, "weight": 3, "bcn_max": False},
+    {"sampling": "fixed", "sample_bytes": 16_384, "set_point_bytes": 30_000, "weight": 3, "bcn_max": False},
     {"set_point_bytes": 4000, "sample_bytes": 16_384, "queue_bytes": 32_767, "max_bytes": 16_000, "bcn_stop": True,
      "stop_bytes": 24_000},
     {"weight": 0, "bcn_stop": True},

@@ -90,6 +90,8 @@ class ECMRP(wiring.Component):
         Limiters that are installed.
     """
 
+    latency = ASK_CYCLES
+
     def __init__(self, parameters: ECMRPParameters) -> None:
         self.parameters = p = parameters
         super().__init__(
