@@ -19,10 +19,12 @@ __all__ = [
     "CONTROLS",
     "CYCLES_A_MS",
     "INCREASES",
+    "LARGEST",
     "MOVING",
     "PARTS",
     "SCENARIOS",
     "SETTINGS",
+    "TICK",
     "TIMERS",
     "Scenario",
     "cases",
@@ -43,7 +45,9 @@ CYCLES_A_MS = 195_312
 """Cycles of 5.12 ns in a millisecond."""
 VICTIM, HOT = 0, 1
 """SLs of the traffic that is not sent to a hot spot on purpose, and of that which is."""
-_PACKET_BYTES, _LARGEST = 2048, 32
+LARGEST = 32
+"""Blocks of a packet."""
+_PACKET_BYTES = 64 * LARGEST
 _BLOCKS = 256
 """Of every buffer; VLs have equal parts."""
 SETTINGS: Mapping[str, Any] = {"ccti_increase": 2, "ccti_timer": 10, "cnp_interval_cycles": 500}
@@ -225,7 +229,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
         "network": dict(scenario.network),
         "switch": {} if variant.startswith("speed1") else {"speed": 2},
         "link": {} if by_path else {"vl_of_sl": row, "data_vls": vls},
-        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": _LARGEST},
+        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": LARGEST},
         "measure": {"apart": list(scenario.hot), "sources": True},
         "traffic": _traffic(scenario, control, by_path=by_path),
         "run": {"cycles": cycles, "warm_up_cycles": warm_up},
