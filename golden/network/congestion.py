@@ -92,7 +92,7 @@ class Congestion:
         for switch in range(topology.switches):
             for at in self.masked(topology, switch):
                 port[(switch << port_bits) + at].victim_mask = 1
-        return new_marking(markers, by_inputs=self.by_inputs)
+        return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
 
     def masked(self, topology: Topology, switch: int) -> set[int]:
         """Return the outputs of a switch, from 0, that are in Victim_Mask."""

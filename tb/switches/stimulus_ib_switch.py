@@ -68,7 +68,7 @@ class IBSwitchTraffic(SwitchTraffic):
         )  # fmt: skip
         for field, value in self._settings.items():
             markers.port[field] = value
-        return new_marking(markers, by_inputs=False)
+        return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def draw_marking(self) -> list[TableWrite]:
         """Draw thresholds that most packets meet, small rates and sizes, and the mask."""
