@@ -17,7 +17,7 @@ __all__ = ["InputMeasure"]
 class InputMeasure(wiring.Component):
     """Sweep over all outputs and lanes that sums what waits for one of them in each cycle (``docs/congestion.md``).
 
-    What the heads say in cycle s is in ``measure`` from cycle s + 3 on. Place 0 is swept in the first cycle after reset.
+    What the heads say in cycle s is in ``measure`` from cycle s + 3 on. The first cycle after reset is at place 0.
 
     Parameters
     ----------
