@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from vlane.hdl.congestion.input_measure import InputMeasure
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import field_of
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.switch import Switch
 from vlane.hdl.tables.sl2vl import SL2VL, SL2VLProgramSignature

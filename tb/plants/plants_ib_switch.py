@@ -20,9 +20,9 @@ _AGES, _PAIR_TURNS, _PAIRS, _LANE_INPUT, _LANE_OUTPUT, _LINK = (
 _FCP = {"credit": "fcp", "minimum": 4, "maximum": 4}
 _APART = {"crossbar": "per_vl", "minimum": 4, "maximum": 4}
 _FASTER = {"speed": 2}
-_MEASURE, _RECEIVING = "hdl/congestion/input_measure.py", "hdl/switches/receiving_input.py"
+_MEASURE, _RECEIVING = "hdl/switches/input_measure.py", "hdl/switches/receiving_input.py"
 _MEASURED = {
-    "marking": True, "measure": "inputs", "data_bits": 128, "largest": 2, "minimum": 8, "maximum": 8,
+    "marking": True, "measure": "inputs", "data_bits": 128, "largest": 2, "blocks": 24, "minimum": 8, "maximum": 8,
     "busy_blocks": 4, "level_blocks": 20,
 }  # fmt: skip
 _QUEUES = {**_APART, "allocation": "fifo"}

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Module, Signal, Value
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.round_robin import RoundRobin
-from vlane.hdl.congestion.input_measure import InputMeasure
 from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.inside import inside

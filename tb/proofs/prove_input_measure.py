@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
-from vlane.hdl.congestion.input_measure import InputMeasure
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_lane_input import LaneInputProperties
 from vlane.tb.proofs.prove_switch_input import VLS, SwitchInputProperties
