@@ -8,10 +8,12 @@ from operator import add
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from vlane.hdl.common.select import equals
 from vlane.hdl.links.link import lane_shape
 
 __all__ = ["InputMeasure"]
+
+_BEHIND = 2
+"""Places from that of the sums to that of the sweep."""
 
 
 class InputMeasure(wiring.Component):
@@ -61,10 +63,11 @@ class InputMeasure(wiring.Component):
         sums = [self._of_input(m, port, output, lane) for port in range(self.ports)]
         total, found = Signal(range(self.ports * self.vls * self.maximum + 1)), Signal.like(self.measure[0])
         m.d.comb += [total.eq(_sum(sums)), found.eq(Mux(total < self.maximum, total, self.maximum))]
-        for _ in range(2):  # the sums are of what was found two cycles ago
-            output, lane = _later(m, output), _later(m, lane)
-        for pair in range(self.ports * self.vls):
-            with m.If(equals(output, pair // self.vls) & equals(lane, pair % self.vls)):
+        places = self.ports * self.vls
+        turn = Signal(places, init=1)  # one bit, beside the numbers, so that a measure is written without a comparison
+        m.d.sync += turn.eq(turn.rotate_left(1))
+        for pair in range(places):
+            with m.If(turn[(pair + _BEHIND) % places]):
                 m.d.sync += self.measure[pair].eq(found)
         return m
 
@@ -96,10 +99,3 @@ def _sum(values: list[Value]) -> Value:
     while len(values) > 1:
         values = [reduce(add, values[at : at + 2]) for at in range(0, len(values), 2)]
     return values[0]
-
-
-def _later(m: Module, value: Signal) -> Signal:
-    """Return a signal as it was a cycle ago."""
-    was = Signal.like(value, name_suffix="_later")
-    m.d.sync += was.eq(value)
-    return was
