@@ -97,6 +97,12 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
              "allocation=fifo"],
             False, marks=pytest.mark.long,
         ),
+        (
+            "ib_switch",
+            ["ports=2", "data_vls=2", "blocks=16", "minimum=8", "maximum=8", "largest=2", "lids=8", "marking=true",
+             "busy_blocks=0", "data_bits=128"],
+            True,
+        ),
         pytest.param(
             "ib_switch",
             ["ports=2", "data_vls=2", "blocks=10", "minimum=3", "maximum=6", "largest=3", "lids=8", "speed=2"],

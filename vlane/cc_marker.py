@@ -57,6 +57,11 @@ class CCMarkerSelect(IntEnum):
     MARKING_RATE = 2
     PORT = 3
 
+    @property
+    def of_switch(self) -> bool:
+        """Whether it is a part of SwitchCongestionSetting."""
+        return self is not CCMarkerSelect.PORT
+
 
 def marking_limit(threshold: int, *, maximum: int, largest: int) -> int:
     """Return the measure, in blocks, from which a VL is over its threshold of 1 to 15 (CCM-1).

@@ -12,11 +12,11 @@ import numpy as np
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
-from vlane.golden.network.topology import Topology
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.study.faults import faults_of, in_order
+from vlane.sim_top.study.setting_writes import setting_writes
 from vlane.sim_top.study.swaps import swaps_of, writes_of_swap
 from vlane.sim_top.study.world import World
 from vlane.tb.native.packing import put_writes
@@ -32,7 +32,7 @@ from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_writes, schedule_writes, top_write
+from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_write, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["Cabled", "cable", "hardware_parameters", "period_of", "switch_block"]
@@ -194,7 +194,7 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     writes = [top_write(parameters["lids"]), *lft_writes(ports)]
     writes += routes.map_writes(switch)
     if world.congestion is not None:
-        writes += _marking_writes(world.congestion, world.topology, switch)
+        writes += map(marking_write, world.congestion.writes(world.topology, switch))
     writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
@@ -214,19 +214,6 @@ def _marking(given: Congestion | None) -> dict[str, Any]:
     }
 
 
-def _marking_writes(given: Congestion, topology: Topology, switch: int) -> list[TableWrite]:
-    """Return the writes of a switch's marking: the mask of every output, the rest for all of them."""
-    every, masked = set(range(topology.ports)), given.masked(topology, switch)
-    found: list[TableWrite] = []
-    for mask, some in ((0, every - masked), (1, masked)):
-        if some:
-            found += marking_writes(
-                sorted(some), threshold=given.threshold, packet_size=given.packet_size,
-                marking_rate=given.marking_rate, victim_mask=mask,
-            )  # fmt: skip
-    return found
-
-
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
     """Return the faults of a network with some switches in hardware: their program ports are written too."""
     found = list(faults_of(world, switches))
@@ -239,11 +226,14 @@ def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int
 
 
 def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
-    """Return what a switch's program ports are given, by cycle, forwarding table and schedulers together."""
+    """Return what a switch's program ports are given, by cycle: forwarding table, schedulers, marking."""
     written: dict[int, TableWrite] = {}
-    for each in world.study.rewrite:
+    for entry in world.study.rewrite:
+        if entry.switch == switch:
+            written.setdefault(entry.cycle, {}).update(lft_write(entry.lid, entry.port))
+    for each in setting_writes(world):
         if each.switch == switch:
-            written.setdefault(each.cycle, {}).update(lft_write(each.lid, each.port))
+            written.setdefault(each.cycle, {}).update(marking_write(each.write))
     for swap in swaps_of(world):
         if swap.switch == switch:
             for cycle, write in writes_of_swap(swap, world.settings.scheduler).items():

@@ -34,6 +34,7 @@ from vlane.golden.switches.packets import (
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of, is_markable
+from vlane.tb.switches.marking_writes import apply_marking
 from vlane.tb.switches.phases_switch import CERTAIN
 from vlane.tb.switches.row_layout import (
     DATA,
@@ -78,7 +79,6 @@ from vlane.tb.switches.surroundings_switch import (
     TOLD,
     UNKNOWN,
     WAITED,
-    WRITTEN,
     SwitchSurroundings,
 )
 from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
@@ -337,6 +337,7 @@ def fill_rows(
         cycle = around.regs[CLOCK]
         slot = cycle % RING
         apply_write(around, cycle - 2)
+        apply_marking(around.out_ports.marking, around, cycle - 1)
         _told_back(around, slot)
         _events(around, cycle, rules)
         _switch(around, cycle, rules)
@@ -359,8 +360,7 @@ def fill_rows(
             put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
             _show_port(around, layout, port, slot, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
-            rules[WRITTEN] += 1
-            draw_write(around, cycle % 4, bits)
+            rules[draw_write(around, cycle % 4, bits)] += 1
         show_write(around, cycle % 4, rows, row, ins, programs_at(layout))
         note_rules(happened, rules, row)
         around.regs[CLOCK] = cycle + 1
