@@ -161,7 +161,7 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate"
         ),
         (
             f"{WRITE}cycle = 5\nthreshold = 3\nvalid = false\n",
-            "19: congestion.write.0.valid must be left out without port, not False",
+            "19: congestion.write.0.valid must be left out without port, not false",
         ),
         (
             f'{WRITE}cycle = 5\nswitch = 0\nport = 1\nvictim_mask = "all"\n',

@@ -87,7 +87,7 @@ class CongestionWrite(_Part):
     cycle: int = Field(ge=0, description="The cycle in which the first of them is written.")
     switch: int | None = Field(None, ge=0, description="The switch; all switches unless given.")
     port: int | None = Field(None, ge=1, description="Its port, from 1, whose element is written.")
-    valid: bool | None = Field(None, description="Of an element: with false the switch's settings rule again.")
+    valid: bool = Field(default=True, description="Of an element: with false the switch's settings rule again.")
     victim_mask: VictimMask | None = Field(None, description=f"Victim_Mask{_STAYS}.")
     threshold: int | None = Field(None, ge=0, le=LARGEST_THRESHOLD, description=f"Threshold{_STAYS}.")
     packet_size: int | None = Field(None, ge=0, lt=1 << SIZE_BITS, description=f"Packet_Size{_STAYS}.")
