@@ -325,7 +325,6 @@ INSTANCES = (
     Instance("default", CCSourceProperties, {}),
     Instance("settings", SettingsProperties, {"last_entry": 127}, CCSourceSettings),
     Instance("entries", FlowSetsProperties, {"sets": 2}, FlowSets),
-    Instance("entries-default", FlowSetsProperties, {"sets": 16}, FlowSets),
     Instance("gap", GapProperties, {**_GAP, "shift_first": False}, InjectionGap),
     Instance("gap-shift-first", GapProperties, {**_GAP, "shift_first": True}, InjectionGap),
     Instance("gap-block-ram", GapProperties, {"cct_entries": 256, "place_bits": 4, "shift_first": False}, InjectionGap),
