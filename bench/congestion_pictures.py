@@ -117,7 +117,9 @@ def _course(control: str) -> _Course:
 
 def draw_map(summary: Path, file: Path) -> None:
     """Draw the hot link's use, the victims' share and how much the hot link's use varies, by increase and timer."""
+    grid = [grid_variant(increase, timer) for increase in INCREASES for timer in TIMERS]
     rows = pl.read_parquet(summary).filter(pl.col("scenario") == _SCENARIO, pl.col("seed") == 1)
+    rows = rows.filter(pl.col("cycles").is_in(rows.filter(pl.col("variant").is_in(grid))["cycles"].unique()))
     free = _accepted(rows.filter(pl.col("control") == "free", pl.col("variant") == ""), is_hot=False)
     hosts = scenario_of(_SCENARIO).hosts
     tables = np.full((3, len(INCREASES), len(TIMERS)), np.nan)
