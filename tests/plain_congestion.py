@@ -1,21 +1,21 @@
 """Congestion control in a plain network: egresses that mark, NICs that return CNPs and pace.
 
-Written from ``docs/congestion.md`` (NCC-1 to NCC-13) and ``docs/cc_marker.md`` (CCM-1 to CCM-10) alone; what a NIC
+Written from ``docs/congestion.md`` (NCC-1 to NCC-16) and ``docs/cc_marker.md`` (CCM-1 to CCM-14) alone; what a NIC
 keeps of its flows is ``tests/plain_pacing.py``.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tests.plain_link import Egress, Flit, Packet, Seen, Serve, Sizes, round_robin
 from tests.plain_network import Nic, PlainNetwork, Switch
 from tests.plain_pacing import Flow, Pacer, PacerSettings
 
-__all__ = ["CongestedNetwork", "Counts", "Received", "Settings"]
+__all__ = ["CongestedNetwork", "Counts", "HostsWrite", "MarkerWrite", "Received", "Settings"]
 
 _CNP_BYTES, _BLOCK_BYTES = 42, 64
 _FECN, _BECN = 1, 2
@@ -35,6 +35,25 @@ class Settings(PacerSettings):
     idle_blocks: int
     cnp_interval: int
     held_packets: int
+    elements: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
+
+
+class MarkerWrite(NamedTuple):
+    """Settings of a switch written in a cycle (NCC-14): the mask's ports, two numbers, a rate or an element."""
+
+    cycle: int
+    switch: int
+    mask: Collection[int] | None = None
+    limits: tuple[int, int] | None = None
+    rate: int | None = None
+    element: tuple[int, tuple[int, int, int] | None] | None = None
+
+
+class HostsWrite(NamedTuple):
+    """Settings of all NICs that are written in a cycle, behind its questions (NCC-16): fields of ``Settings``."""
+
+    cycle: int
+    values: Mapping[str, Any]
 
 
 @dataclass(eq=False)
@@ -72,12 +91,20 @@ class Counts(NamedTuple):
 class Marker:
     """A switch's output that marks; it is a scheduler and watches what the one within sees and starts."""
 
-    def __init__(self, settings: Settings, egress: Egress, measure: Callable[[int], int], *, is_in_mask: bool) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        egress: Egress,
+        measure: Callable[[int], int],
+        *,
+        is_in_mask: bool,
+        element: tuple[int, int, int] | None,
+    ) -> None:
         sizes = egress.sizes
         self.settings, self.egress, self.measure, self.is_in_mask = settings, egress, measure, is_in_mask
+        self.of_switch = (settings.threshold, settings.packet_size, settings.marking_rate)
+        self.element = element
         self.serve: Serve = egress.serve
-        least = 2 * max(sizes.largest) + 1
-        self.limits = [max(most * (16 - settings.threshold) // 16, least) for most in sizes.maximum]
         self.level = 0
         self.starved = [False] * sizes.lanes
         self.left = [0] * sizes.lanes
@@ -102,14 +129,35 @@ class Marker:
             self.starved[lane] = False
         return lane
 
+    @property
+    def in_force(self) -> tuple[int, int, int]:
+        """Threshold, Packet_Size and Marking_Rate that rule (CCM-13)."""
+        return self.of_switch if self.element is None else self.element
+
+    def set(self, port: int, write: MarkerWrite) -> None:
+        """Take what a write of the switch's settings says for this port (CCM-13, CCM-14)."""
+        is_own = write.element is not None and write.element[0] == port
+        if write.mask is not None:
+            self.is_in_mask = port in write.mask
+        if write.limits is not None:
+            self.of_switch = (*write.limits, self.of_switch[2])
+        if write.rate is not None:
+            self.of_switch = (*self.of_switch[:2], write.rate)
+        if write.element is not None and is_own:
+            self.element = write.element[1]
+        if write.rate is not None or is_own:
+            self.left = [0] * len(self.left)
+
     def _is_eligible(self, lane: int, packet: Packet) -> bool:
         """Tell whether a packet that starts may be marked (CCM-1, CCM-2, CCM-5 to CCM-8)."""
-        given = self.settings
-        is_over = given.threshold > 0 and self.measure(lane) >= self.limits[lane]
-        is_root = is_over and self.level >= given.busy_blocks and not self.starved[lane]
+        threshold, packet_size, _ = self.in_force
+        sizes = self.egress.sizes
+        limit = max(sizes.maximum[lane] * (16 - threshold) // 16, 2 * max(sizes.largest) + 1)
+        is_over = threshold > 0 and self.measure(lane) >= limit
+        is_root = is_over and self.level >= self.settings.busy_blocks and not self.starved[lane]
         if not is_root and not (is_over and self.is_in_mask):
             return False
-        if packet.blocks < given.packet_size or isinstance(packet, Cnp):
+        if packet.blocks < packet_size or isinstance(packet, Cnp):
             return False
         self.because.add("root" if is_root else "victim")
         return True
@@ -119,17 +167,35 @@ class Marker:
         if self.left[lane]:
             self.left[lane] -= 1
         else:
-            self.left[lane] = self.settings.marking_rate
+            self.left[lane] = self.in_force[2]
             self.marked += not packet.fecn
             packet.fecn = True
 
 
+class Sweep:
+    """The measure of what waits at a switch's inputs: one output and VL is looked at in each cycle (NCC-3)."""
+
+    def __init__(self, switch: Switch) -> None:
+        self.switch, self.lanes = switch, switch.sizes.lanes
+        self.places = max(4, len(switch.outputs) * self.lanes)
+        self.found: list[tuple[int, int, int, int]] = []
+        self.measure: dict[tuple[int, int], int] = {}
+
+    def look(self, now: int) -> None:
+        """Look at the place of a cycle, before its grants; what was found three cycles ago counts from now on."""
+        output, lane = divmod(now % self.places, self.lanes)
+        self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
+        while self.found[0][0] + 3 <= now:
+            _, output, lane, blocks = self.found.pop(0)
+            self.measure[output, lane] = blocks
+
+
 def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:
-    """Return the blocks that wait in queues whose head goes to an output and VL, as a cycle starts (NCC-3)."""
+    """Return the blocks of packets that may take part in a cycle, in queues whose head goes to an output and VL."""
     blocks = 0
     for port, source in enumerate(switch.inputs):
         for number, heads in enumerate(source.heads):
-            there = [(since, packet) for since, packet in heads if since < now]
+            there = [(since, packet) for since, packet in heads if since <= now]
             if there:
                 since, first = there[0]
                 to = switch.route(port, number, first, since - 2)
@@ -142,41 +208,42 @@ class Waiting:
     """Packets of a class that wait for their flows, which take turns (NCC-11)."""
 
     def __init__(self) -> None:
-        self.turns: deque[Flow] = deque()
-        self.packets: dict[Flow, deque[Packet]] = {}
+        self.turns: deque[deque[Packet]] = deque()
 
     def __len__(self) -> int:
         """Return how many packets wait."""
-        return sum(map(len, self.packets.values()))
+        return sum(map(len, self.turns))
 
-    def add(self, flow: Flow, packet: Packet) -> None:
-        """Let a packet wait behind those of its flow; a flow that begins to wait has the last turn."""
-        if flow not in self.packets:
-            self.turns.append(flow)
-            self.packets[flow] = deque()
-        self.packets[flow].append(packet)
+    def add(self, packet: Packet, flow_of: Callable[[Packet], Flow]) -> None:
+        """Let a packet wait behind the first one of its flow; a flow that begins to wait has the last turn."""
+        for queue in self.turns:
+            if flow_of(queue[0]) == flow_of(packet):
+                queue.append(packet)
+                return
+        self.turns.append(deque([packet]))
 
-    def take(self, flow: Flow) -> None:
-        """Take the first packet of a flow, which has the last turn if more of its packets wait."""
-        self.turns.remove(flow)
-        self.packets[flow].popleft()
-        if self.packets[flow]:
-            self.turns.append(flow)
-        else:
-            del self.packets[flow]
+    def take(self, packet: Packet) -> None:
+        """Take the first packet of a turn, which is the last turn if more packets wait behind it (NCC-15)."""
+        queue = next(queue for queue in self.turns if queue[0] is packet)
+        self.turns.remove(queue)
+        queue.popleft()
+        if queue:
+            self.turns.append(queue)
 
 
 class CongestedNic(Nic):
     """A NIC that returns CNPs and paces its flows (NCC-6 to NCC-13); ``lids`` are the hosts' own."""
 
-    def __init__(self, *given: Any, settings: Settings, lids: Sequence[int]) -> None:
+    def __init__(
+        self, *given: Any, settings: Settings, lids: Sequence[int], writes: Sequence[HostsWrite]
+    ) -> None:  # fmt: skip
         super().__init__(*given)
-        self.settings, self.lids = settings, lids
+        self.settings, self.lids, self.writes = settings, lids, writes
         self.pacer = Pacer(settings)
         self.waiting = [Waiting() for _ in self.queues]
         self.cnps: deque[Cnp] = deque()
         self.last_cnp: dict[tuple[int, int], int] = {}
-        self.becn: Flow | None = None
+        self.becn: tuple[int, int] | None = None
         self.chosen: Packet | None = None
         self.received: list[Received] = []
         self.fecns = self.returned = self.becns = self.held = 0
@@ -187,12 +254,19 @@ class CongestedNic(Nic):
         injected = None
         if choice is not None and choice >= 0:
             assert self.chosen is not None
-            injected = self.pacer.flow_of(self.chosen.dlid, self.chosen.sl)
+            assert self.chosen is not None
+            injected = self._flow_of(self.chosen)
             self.pacer.inject(injected, self.chosen.blocks, now)
+        for write in self.writes:
+            if write.cycle == now:
+                self.settings = self.pacer.settings = replace(self.settings, **write.values)
         becn, self.becn = self.becn, None
         self.becns += becn is not None
-        self.pacer.act(becn, injected, now)
+        self.pacer.act(None if becn is None else self.pacer.flow_of(*becn), injected, now)
         return choice
+
+    def _flow_of(self, packet: Packet) -> Flow:
+        return self.pacer.flow_of(packet.dlid, packet.sl)
 
     def _choose(self, now: int) -> int | None:
         if self.cnps and self._has_room(self.cnps[0]):
@@ -207,17 +281,17 @@ class CongestedNic(Nic):
     def _first_of(self, number: int, now: int) -> Packet | None:
         """Return what a class would inject; packets of flows that are held leave the queue (NCC-11, NCC-12)."""
         waiting, queue = self.waiting[number], self.queues[number]
-        for flow in waiting.turns:
-            if self.pacer.may(flow, now):
-                packet = waiting.packets[flow][0]
-                return packet if self._has_room(packet) else None
+        for turn in waiting.turns:
+            if self.pacer.may(self._flow_of(turn[0]), now):
+                return turn[0] if self._has_room(turn[0]) else None
         if not queue or queue[0].generated > now or len(waiting) >= self.settings.held_packets:
             return None
         packet = queue[0]
-        flow = self.pacer.flow_of(packet.dlid, packet.sl)
-        if self.pacer.may(flow, now):
+        if self.pacer.may(self._flow_of(packet), now):
+            ahead = [turn for turn in waiting.turns if self._flow_of(turn[0]) == self._flow_of(packet)]
+            assert not ahead, "a packet before others of its flow"
             return packet if self._has_room(packet) else None
-        waiting.add(flow, queue.popleft())
+        waiting.add(queue.popleft(), self._flow_of)
         self.held += 1
         return None
 
@@ -233,12 +307,10 @@ class CongestedNic(Nic):
             self.cnps.popleft()
             self.returned += 1
         else:
-            flow = self.pacer.flow_of(packet.dlid, packet.sl)
             if self.queues[number] and packet is self.queues[number][0]:
-                assert flow not in self.waiting[number].packets, "a packet before others of its flow"
                 self.queues[number].popleft()
             else:
-                self.waiting[number].take(flow)
+                self.waiting[number].take(packet)
             self.last_queue = number
         lane = int(self.vl[packet.sl])
         self.egress.room.change(lane, packet.blocks)
@@ -255,7 +327,7 @@ class CongestedNic(Nic):
         self.received.append(Received(now, it.source, self.number, it.dlid, it.sl, it.flits, it.generated, bth))
         if isinstance(it, Cnp):
             assert self.becn is None, "two BECNs in a cycle"
-            self.becn = self.pacer.flow_of(it.of_dlid, it.sl)
+            self.becn = it.of_dlid, it.sl
         if it.fecn:
             self.fecns += 1
             self._answer(now, it)
@@ -277,29 +349,53 @@ class CongestedNetwork(PlainNetwork):
 
     def __init__(
         self, far: dict[tuple[int, int], tuple[int, int]], hosts: Sequence[tuple[int, int]], *given: Any,
-        settings: Settings, lids: Sequence[int], **more: Any,
+        settings: Settings, lids: Sequence[int], marker_writes: Sequence[MarkerWrite] = (),
+        host_writes: Sequence[HostsWrite] = (), **more: Any,
     ) -> None:  # fmt: skip
         self.settings, self.lids = settings, lids
+        self.marker_writes, self.host_writes = marker_writes, host_writes
         super().__init__(far, hosts, *given, **more)
         self.markers: dict[tuple[int, int], Marker] = {}
+        self.sweeps = {switch.number: Sweep(switch) for switch in self.switches}
         in_mask = {"none": set(), "hosts": set(hosts), "all": {*far, *hosts}}[settings.victim_mask]
         for switch in self.switches:
             for port, egress in enumerate(switch.outputs):
                 if egress.peer is not None:
                     end = (switch.number, port)
-                    marker = Marker(settings, egress, self._measure(switch, port), is_in_mask=end in in_mask)
+                    marker = Marker(
+                        settings, egress, self._measure(switch, port), is_in_mask=end in in_mask,
+                        element=settings.elements.get(end),
+                    )  # fmt: skip
                     self.markers[end] = egress.serve = marker
 
     def new_nic(
         self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
     ) -> CongestedNic:
         """Return a NIC that paces."""
-        return CongestedNic(number, sizes, vl, egress, queues, settings=self.settings, lids=self.lids)
+        return CongestedNic(
+            number, sizes, vl, egress, queues, settings=self.settings, lids=self.lids, writes=self.host_writes
+        )
 
     def _measure(self, switch: Switch, port: int) -> Callable[[int], int]:
         if self.settings.by_inputs:
-            return lambda lane: waiting_at_inputs(switch, port, lane, self.now)
+            measure = self.sweeps[switch.number].measure
+            return lambda lane: measure.get((port, lane), 0)
         return lambda lane: switch.outputs[port].room.used[lane]
+
+    def joined(self) -> None:
+        """Let the sweeps look at what waits in this cycle."""
+        if self.settings.by_inputs:
+            for sweep in self.sweeps.values():
+                sweep.look(self.now)
+
+    def step(self) -> None:
+        """Run one cycle; what was written to switches in the one before holds in it."""
+        for write in self.marker_writes:
+            if write.cycle + 1 == self.now:
+                for (switch, port), marker in self.markers.items():
+                    if switch == write.switch:
+                        marker.set(port, write)
+        super().step()
 
     def received(self, cycles: int) -> list[Received]:
         """Run up to a cycle and return what was received before it, in order."""

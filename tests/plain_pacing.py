@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Flow", "Pacer", "PacerSettings"]
+__all__ = ["Flow", "Level", "Pacer", "PacerSettings"]
 
 _PLACES = 4
 _LEAST_GAP = 8
@@ -20,9 +20,18 @@ class Flow(NamedTuple):
     sl: int
 
 
+class Level(NamedTuple):
+    """What is set of an SL."""
+
+    ccti_timer: int
+    ccti_increase: int
+    trigger_threshold: int
+    ccti_min: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class PacerSettings:
-    """Settings of a source, those of an SL the same for all SLs; ``table`` has shifts and multipliers."""
+    """Settings of a source; ``table`` has shifts and multipliers, ``of_sl`` the levels of SLs that have their own."""
 
     port_control: int
     ccti_limit: int
@@ -34,6 +43,12 @@ class PacerSettings:
     shift_first: bool
     flows: int
     tick_cycles: int
+    of_sl: Mapping[int, Level] = field(default_factory=dict)
+
+    def level(self, sl: int) -> Level:
+        """Return what is set of an SL."""
+        usual = Level(self.ccti_timer, self.ccti_increase, self.trigger_threshold, self.ccti_min)
+        return self.of_sl.get(sl, usual)
 
 
 @dataclass
@@ -98,10 +113,10 @@ class Pacer:
 
     def _hear(self, flow: Flow, now: int) -> None:
         """Raise the CCTI of a flow, which takes an entry if it is not known (CCS-4, CCS-5, CCS-7, CCS-12)."""
-        given, entry = self.settings, self.known(flow)
+        given, entry = self.settings.level(flow.sl), self.known(flow)
         ends = self._ticks(now) + given.ccti_timer
         before = given.ccti_min if entry is None else entry.ccti
-        after = min(before + given.ccti_increase, given.ccti_limit)
+        after = min(before + given.ccti_increase, self.settings.ccti_limit)
         if entry is None:
             free = [place for place in self._set_of(flow) if self.entries[place] is None]
             if not free:
@@ -128,9 +143,10 @@ class Pacer:
         entry = self.entries[self.visited]
         if entry is None or now - entry.told <= _SETTLING:
             return
-        if entry.ccti > self.settings.ccti_min:
+        given = self.settings.level(entry.flow.sl)
+        if entry.ccti > given.ccti_min:
             if self._ticks(now) >= entry.ends:
                 entry.ccti -= 1
-                entry.ends += self.settings.ccti_timer
+                entry.ends += given.ccti_timer
         elif entry.may(now) and entry.flow != injected:
             self.entries[self.visited] = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,31 @@ from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.faults import link_stalls
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import Routes, dmodk, up_down
+from vlane.golden.network.runs import Change
+from vlane.golden.network.setting_writes import (
+    cct_entry,
+    level_of_sl,
+    limit,
+    marking_is_written,
+    pacing_is_written,
+    port_control,
+)
 from vlane.golden.network.topology import Topology, dumbbell, irregular, tree
 from vlane.golden.switches.packets import FECN
 from vlane.sim_top.study.congestion_counts import congestion_of
 
 from tests.networks import IDENTITY, made, replayed
 from tests.plain_by_name import plain_serve
-from tests.plain_congestion import CongestedNetwork, Counts, Received, Settings
+from tests.plain_congestion import CongestedNetwork, Counts, HostsWrite, MarkerWrite, Received, Settings
 from tests.plain_credits import Credits
 from tests.plain_faster import faster
 from tests.plain_faults import Faults, Span
 from tests.plain_link import Sizes
 from tests.plain_network import Switch, Tables
+from tests.plain_pacing import Level
 from tests.plain_traffic import packets_of
+from vlane.cc_marker import CCMarkerSelect
+from vlane.marking_write import MarkingWrite
 from vlane.sl2vl import SL_COUNT
 
 LARGEST = 8
@@ -58,6 +71,8 @@ class Case:
     speed: int = 1
     credit: str = "returns"
     fcp_period: int = 50
+    marker_writes: tuple[MarkerWrite, ...] = ()
+    host_writes: tuple[HostsWrite, ...] = ()
 
     def golden(self) -> Network:
         """Return the compiled network after its run."""
@@ -68,7 +83,9 @@ class Case:
             fcp_period=self.fcp_period, congestion=congestion_of_settings(self.settings),
         )  # fmt: skip
         stalls = [link_stalls(it.switch, it.port, cycle=it.cycle, cycles=it.cycles) for it in self.stalls]
-        replayed(net, self.cycles, stalls)
+        writes = [each for write in self.marker_writes for each in golden_marking(write)]
+        writes += [golden_pacing(write) for write in self.host_writes]
+        replayed(net, self.cycles, [*stalls, *writes])
         return net
 
     def plain(self) -> CongestedNetwork:
@@ -84,14 +101,54 @@ class Case:
             packets_of(self.trace, routes, self.flit_bytes), lambda: plain_serve(RR, self.lanes), self.flight, switch,
             Credits(fcp_blocks=2, fcp_period=self.fcp_period) if self.credit == "fcp" else None,
             Faults(self.stalls), settings=self.settings, lids=routes.lids[:, 0].tolist(),
+            marker_writes=self.marker_writes, host_writes=self.host_writes,
         )  # fmt: skip
 
 
+def golden_marking(write: MarkerWrite) -> list[Change]:
+    """Return a write of a switch's settings as the compiled network takes it."""
+    found, select = [], CCMarkerSelect
+    if write.mask is not None:
+        found.append(MarkingWrite(select=select.VICTIM_MASK, victim_mask=sum(1 << port for port in write.mask)))
+    if write.limits is not None:
+        found.append(MarkingWrite(select=select.THRESHOLD, threshold=write.limits[0], packet_size=write.limits[1]))
+    if write.rate is not None:
+        found.append(MarkingWrite(select=select.MARKING_RATE, marking_rate=write.rate))
+    if write.element is not None:
+        port, values = write.element
+        threshold, size, rate = values or (15, 0, 0)
+        found.append(
+            MarkingWrite(
+                select=select.PORT, port=port, valid=int(values is not None), threshold=threshold, packet_size=size,
+                marking_rate=rate,
+            )
+        )  # fmt: skip
+    return [marking_is_written(write.switch, each, cycle=write.cycle) for each in found]
+
+
+def golden_pacing(write: HostsWrite) -> Change:
+    """Return a write of all NICs' settings as the compiled network takes it."""
+    values, found = write.values, []
+    if "port_control" in values:
+        found.append(port_control(values["port_control"]))
+    if "ccti_limit" in values:
+        found.append(limit(values["ccti_limit"]))
+    found += [
+        level_of_sl(
+            sl, timer=it.ccti_timer, increase=it.ccti_increase, trigger=it.trigger_threshold, minimum=it.ccti_min
+        )
+        for sl, it in values.get("of_sl", {}).items()
+    ]
+    found += [cct_entry(number, *entry) for number, entry in enumerate(values.get("table", ()))]
+    return pacing_is_written(found, cycle=write.cycle)
+
+
 def congestion_of_settings(settings: Settings) -> Congestion:
-    """Return settings as a compiled network takes them: those of an SL the same for all SLs."""
+    """Return settings as a compiled network takes them."""
     given = asdict(settings)
-    level = tuple(given.pop(name) for name in ("ccti_timer", "ccti_increase", "trigger_threshold", "ccti_min"))
-    return Congestion(levels=[level] * SL_COUNT, **given)
+    for name in (*Level._fields, "of_sl"):
+        given.pop(name)
+    return Congestion(levels=[settings.level(sl) for sl in range(SL_COUNT)], **given)
 
 
 def received_by(net: Network, cycles: int) -> list[Received]:
@@ -230,3 +287,73 @@ def test_every_delivery_and_count_is_that_of_the_plain_network(kind: str, seed: 
 def test_every_delivery_of_a_random_network_is_that_of_the_plain_one(seed: int, kind: str) -> None:
     """Busy or not."""
     compared(case_of(seed, kind))
+
+
+def written(case: Case, seed: int) -> Case:
+    """Return a case whose ports and SLs have settings of their own, and settings that are written all the time."""
+    source = random.Random(f"written {seed}")  # noqa: S311 - a repeatable choice
+    ends, cycles = [*case.topology.far_ends(), *case.topology.hosts], case.cycles
+
+    def element() -> tuple[int, int, int]:
+        return source.choice((0, 4, 12, 15, 15)), source.choice((0, 0, 3)), source.choice((0, 1, 2))
+
+    def level() -> Level:
+        return Level(source.choice((1, 3)), source.choice((1, 2, 4)), source.choice((0, 2)), source.choice((0, 0, 1)))
+
+    def marker_write() -> MarkerWrite:
+        cycle, (switch, port) = source.randrange(cycles), source.choice(ends)
+        ports = [each for each in range(case.topology.ports) if source.random() < 0.5]
+        return source.choice((
+            MarkerWrite(cycle, switch, mask=ports),
+            MarkerWrite(cycle, switch, limits=element()[:2]),
+            MarkerWrite(cycle, switch, rate=element()[2]),
+            MarkerWrite(cycle, switch, element=(port, element() if source.random() < 0.7 else None)),
+        ))  # fmt: skip
+
+    of_sl = {sl: level() for sl in range(case.lanes) if source.random() < 0.7}
+    settings = replace(case.settings, of_sl=of_sl, elements={end: element() for end in ends if source.random() < 0.3})
+    hosts = []
+    for cycle in sorted(source.sample(range(cycles), 40)):
+        kind, values = source.choice(("port_control", "ccti_limit", "of_sl", "of_sl", "table")), {}
+        if kind == "of_sl":
+            of_sl = {**of_sl, source.randrange(case.lanes): level()}
+            values = {"of_sl": of_sl}
+        elif kind == "table":
+            values = {"table": _table(source, len(settings.table))}
+        elif kind == "port_control":
+            values = {"port_control": source.randrange(2)}
+        else:
+            values = {"ccti_limit": source.randrange(3, len(settings.table))}
+        hosts.append(HostsWrite(cycle, values))
+    return replace(
+        case, settings=settings, marker_writes=tuple(marker_write() for _ in range(60)), host_writes=tuple(hosts)
+    )
+
+
+def _table(source: random.Random, entries: int) -> Sequence[tuple[int, int]]:
+    return [(shift := source.randrange(4), (i << shift) // source.choice((1, 2, 4))) for i in range(entries)]
+
+
+WRITTEN = {"plain": (6, 7, 15, 33), "inputs": (7, 10), "speed": (25, 31), "fcp": (3, 27)}
+"""Seeds of networks in which it matters that settings are written."""
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in WRITTEN.items() for seed in seeds])
+def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_the_plain_network(
+    kind: str, seed: int
+) -> None:
+    """Every delivery and count; the run is another one than without the writes."""
+    case = written(case_of(seed, kind), seed)
+
+    counts = compared(case)
+
+    assert min(counts.marked, counts.cnps, counts.becns, counts.held) > 0
+    assert counts != run(replace(case, marker_writes=(), host_writes=()).plain(), case.cycles)[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(40))
+def test_random_networks_with_settings_written_under_traffic(seed: int, kind: str) -> None:
+    """Busy or not."""
+    compared(written(case_of(seed, kind), seed))

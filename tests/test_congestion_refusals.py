@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from vlane.golden.network.pacing import Pacing
+from vlane.sim_top.study.faults import check_faults
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import assert_refused, call
+from vlane.cc_source import CCSourceParameters
 from vlane.errors import InputError
+from vlane.study_congestion import CongestionSection
 from vlane.study_model import read_study
 
 STUDY = """[network]
@@ -39,7 +43,7 @@ warm_up_cycles = 500
 KEYS = (
     "opensm_conf, threshold, packet_size, marking_rate, victim_mask, measure, busy_blocks, level_blocks, idle_blocks, "
     "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, shift_first, flows, "
-    "cnp_interval_cycles, held_packets"
+    "cnp_interval_cycles, held_packets, port, sl, write"
 )
 INTERVAL = (
     "congestion.cnp_interval_cycles must be below {}, ccti_timer over ccti_increase: else nothing is slowed for long"
@@ -63,6 +67,15 @@ def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
     assert isinstance(made.pacing, Pacing)
 
 
+def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
+    """What a study says of a NIC can be built."""
+    chosen = get_args(CongestionSection.model_fields["flows"].annotation)
+    assert chosen == tuple(CCSourceParameters(flows=flows).flows for flows in (8, 16, 32, 64, 128, 256))
+    for flows in (4, 512):
+        with pytest.raises(InputError):
+            CCSourceParameters(flows=flows)
+
+
 @pytest.mark.parametrize(
     ("new", "said"),
     [
@@ -71,7 +84,8 @@ def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
         ("cycles = 3", f"15: congestion.cycles must be a known key ({KEYS}), not unknown; did you mean run.cycles?"),
         ('victim_mask = "some"', "15: congestion.victim_mask must be one of none, hosts, all, not some"),
         ('measure = "input"', "15: congestion.measure must be one of output, inputs, not input; did you mean inputs?"),
-        ("flows = 12", "15: congestion.flows must be one of 4, 8, 16, 32, 64, 128, 256, not 12"),
+        ("flows = 12", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 12"),
+        ("flows = 4", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 4"),
         ("port_control = 2", "15: congestion.port_control must be one of 0, 1, not 2"),
         ("held_packets = 0", "15: congestion.held_packets must be at least 1, not 0"),
         ("marking_rate = 65536", "15: congestion.marking_rate must be below 65536, not 65536"),
@@ -107,6 +121,106 @@ def test_settings_that_cannot_work_are_refused(new: str, said: str, tmp_path: Pa
         read_study(file)
 
     assert str(told.value) == f"{file}:{said}"
+
+
+PORT, SL, WRITE = (f"{GIVEN}[[congestion.{name}]]\n" for name in ("port", "sl", "write"))
+NEXT = "[[congestion.write]]\n"
+PORT_KEYS = "switch, port, threshold, packet_size, marking_rate"
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (f"{PORT}port = 1\n", "16: congestion.port.0.switch must be given, not missing"),
+        (f"{PORT}switch = 0\nport = 0\n", "18: congestion.port.0.port must be at least 1, not 0"),
+        (
+            f"{PORT}switch = 0\nport = 1\nvictim_mask = 1\n",
+            f"19: congestion.port.0.victim_mask must be a known key ({PORT_KEYS}), not unknown",
+        ),
+        (
+            f"{PORT}switch = 0\nport = 1\n[[congestion.port]]\nswitch = 0\nport = 1\n",
+            "21: congestion.port.1.port must be one that no part before it has, not 1",
+        ),
+        (f"{SL}sl = 16\n", "17: congestion.sl.0.sl must be below 16, not 16"),
+        (
+            f"{SL}sl = 3\n[[congestion.sl]]\nsl = 3\n",
+            "19: congestion.sl.1.sl must be one that no part before it has, not 3",
+        ),
+        (
+            f"{SL}sl = 3\nccti_timer = 0\n",
+            "18: congestion.sl.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
+        ),
+        (f"{SL}sl = 3\nccti_min = 128\n", "18: congestion.sl.0.ccti_min must be at most ccti_limit, 127, not 128"),
+        (
+            f"{WRITE}cycle = 5\n",
+            "16: congestion.write.0 must be settings to be written, such as threshold or ccti_increase, not none",
+        ),
+        (
+            f"{WRITE}cycle = 5\nport = 1\nthreshold = 3\n",
+            "18: congestion.write.0.port must be left out without switch, not 1",
+        ),
+        (
+            f"{WRITE}cycle = 5\nthreshold = 3\nvalid = false\n",
+            "19: congestion.write.0.valid must be left out without port, not false",
+        ),
+        (
+            f'{WRITE}cycle = 5\nswitch = 0\nport = 1\nvictim_mask = "all"\n',
+            "20: congestion.write.0.victim_mask must be left out with port: it is the switch's, not all",
+        ),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nccti_limit = 3\n",
+            "19: congestion.write.0.ccti_limit must be left out with switch: it is the hosts', not 3",
+        ),
+        (
+            f"{WRITE}cycle = 5\nsl = 3\nccti_limit = 3\n",
+            "18: congestion.write.0.sl must be left out without ccti_timer, ccti_increase, trigger_threshold, ccti_min",
+        ),
+        (
+            f"{WRITE}cycle = 5\nccti_limit = 128\n",
+            "18: congestion.write.0.ccti_limit must be at most 127, the last entry of the CCT, not 128",
+        ),
+        (
+            f"{WRITE}cycle = 9\nccti_increase = 2\n{NEXT}cycle = 8\nccti_increase = 0\nccti_timer = 0\n",
+            "16: congestion.write.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it",
+        ),
+        (f"{WRITE}cycle = 5\ncct = [[4, 0]]\n", "18: congestion.write.0.cct.0.0 must be a shift, 0 to 3, not 4"),
+    ],
+)
+def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """The line of the key, or that of the part."""
+    file = written(tmp_path, GIVEN, new)
+
+    with pytest.raises(InputError) as told:
+        read_study(file)
+
+    assert str(told.value).startswith(f"{file}:{said}")
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (f"{PORT}switch = 4\nport = 1\n", "congestion.port.0.switch must be 0 to 3, not 4"),
+        (f"{PORT}switch = 0\nport = 5\n", "congestion.port.0.port must be a cabled port of switch 0, from 1, not 5"),
+        (f"{WRITE}cycle = 5\nswitch = 4\nthreshold = 1\n", "congestion.write.0.switch must be 0 to 3, not 4"),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nport = 5\nthreshold = 1\n",
+            "congestion.write.0.port must be a cabled port of switch 0, from 1, not 5",
+        ),
+        (f"{WRITE}cycle = 2000\nthreshold = 1\n", "congestion.write.0.cycle must be below the run's cycles, 2000"),
+        (
+            f"{WRITE}cycle = 5\nthreshold = 1\nmarking_rate = 1\n{NEXT}cycle = 6\nswitch = 2\nthreshold = 2\n",
+            "congestion.write.1.cycle must be one without another write of switch 2 under way, not 6",
+        ),
+    ],
+)
+def test_writes_of_what_the_network_has_not_are_refused(new: str, said: str, tmp_path: Path) -> None:
+    """As soon as the network is known: before a run."""
+    world = make_world(read_study(written(tmp_path, GIVEN, new)), tmp_path)
+
+    with pytest.raises(InputError) as told:
+        check_faults(world)
+
+    assert said in str(told.value)
 
 
 @pytest.mark.parametrize(

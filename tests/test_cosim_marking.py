@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.conftest import call
+from tests.conftest import ROOT, call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mask", ["none", pytest.param("hosts", marks=pytest.mark.long)])
-def test_the_same_packets_are_marked_in_hardware(mask: str) -> None:
+@pytest.mark.parametrize(
+    ("study", "mask"),
+    [
+        ("tree_cc_rtl", "none"),
+        ("tree_cc_inputs_rtl", "none"),
+        pytest.param("tree_cc_rtl", "hosts", marks=pytest.mark.long),
+        pytest.param("tree_cc_inputs_rtl", "hosts", marks=pytest.mark.long),
+    ],
+)
+def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
     """A hot host on a tree: every delivery with its FECN, and the marks of every switch in hardware."""
     called = call(
-        "cosim", "network", "sim_top/configs/tree_cc_rtl.toml", "--rtl", "0,5", "--cycles", "30000", "--json",
+        "cosim", "network", f"sim_top/configs/{study}.toml", "--rtl", "0,5", "--cycles", "30000", "--json",
         "--set", f"congestion.victim_mask={mask}", "--set", "congestion.marking_rate=1",
     )  # fmt: skip
 
@@ -35,3 +45,63 @@ def test_a_mark_that_is_lost_or_invented_is_seen() -> None:
         for threshold in (0, 12)
     }  # fmt: skip
     assert len(digests) == 2
+
+
+WRITES = """
+[[congestion.port]]
+switch = 0
+port = 1
+threshold = 15
+marking_rate = 2
+
+[[congestion.sl]]
+sl = 0
+ccti_increase = 2
+
+[[congestion.write]]
+cycle = 5000
+threshold = 15
+packet_size = 2
+marking_rate = 3
+victim_mask = "all"
+ccti_timer = 2
+
+[[congestion.write]]
+cycle = 9000
+switch = 0
+port = 2
+marking_rate = 1
+
+[[congestion.write]]
+cycle = 12000
+switch = 0
+port = 1
+valid = false
+
+[[congestion.write]]
+cycle = 14000
+threshold = 4
+port_control = 1
+cct = [[3, 0], [3, 9]]
+ccti_limit = 9
+"""
+
+
+@pytest.mark.slow
+def test_settings_are_written_in_hardware_in_the_same_cycles(tmp_path: Path) -> None:
+    """Of all switches, of a port, of the hosts; each of the writes makes another run."""
+    example = (ROOT / "sim_top/configs/tree_cc_rtl.toml").read_text()
+    writes = WRITES.split("\n[[")
+    digests = []
+    for number in range(len(writes)):
+        file = tmp_path / f"study{number}.toml"
+        file.write_text(example.replace("\n[run]", "\n[[".join(writes[: number + 1]) + "\n[run]"))
+        hardware = ["--rtl", "0,5"] if number == len(writes) - 1 else ["--rtl", "0"]
+        called = call("cosim", "network", file, *hardware, "--cycles", "20000", "--json")
+        assert called.status == 0, called.err
+        done = called.json()
+        assert (done["mismatches"], done["bad_flits"]) == (0, 0)
+        assert done["digest_golden"] == done["digest_hardware"]
+        assert done["marked"] == done["golden_marked"] > 100
+        digests.append(done["digest_golden"])
+    assert len(set(digests)) == len(digests)

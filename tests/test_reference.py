@@ -62,8 +62,17 @@ def test_every_key_of_the_study_model_is_in_the_reference() -> None:
     wanted = {("network", name) for network in NETWORKS for name in network.model_fields}
     for section, field in Study.model_fields.items():
         if section != "network":
-            wanted |= {(section, name) for name in next(models(field.annotation)).model_fields}
+            wanted |= keys_of(section, next(models(field.annotation)))
     assert shown == wanted
+
+
+def keys_of(section: str, model: Any) -> set[tuple[str, str]]:
+    """Return the keys of a section, and of the sections in it."""
+    found = set()
+    for name, field in model.model_fields.items():
+        inner = next(models(field.annotation), None)
+        found |= {(section, name)} if inner is None else keys_of(f"{section}.{name}", inner)
+    return found
 
 
 def models(annotation: Any) -> Iterator[Any]:

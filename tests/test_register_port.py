@@ -25,6 +25,8 @@ from vlane.schedulers import SCHEDULERS
 from vlane.writes import ListSelect, ScheduleSelect
 
 SMALL = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
+MARKING = {**SMALL, "largest": 1, "scheduler": "dtable", "data_bits": 128, "marking": True}
+"""An InfiniBand switch that marks."""
 GIVEN: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 3},
     "ib_switch": {**SMALL, "scheduler": "vlarb"},
@@ -62,7 +64,15 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("dtable", {}), ("sl2vl", {}), ("cc_marker", {}), ("cc_source", {}), ("pause", {}), ("ib_switch", {"ports": 34})],
+    [
+        ("dtable", {}),
+        ("sl2vl", {}),
+        ("cc_marker", {}),
+        ("cc_source", {}),
+        ("pause", {}),
+        ("ib_switch", {"ports": 34}),
+        ("ib_switch", MARKING),
+    ],
 )
 def test_the_bus_reaches_every_port_and_nothing_else(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
@@ -117,9 +127,27 @@ def test_every_block_can_stand_behind_its_registers(name: str) -> None:
     assert left == DRIVEN[name]
 
 
-@pytest.mark.parametrize("name", REGISTERED)
-def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str) -> None:
-    parameters = parameters_of(name)
+def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None:
+    """The windows stand behind those of the scheduler, and only there."""
+    parameters = {**BLOCKS["ib_switch"].defaults(), **MARKING}
+    block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
+    component = RegisteredBlock(registers, block)
+    left = {member for member in block.signature.members if member not in component.signature.members}
+    assert left == DRIVEN["ib_switch"] | {"congestion"}
+    without = list(register_map("ib_switch", {**parameters, "marking": False}))
+    assert list(registers)[: len(without)] == without
+    behind = [each for _, each in list(registers)[len(without) :]]
+    assert [each.name for each in behind] == [
+        "switch_victim_mask", "switch_threshold", "switch_marking_rate", "port_element"
+    ]  # fmt: skip
+    assert [(each.entries, each.entry_words) for each in behind if isinstance(each, Window)] == [
+        (1, 2), (1, 1), (1, 1), (64, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING)])
+def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, given: dict[str, Any]) -> None:
+    parameters = {**parameters_of(name), **given}
     ports = {port.name: port.bits for port in component_ports(BLOCKS[name].make(parameters))}
     for _, register in register_map(name, parameters):
         if isinstance(register, Window):
@@ -186,10 +214,18 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch"]
+    ("name", "own"),
+    [
+        *(
+            (name, {})
+            for name in ("vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch")
+        ),
+        ("ib_switch", {**MARKING, "marking": "true"}),
+    ],
 )
-def test_blocks_behind_registers_are_lint_clean(name: str, tmp_path: Path) -> None:
-    given = [word for key, value in GIVEN.get(name, {}).items() for word in ("--param", f"{key}={value}")]
+def test_blocks_behind_registers_are_lint_clean(name: str, own: dict[str, Any], tmp_path: Path) -> None:
+    parameters = {**GIVEN.get(name, {}), **own}
+    given = [word for key, value in parameters.items() for word in ("--param", f"{key}={value}")]
     assert call("export", name, "--bus", "axi_lite", "--out", tmp_path, *given).status == 0
     assert_lint_clean(tmp_path, f"{name}_axi_lite")
 

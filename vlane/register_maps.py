@@ -19,6 +19,7 @@ from vlane.cc_source import (
     TIMER_BITS,
     CCSourceSelect,
 )
+from vlane.marking_write import MASK_BITS, PORT_BITS
 from vlane.opa_credit import BufferSelect
 from vlane.pause import MAX_MEMORY_BYTES
 from vlane.registers import BitField, Command, Constant, Register, RegisterMap, Setting, Status, Window
@@ -95,17 +96,7 @@ def _credit_opa(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
 
 
 def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
-    threshold = BitField("threshold", 0, THRESHOLD_BITS, "Threshold of the switch")
-    size = BitField("packet_size", 8, SIZE_BITS, "Packet_Size of the switch, in blocks")
-    rate = BitField("marking_rate", 0, RATE_BITS, "Marking_Rate of the switch")
-    element = (
-        BitField("marking_rate", 0, RATE_BITS, "Marking_Rate"),
-        BitField("packet_size", 16, SIZE_BITS, "Packet_Size, in blocks"),
-        BitField("threshold", 24, THRESHOLD_BITS, "Threshold"),
-        BitField("control_type", 30, 1, "0 congestion control, 1 credit starvation"),
-        BitField("valid", 31, 1, "the element is valid"),
-    )
-    mask = (BitField("victim_mask", 0, 1, "Victim_Mask has the port"),)
+    mask = BitField("victim_mask", 0, 1, "Victim_Mask has the port")
     return (
         Status("threshold", "Threshold in force", "threshold"),
         Status("packet_size", "Packet_Size in force, in blocks", "packet_size"),
@@ -113,23 +104,34 @@ def _cc_marker(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
         Status("victim_mask", "bit 0: Victim_Mask has the port", "victim_mask"),
         Status("level", "how busy the link is, in blocks", "level"),
         Status("starved", "starved lanes, a bit each", "starved"),
-        Window(
-            "switch_victim_mask", "the port's bit of Victim_Mask", "program", mask,
-            fixed={"select": CCMarkerSelect.VICTIM_MASK},
-        ),
-        Window(
-            "switch_threshold", "Threshold and Packet_Size of the switch", "program", (threshold, size),
-            fixed={"select": CCMarkerSelect.THRESHOLD},
-        ),
-        Window(
-            "switch_marking_rate", "Marking_Rate of the switch", "program", (rate,),
-            fixed={"select": CCMarkerSelect.MARKING_RATE},
-        ),
-        Window(
-            "port_element", "the port's SwitchPortCongestionSettingElement", "program", element,
-            fixed={"select": CCMarkerSelect.PORT},
-        ),
-    )  # fmt: skip
+        *_marking("program", mask, "the port's bit of Victim_Mask", "the port's"),
+    )
+
+
+def _marking(program: str, mask: BitField, mask_meaning: str, whose: str, *index: BitField) -> tuple[Register, ...]:
+    """Return the windows of SwitchCongestionSetting and SwitchPortCongestionSetting; ``index`` names an element."""
+    threshold = (
+        BitField("threshold", 0, THRESHOLD_BITS, "Threshold of the switch"),
+        BitField("packet_size", 8, SIZE_BITS, "Packet_Size of the switch, in blocks"),
+    )
+    rate = (BitField("marking_rate", 0, RATE_BITS, "Marking_Rate of the switch"),)
+    element = (
+        BitField("marking_rate", 0, RATE_BITS, "Marking_Rate"),
+        BitField("packet_size", 16, SIZE_BITS, "Packet_Size, in blocks"),
+        BitField("threshold", 24, THRESHOLD_BITS, "Threshold"),
+        BitField("control_type", 30, 1, "0 congestion control, 1 credit starvation"),
+        BitField("valid", 31, 1, "the element is valid"),
+    )
+    parts: tuple[tuple[str, str, tuple[BitField, ...], tuple[BitField, ...], CCMarkerSelect], ...] = (
+        ("switch_victim_mask", mask_meaning, (mask,), (), CCMarkerSelect.VICTIM_MASK),
+        ("switch_threshold", "Threshold and Packet_Size of the switch", threshold, (), CCMarkerSelect.THRESHOLD),
+        ("switch_marking_rate", "Marking_Rate of the switch", rate, (), CCMarkerSelect.MARKING_RATE),
+        ("port_element", f"{whose} SwitchPortCongestionSettingElement", element, index, CCMarkerSelect.PORT),
+    )
+    return tuple(
+        Window(name, meaning, program, fields, places, {"select": select})
+        for name, meaning, fields, places, select in parts
+    )
 
 
 def _cc_source(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
@@ -181,7 +183,15 @@ def _pause(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
 
 
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
-    return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]))
+    marking = _switch_marking() if parameters.get("marking") else ()
+    return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]), *marking)
+
+
+def _switch_marking() -> tuple[Register, ...]:
+    """Return what programs the markers of the outputs."""
+    mask = BitField("victim_mask", 0, MASK_BITS, "a bit for each output, from 0")
+    port = BitField("port", 0, PORT_BITS, "the output, from 0")
+    return _marking("congestion", mask, "Victim_Mask of the switch", "each port's", port)
 
 
 def _switch_schedule(scheduler: str) -> tuple[Register, ...]:

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, field_validator
 
 from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LARGEST_THRESHOLD, LEVEL_BLOCKS, MAX_LEVEL, RATE_BITS, SIZE_BITS
-from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, MULTIPLIER_BITS, SHIFT_BITS, TICK_NS, TIMER_BITS
+from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, TIMER_BITS
 from vlane.errors import InputError
+from vlane.host_settings import HostSettings
+from vlane.sl2vl import SL_COUNT
+from vlane.study_congestion_parts import (
+    LEVEL_KEYS,
+    CCTEntry,
+    CongestionPort,
+    CongestionSL,
+    CongestionWrite,
+    VictimMask,
+    check_parts,
+    checked_cct,
+)
 from vlane.study_networks import Name, Section
 
 if TYPE_CHECKING:
@@ -16,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CongestionSection", "check_congestion", "geometric_cct"]
 
-_Entry = Annotated[list[int], Field(min_length=2, max_length=2)]
 _ATTRIBUTES = (
     "threshold", "packet_size", "marking_rate", "victim_mask", "port_control", "ccti_increase", "ccti_timer",
     "ccti_limit", "ccti_min", "trigger_threshold", "cct",
@@ -51,7 +62,7 @@ class CongestionSection(Section):
     marking_rate: int = Field(
         0, ge=0, lt=1 << RATE_BITS, description="Eligible packets that pass between two that are marked."
     )
-    victim_mask: Literal["none", "hosts", "all"] = Field(
+    victim_mask: VictimMask = Field(
         "none", description="Outputs that mark packets of victims, too: none, those to hosts, or all."
     )
     measure: Literal["output", "inputs"] = Field(
@@ -72,34 +83,38 @@ class CongestionSection(Section):
     trigger_threshold: int = Field(
         0, ge=0, lt=1 << BYTE_BITS, description="CCTI from which a BECN is logged; 0 for never."
     )
-    cct: Annotated[list[_Entry], Field(min_length=1, max_length=CCT_ENTRIES)] | None = Field(
+    cct: Annotated[list[CCTEntry], Field(min_length=1, max_length=CCT_ENTRIES)] | None = Field(
         None, description="Entries of the CCT as [shift, multiplier]; a geometric one of 128 entries unless given."
     )
     shift_first: bool = Field(
         default=False, description="The shift is applied to the packet's size before the multiplication."
     )
-    flows: Literal[4, 8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
+    flows: Literal[8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
     cnp_interval_cycles: int = Field(
         0, ge=0, le=1 << 30, description="Cycles within which a NIC returns one CNP to a source and SL; 0 for no limit."
     )
     held_packets: int = Field(
         1024, ge=1, le=1 << 20, description="Packets of a class that may wait at a NIC for their flows to go on."
     )
+    port: list[CongestionPort] = Field(default_factory=list)
+    sl: list[CongestionSL] = Field(default_factory=list)
+    write: list[CongestionWrite] = Field(default_factory=list)
 
     @field_validator("cct")
     @classmethod
     def _fits(cls, entries: list[list[int]] | None) -> list[list[int]] | None:
-        for number, (shift, multiplier) in enumerate(entries or ()):
-            if not 0 <= shift < 1 << SHIFT_BITS:
-                raise InputError(f"{number}.0", f"a shift, 0 to {(1 << SHIFT_BITS) - 1}", shift)
-            if not 0 <= multiplier < 1 << MULTIPLIER_BITS:
-                raise InputError(f"{number}.1", f"a multiplier, 0 to {(1 << MULTIPLIER_BITS) - 1}", multiplier)
-        return entries
+        return checked_cct(entries)
 
     @property
     def table(self) -> list[tuple[int, int]]:
         """The CCT, as (shift, multiplier)."""
         return geometric_cct() if self.cct is None else [(shift, multiplier) for shift, multiplier in self.cct]
+
+    def level(self, sl: int) -> dict[str, int]:
+        """Return the CACongestionEntry of an SL, by component."""
+        own = next((each for each in self.sl if each.sl == sl), None)
+        values = {name: getattr(self, name) for name in LEVEL_KEYS}
+        return values if own is None else {**values, **own.given(LEVEL_KEYS)}
 
 
 def check_congestion(study: Study, words: str) -> None:
@@ -115,7 +130,7 @@ def check_congestion(study: Study, words: str) -> None:
         return
     if study.switch.record.by_channel:
         raise InputError("congestion", f"left out {words}", "given")
-    for field in _ATTRIBUTES if given.opensm_conf else ():
+    for field in (*_ATTRIBUTES, "sl") if given.opensm_conf else ():
         if field in given.model_fields_set:
             raise InputError(f"congestion.{field}", "left out with opensm_conf, which says it", "given")
     forms = study.switch.record.forms
@@ -124,15 +139,29 @@ def check_congestion(study: Study, words: str) -> None:
         raise InputError("switch.crossbar", f"{' or '.join(marking)} with [congestion]", study.switch.crossbar)
     if given.level_blocks < given.busy_blocks:
         raise InputError("congestion.level_blocks", f"at least busy_blocks, {given.busy_blocks}", given.level_blocks)
-    last = len(given.table) - 1
-    if given.ccti_limit > last:
-        raise InputError("congestion.ccti_limit", f"at most {last}, the last entry of the CCT", given.ccti_limit)
-    if given.ccti_min > given.ccti_limit:
-        raise InputError("congestion.ccti_min", f"at most ccti_limit, {given.ccti_limit}", given.ccti_min)
-    if given.ccti_increase and not given.ccti_timer:
-        raise InputError("congestion.ccti_timer", "at least 1 with a ccti_increase: nothing lasts without it", 0)
-    if given.cnp_interval_cycles and given.ccti_increase:
-        must = int(given.ccti_timer * TICK_NS / study.link.clock.cycle_ns / given.ccti_increase)
-        if given.cnp_interval_cycles >= must:
-            why = f"below {must}, ccti_timer over ccti_increase: else nothing is slowed for long"
-            raise InputError("congestion.cnp_interval_cycles", why, given.cnp_interval_cycles)
+    check_parts(given.port, given.sl, given.write)
+    if given.opensm_conf is None:
+        check_levels(given, study.link.clock.cycle_ns)
+
+
+def check_levels(given: CongestionSection, cycle_ns: float) -> None:
+    """Refuse settings of hosts that cannot work, from the start on or once they are written.
+
+    Raises
+    ------
+    InputError
+        Naming the key of the section, of the part or of the write.
+    """
+    state = HostSettings(
+        len(given.table) - 1, given.ccti_limit, [given.level(sl) for sl in range(SL_COUNT)], given.cnp_interval_cycles
+    )
+    own = {each.sl: f"congestion.sl.{number}" for number, each in enumerate(given.sl)}
+    usual = [sl for sl in range(SL_COUNT) if sl not in own]
+    state.check("congestion", usual, cycle_ns)
+    for sl, where in own.items():
+        state.check(where, [sl], cycle_ns)
+    for number in sorted(range(len(given.write)), key=lambda each: given.write[each].cycle):
+        write = given.write[number]
+        if write.of_hosts:
+            state.change(write)
+            state.check(f"congestion.write.{number}", range(SL_COUNT), cycle_ns)

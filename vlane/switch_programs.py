@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vlane.cc_marker import CCMarkerSelect
 from vlane.egress import REST_CYCLES
 from vlane.lft import UNASSIGNED
+from vlane.marking_write import MarkingWrite
 from vlane.sc import SC15, SC_COUNT, SCTable
 from vlane.schedulers import SCHEDULERS
 from vlane.vlarb import MAX_DATA_VLS
@@ -19,7 +19,7 @@ __all__ = [
     "TableWrite",
     "lft_write",
     "lft_writes",
-    "marking_writes",
+    "marking_write",
     "sc_write",
     "sc_writes",
     "schedule_writes",
@@ -58,19 +58,9 @@ def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
     ]  # fmt: skip
 
 
-def marking_writes(
-    ports: Iterable[int], *, threshold: int, packet_size: int, marking_rate: int, victim_mask: int
-) -> list[TableWrite]:
-    """Return the writes of what the SwitchCongestionSetting says for some outputs, ports from 0."""
-    every: TableWrite = {"congestion__enable": 1, "congestion_ports": _bits(ports)}
-    return [
-        {**every, "congestion__select": int(select), **{f"congestion__{name}": value for name, value in values.items()}}
-        for select, values in (
-            (CCMarkerSelect.VICTIM_MASK, {"victim_mask": victim_mask}),
-            (CCMarkerSelect.THRESHOLD, {"threshold": threshold, "packet_size": packet_size}),
-            (CCMarkerSelect.MARKING_RATE, {"marking_rate": marking_rate}),
-        )
-    ]
+def marking_write(write: MarkingWrite) -> TableWrite:
+    """Return a write of a switch's congestion settings."""
+    return {"congestion__enable": 1, **{f"congestion__{name}": int(value) for name, value in vars(write).items()}}
 
 
 def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) -> TableWrite:

@@ -6,6 +6,7 @@ idle cycles, which may be several at a time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Int16, Int32, Records, new_records
 
-from vlane.cc_marker import LARGEST_THRESHOLD, marking_limit
+from vlane.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect, marking_limit
+from vlane.marking_write import MarkingWrite
 
 __all__ = [
     "NOTHING",
@@ -31,6 +33,7 @@ __all__ = [
     "set_victim_mask",
     "starts",
     "starve",
+    "write_marking",
 ]
 
 _NEVER = 1 << 30
@@ -268,3 +271,16 @@ def set_port_element(
 def _begin_again(markers: Markers, port: int) -> None:
     for lane in range(len(markers.limits)):
         markers.lane[port, lane].left = 0
+
+
+def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite) -> None:
+    """Write settings of a switch whose outputs are these; an element of an output that is absent changes nothing."""
+    for number, output in enumerate(outputs):
+        if write.select == CCMarkerSelect.VICTIM_MASK:
+            set_victim_mask(markers, output, write.victim_mask >> number & 1)
+        elif write.select == CCMarkerSelect.THRESHOLD:
+            set_threshold(markers, output, write.threshold, write.packet_size)
+        elif write.select == CCMarkerSelect.MARKING_RATE:
+            set_marking_rate(markers, output, write.marking_rate)
+        elif number == write.port:
+            set_port_element(markers, output, write.valid, 0, write.threshold, write.packet_size, write.marking_rate)

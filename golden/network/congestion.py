@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from vlane.golden.congestion.markers import new_markers
+from vlane.golden.congestion.markers import new_markers, write_marking
 from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE, TIMER, TRIGGER, new_sources
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.pacing import Pacing, new_pacing
@@ -13,11 +13,12 @@ from vlane.golden.network.sources import Sources
 from vlane.golden.network.topology import Topology
 from vlane.golden.switches.marking import Marking, new_marking
 
-from vlane.cc_marker import LEAST_PACKETS
+from vlane.cc_marker import LEAST_PACKETS, CCMarkerSelect
 from vlane.cc_source import CCT_LEAST_ENTRIES
 from vlane.errors import InputError
+from vlane.marking_write import MarkingWrite
 
-__all__ = ["Congestion"]
+__all__ = ["Congestion", "masked_ports"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,10 @@ class Congestion:
         Cycles of the timers' unit.
     cnp_interval, held_packets : int
         As NCC-7 and NCC-12 have them.
+    elements : mapping of (int, int) to (int, int, int)
+        Threshold, Packet_Size and Marking_Rate of ports, from 0, of switches that have their own.
+    cct_entries : int
+        Entries that the CCT has after all writes, if these are more than ``table`` has.
     """
 
     threshold: int
@@ -67,6 +72,8 @@ class Congestion:
     tick_cycles: int
     cnp_interval: int
     held_packets: int
+    elements: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
+    cct_entries: int = 0
 
     def marking(self, topology: Topology, port_bits: int, buffers: Buffers) -> Marking:
         """Return the marking of the outputs of all switches.
@@ -92,23 +99,38 @@ class Congestion:
         for switch in range(topology.switches):
             for at in self.masked(topology, switch):
                 port[(switch << port_bits) + at].victim_mask = 1
-        return new_marking(markers, by_inputs=self.by_inputs)
+        for (switch, _), write in self._element_writes().items():
+            first = switch << port_bits
+            write_marking(markers, range(first, first + topology.ports), write)
+        return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
+
+    def _element_writes(self) -> dict[tuple[int, int], MarkingWrite]:
+        return {
+            (switch, port): MarkingWrite(
+                select=CCMarkerSelect.PORT, port=port, threshold=threshold, packet_size=size, marking_rate=rate, valid=1
+            )
+            for (switch, port), (threshold, size, rate) in self.elements.items()
+        }
+
+    def writes(self, topology: Topology, switch: int) -> list[MarkingWrite]:
+        """Return the writes after which a switch that was reset has its settings."""
+        select, mask = CCMarkerSelect, sum(1 << port for port in self.masked(topology, switch))
+        return [
+            MarkingWrite(select=select.VICTIM_MASK, victim_mask=mask),
+            MarkingWrite(select=select.THRESHOLD, threshold=self.threshold, packet_size=self.packet_size),
+            MarkingWrite(select=select.MARKING_RATE, marking_rate=self.marking_rate),
+            *(write for (at, _), write in self._element_writes().items() if at == switch),
+        ]
 
     def masked(self, topology: Topology, switch: int) -> set[int]:
         """Return the outputs of a switch, from 0, that are in Victim_Mask."""
-        if self.victim_mask == "none":
-            return set()
-        if self.victim_mask == "hosts":
-            return {port for at, port in topology.hosts if at == switch}
-        every = set(range(topology.ports))
-        if isinstance(self.victim_mask, int):
-            return {port for port in every if self.victim_mask >> port + 1 & 1}
-        return every
+        return masked_ports(self.victim_mask, topology, switch)
 
     def pacing(self, traffic: Sources) -> Pacing:
         """Return the NICs, of a network with this traffic."""
         nics, classes = traffic.due.shape
-        entries = max(CCT_LEAST_ENTRIES, 1 << (len(self.table) - 1).bit_length())
+        most = max(len(self.table), self.cct_entries)
+        entries = max(CCT_LEAST_ENTRIES, 1 << (most - 1).bit_length())
         sources = new_sources(
             flows=self.flows, cct_entries=entries, tick_cycles=self.tick_cycles, shift_first=self.shift_first,
             sources=nics,
@@ -117,3 +139,13 @@ class Congestion:
         sources.port[PORT_MODE], sources.port[LIMIT] = self.port_control, self.ccti_limit
         sources.level[:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = self.levels
         return new_pacing(sources, classes=classes, most=self.held_packets, interval=self.cnp_interval)
+
+
+def masked_ports(mask: str | int, topology: Topology, switch: int) -> set[int]:
+    """Return the outputs of a switch, from 0, that are in a Victim_Mask: a word, or bits as ``Congestion`` has them."""
+    if mask == "none":
+        return set()
+    if mask == "hosts":
+        return {port for at, port in topology.hosts if at == switch}
+    every = set(range(topology.ports))
+    return {port for port in every if mask >> port + 1 & 1} if isinstance(mask, int) else every

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.select import one_of
 from vlane.hdl.congestion.cc_marker import CCMarker
-from vlane.hdl.congestion.marker_settings import CCMarkerProgramSignature
+from vlane.hdl.congestion.marking_program import MarkingProgramSignature, program_output
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LimitSignature, LinkSignature, field_of
 from vlane.hdl.schedulers.by_name import component
@@ -57,7 +57,7 @@ class Switch(wiring.Component):
         if "program" in program:
             schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
         if p.marker is not None:
-            schedules |= {"congestion": In(CCMarkerProgramSignature()), "congestion_ports": In(ports)}
+            schedules |= {"congestion": In(MarkingProgramSignature())}
         if "swap" in program:
             schedules["swap"] = In(ports)
         returns = self.outputs[0].returns
@@ -82,6 +82,7 @@ class Switch(wiring.Component):
         return SwitchInput(
             ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, vl_bits=kind.vl_bits, by_channel=kind.by_channel,
+            counts_waiting=self.parameters.by_inputs,
         )  # fmt: skip
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
@@ -89,7 +90,7 @@ class Switch(wiring.Component):
         return SwitchOutput(
             scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
-            marker=self.make_marker(),
+            marker=self.make_marker(), measured=self.parameters.by_inputs,
         )  # fmt: skip
 
     def make_marker(self) -> CCMarker | None:
@@ -168,15 +169,11 @@ class Switch(wiring.Component):
     def _program(self, m: Module, number: int, output: Any) -> None:
         """Let an output that is chosen take writes of the scheduler's and of the marker's program port."""
         if "schedule_ports" in self.signature.members:
-            _pass_write(m, self.schedule, self.schedule_ports[number], output.scheduler.program)
+            is_chosen, program = self.schedule_ports[number], output.scheduler.program
+            for name in self.schedule.signature.members:
+                value = getattr(self.schedule, name)
+                m.d.comb += getattr(program, name).eq(value & is_chosen if name == "enable" else value)
         if "swap" in self.signature.members:
             m.d.comb += output.scheduler.swap.eq(self.swap[number])
         if output.marker is not None:
-            _pass_write(m, self.congestion, self.congestion_ports[number], output.marker.program)
-
-
-def _pass_write(m: Module, port: Any, is_chosen: Value, program: Any) -> None:
-    """Pass a write on to a program port if it is chosen."""
-    for name in port.signature.members:
-        value = getattr(port, name)
-        m.d.comb += getattr(program, name).eq(value & is_chosen if name == "enable" else value)
+            program_output(m, self.congestion, number, output.marker.program)

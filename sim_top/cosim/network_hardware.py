@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,11 +12,11 @@ import numpy as np
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
-from vlane.golden.network.topology import Topology
 from vlane.golden.network.wiring import NOWHERE
 from vlane.golden.switches.packets import NOBODY
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.study.faults import faults_of, in_order
+from vlane.sim_top.study.setting_writes import setting_writes
 from vlane.sim_top.study.swaps import swaps_of, writes_of_swap
 from vlane.sim_top.study.world import World
 from vlane.tb.native.packing import put_writes
@@ -24,15 +25,17 @@ from vlane.tb.native.stimulus import Layout
 from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_write
 from vlane.tb.switches.stimulus_switch import switch_elements
 
+from vlane.cc_marker import OF_INPUTS, OF_OUTPUT
+from vlane.credit_schemes import FCP
 from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_writes, schedule_writes, top_write
+from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_write, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["Cabled", "cable", "hardware_parameters", "switch_block"]
+__all__ = ["Cabled", "cable", "hardware_parameters", "period_of", "switch_block"]
 
 
 class Cabled(NamedTuple):
@@ -141,6 +144,13 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         raise refused_parameter(error, "hardware: ") from None
 
 
+def period_of(parameters: Mapping[str, Any]) -> int:
+    """Return the cycles after which flow-control packets and the sweep of the measure begin again, in hardware."""
+    told = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
+    by_inputs = parameters.get("measure") == OF_INPUTS
+    return math.lcm(told, parameters["ports"] * parameters["data_vls"] if by_inputs else 1)
+
+
 def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:
     """Refuse a form of switches that there is not in hardware."""
     forms = kind.hardware_forms
@@ -184,7 +194,7 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     writes = [top_write(parameters["lids"]), *lft_writes(ports)]
     writes += routes.map_writes(switch)
     if world.congestion is not None:
-        writes += _marking_writes(world.congestion, world.topology, switch)
+        writes += map(marking_write, world.congestion.writes(world.topology, switch))
     writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
@@ -196,22 +206,12 @@ def _marking(given: Congestion | None) -> dict[str, Any]:
     """Return the parameters of marking, if there is any."""
     if given is None:
         return {}
-    if given.by_inputs:
-        raise InputError("congestion.measure", "output for switches in hardware", "inputs")
-    return {"marking": True, **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")}}
-
-
-def _marking_writes(given: Congestion, topology: Topology, switch: int) -> list[TableWrite]:
-    """Return the writes of a switch's marking: the mask of every output, the rest for all of them."""
-    every, masked = set(range(topology.ports)), given.masked(topology, switch)
-    found: list[TableWrite] = []
-    for mask, some in ((0, every - masked), (1, masked)):
-        if some:
-            found += marking_writes(
-                sorted(some), threshold=given.threshold, packet_size=given.packet_size,
-                marking_rate=given.marking_rate, victim_mask=mask,
-            )  # fmt: skip
-    return found
+    measure = OF_INPUTS if given.by_inputs else OF_OUTPUT
+    return {
+        "marking": True,
+        "measure": measure,
+        **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")},
+    }
 
 
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:
@@ -226,11 +226,14 @@ def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int
 
 
 def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
-    """Return what a switch's program ports are given, by cycle, forwarding table and schedulers together."""
+    """Return what a switch's program ports are given, by cycle: forwarding table, schedulers, marking."""
     written: dict[int, TableWrite] = {}
-    for each in world.study.rewrite:
+    for entry in world.study.rewrite:
+        if entry.switch == switch:
+            written.setdefault(entry.cycle, {}).update(lft_write(entry.lid, entry.port))
+    for each in setting_writes(world):
         if each.switch == switch:
-            written.setdefault(each.cycle, {}).update(lft_write(each.lid, each.port))
+            written.setdefault(each.cycle, {}).update(marking_write(each.write))
     for swap in swaps_of(world):
         if swap.switch == switch:
             for cycle, write in writes_of_swap(swap, world.settings.scheduler).items():

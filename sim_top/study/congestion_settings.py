@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from vlane.fabric.opensm_conf import read_opensm_conf
 from vlane.sl2vl import SL_COUNT
 from vlane.study import Study
 from vlane.study_congestion import CongestionSection
+from vlane.study_congestion_parts import LEVEL_KEYS, RATE_KEYS
 
-__all__ = ["congestion_settings"]
+__all__ = ["congestion_settings", "flows_held"]
 
 _LEAST_TICK, _MOST_TICK = 64, 4096
 
@@ -37,19 +39,52 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
         must = f"such that 1.024 us are {_LEAST_TICK} to {_MOST_TICK} cycles with [congestion]"
         raise InputError("link.rate_gbps", must, study.link.rate_gbps)
     attributes = _of_section(given) if given.opensm_conf is None else _of_opensm(base / given.opensm_conf)
+    longest = max((len(each.cct or ()) for each in given.write), default=0)
+    rates = [attributes[name] for name in RATE_KEYS]
+    elements = {
+        (each.switch, each.port - 1): _element({**dict(zip(RATE_KEYS, rates, strict=True)), **each.given(RATE_KEYS)})
+        for each in given.port
+    }
     return Congestion(
         by_inputs=given.measure == "inputs", busy_blocks=given.busy_blocks, level_blocks=given.level_blocks,
         idle_blocks=given.idle_blocks, shift_first=given.shift_first, flows=given.flows, tick_cycles=tick,
-        cnp_interval=given.cnp_interval_cycles, held_packets=given.held_packets, **attributes,
+        cnp_interval=given.cnp_interval_cycles, held_packets=given.held_packets, elements=elements,
+        cct_entries=longest, **attributes,
     )  # fmt: skip
 
 
+def _element(values: Mapping[str, int]) -> tuple[int, int, int]:
+    return values["threshold"], values["packet_size"], values["marking_rate"]
+
+
+def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
+    """Return how many flows of a level to one host congestion control holds, by its timer and by its CCT.
+
+    A flow that is one of N to a host injects a packet in N packet times. It needs a gap of N - 1 packets, which the
+    CCT must have up to CCTI_Limit; and it receives at most one BECN for each (Marking_Rate + 1) packets, by which its
+    CCTI must rise at least as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x
+    CCTI_Increase, the timer in cycles.
+
+    Parameters
+    ----------
+    congestion : Congestion
+        The settings.
+    sl, blocks : int
+        The level; blocks of its packets.
+    """
+    timer, increase, *_ = congestion.levels[sl]
+    by_timer = timer * congestion.tick_cycles * increase // (blocks * (congestion.marking_rate + 1))
+    shift, multiplier = congestion.table[congestion.ccti_limit]
+    product = (blocks >> shift) * multiplier if congestion.shift_first else blocks * multiplier >> shift
+    return by_timer, 1 + product // blocks
+
+
 def _of_section(given: CongestionSection) -> dict[str, Any]:
-    level = (given.ccti_timer, given.ccti_increase, given.trigger_threshold, given.ccti_min)
+    levels = [tuple(given.level(sl)[name] for name in LEVEL_KEYS) for sl in range(SL_COUNT)]
     return {
         "threshold": given.threshold, "packet_size": given.packet_size, "marking_rate": given.marking_rate,
         "victim_mask": given.victim_mask, "port_control": given.port_control, "ccti_limit": given.ccti_limit,
-        "levels": [level] * SL_COUNT, "table": given.table,
+        "levels": levels, "table": given.table,
     }  # fmt: skip
 
 

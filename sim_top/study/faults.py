@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from vlane.golden.network.faults import fcps_are_lost, link_stalls, table_is_written
 from vlane.golden.network.runs import Change
+from vlane.sim_top.study.setting_writes import changes_of_settings, check_settings
 from vlane.sim_top.study.swaps import changes_of_swaps, check_swaps
 from vlane.sim_top.study.world import World
 
@@ -20,7 +21,7 @@ __all__ = ["check_faults", "faults_of", "in_order"]
 def check_faults(world: World) -> None:
     """Refuse what is not there or never happens, what looks like a deadlock, and two writes of one table in a cycle.
 
-    Tables that are swapped are checked, too.
+    Tables that are swapped, and settings of congestion control that are written, are checked, too.
 
     Raises
     ------
@@ -61,10 +62,11 @@ def check_faults(world: World) -> None:
             raise InputError(f"{where}.cycle", "one without another write of that switch", fault.cycle)
         written.add((fault.cycle, fault.switch))
     check_swaps(world)
+    check_settings(world)
 
 
 def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
-    """Return a study's faults and swaps, in the order in which they are made, for a network with hardware switches."""
+    """Return a study's faults, swaps and writes in the order in which they are made, with some switches in hardware."""
     study = world.study
     stalls = [link_stalls(each.switch, each.port - 1, cycle=each.cycle, cycles=each.cycles) for each in study.stall]
     writes = [
@@ -79,7 +81,7 @@ def faults_of(world: World, hardware: Sequence[int] = ()) -> deque[Change]:
         )
         for each in study.loss
     ]
-    return in_order([*stalls, *losses, *writes, *changes_of_swaps(world, hardware)])
+    return in_order([*stalls, *losses, *writes, *changes_of_swaps(world, hardware), *changes_of_settings(world)])
 
 
 def in_order(changes: list[Change]) -> deque[Change]:

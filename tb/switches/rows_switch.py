@@ -16,7 +16,7 @@ from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.inputs import DROPPED
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
-from vlane.golden.switches.marking import note_pause
+from vlane.golden.switches.marking import note_pause, note_queued, note_taken
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
     BECN,
@@ -34,6 +34,7 @@ from vlane.golden.switches.packets import (
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
 from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of, is_markable
+from vlane.tb.switches.marking_writes import apply_marking
 from vlane.tb.switches.phases_switch import CERTAIN
 from vlane.tb.switches.row_layout import (
     DATA,
@@ -78,7 +79,6 @@ from vlane.tb.switches.surroundings_switch import (
     TOLD,
     UNKNOWN,
     WAITED,
-    WRITTEN,
     SwitchSurroundings,
 )
 from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
@@ -147,7 +147,9 @@ def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, ru
     packets = around.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
+        lane = int(packets.pool[packet].lane)
         receive(around.switches, packets, place, packet, cycle)
+        note_queued(around.out_ports.marking, around.switches.inputs, packets, place, lane, packet, cycle)
         if packets.pool[packet].output == DROPPED:
             cause = _cause(around, packet)
             around.dropped[place, cycle % RING] = cause
@@ -172,6 +174,7 @@ def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) ->
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port == NOBODY:
             continue
+        note_taken(around.out_ports.marking, around.switches.inputs, around.packets, port, lane, packet, cycle)
         field = around.packets.pool[packet]
         crossing = around.back[port, (cycle + 1) % RING, LANES_TOLD]
         if vls_apart(around.switches):
@@ -334,6 +337,7 @@ def fill_rows(
         cycle = around.regs[CLOCK]
         slot = cycle % RING
         apply_write(around, cycle - 2)
+        apply_marking(around.out_ports.marking, around, cycle - 1)
         _told_back(around, slot)
         _events(around, cycle, rules)
         _switch(around, cycle, rules)
@@ -356,8 +360,7 @@ def fill_rows(
             put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
             _show_port(around, layout, port, slot, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
-            rules[WRITTEN] += 1
-            draw_write(around, cycle % 4, bits)
+            rules[draw_write(around, cycle % 4, bits)] += 1
         show_write(around, cycle % 4, rows, row, ins, programs_at(layout))
         note_rules(happened, rules, row)
         around.regs[CLOCK] = cycle + 1

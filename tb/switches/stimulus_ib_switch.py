@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.congestion.markers import new_markers
+from vlane.golden.congestion.markers import new_markers, write_marking
 from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.marking import Unmarked, new_marking
 from vlane.golden.switches.vl_tables import rows_apart
@@ -16,17 +16,21 @@ from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.rows_ib_switch import RULES, rules_shown
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
-from vlane.tb.switches.surroundings_switch import MARKED
+from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS
 from vlane.tb.switches.surroundings_switch import RULES as SHARED
 
+from vlane.cc_marker import CCMarkerSelect
 from vlane.ib_switch import IBSwitchParameters
+from vlane.marking_write import MarkingWrite
 from vlane.sl2vl import SL_COUNT
-from vlane.switch_programs import TableWrite, marking_writes, sl2vl_writes
+from vlane.switch_programs import TableWrite, marking_write, sl2vl_writes
 
 __all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
 
 PROGRAM = tuple(f"sl2vl__{name}" for name in ("enable", "every_input", "input", "output", "row"))
 """Inputs of SL2VL's program port, as rows write them."""
+_ELEMENT = 0.25
+"""Share of ports that have an element of their own."""
 
 
 class IBSwitchTraffic(SwitchTraffic):
@@ -40,9 +44,9 @@ class IBSwitchTraffic(SwitchTraffic):
         ports = parameters["ports"]
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         self._shape = IBSwitchParameters(**parameters)
-        self._settings: dict[str, int] = {}
+        self._settings: list[MarkingWrite] = []
         super().__init__(parameters, **traffic)
-        self.applicable |= {SHARED[MARKED].name} if self._shape.marking else set()
+        self.applicable |= {SHARED[MARKED].name, SHARED[SETTINGS].name} if self._shape.marking else set()
         self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
 
     @property
@@ -66,20 +70,29 @@ class IBSwitchTraffic(SwitchTraffic):
             ports=ends, maximum=(marker.maximum,) * marker.data_vls, largest=marker.largest,
             busy_blocks=marker.busy_blocks, level_blocks=marker.level_blocks, idle_blocks=marker.idle_blocks,
         )  # fmt: skip
-        for field, value in self._settings.items():
-            markers.port[field] = value
-        return new_marking(markers, by_inputs=False)
+        for write in self._settings:
+            write_marking(markers, range(self._shape.ports), write)
+        return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def draw_marking(self) -> list[TableWrite]:
-        """Draw thresholds that most packets meet, small rates and sizes, and the mask."""
+        """Draw thresholds that most packets meet, small rates and sizes, the mask, and elements of some ports."""
         if self._shape.marker is None:
             return []
-        source = self.source
-        self._settings = {
-            "threshold": source.choice((0, 8, 12, 14, 15, 15)), "packet_size": source.choice((0, 0, 2)),
-            "marking_rate": source.choice((0, 0, 1, 3)), "victim_mask": source.randrange(2),
-        }  # fmt: skip
-        return marking_writes(range(self.parameters["ports"]), **self._settings)
+        source, ports = self.source, self._shape.ports
+
+        def values() -> dict[str, int]:
+            return {
+                "threshold": source.choice((0, 8, 12, 14, 15, 15)), "packet_size": source.choice((0, 0, 2)),
+                "marking_rate": source.choice((0, 0, 1, 3)),
+            }  # fmt: skip
+
+        of_switch = {**values(), "victim_mask": source.choice((0, source.getrandbits(ports), (1 << ports) - 1))}
+        self._settings = [MarkingWrite(select=select, **of_switch) for select in CCMarkerSelect if select.of_switch]
+        self._settings += [
+            MarkingWrite(select=CCMarkerSelect.PORT, port=port, valid=1, **values())
+            for port in range(ports) if source.random() < _ELEMENT
+        ]  # fmt: skip
+        return [marking_write(each) for each in self._settings]
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

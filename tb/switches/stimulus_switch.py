@@ -27,6 +27,7 @@ from vlane.tb.native.packing import elements, put_writes
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus
 from vlane.tb.schedulers.by_name import stimulus
+from vlane.tb.switches.marking_writes import MARKING_PROGRAM
 from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
 from vlane.tb.switches.surroundings_switch import (
@@ -34,6 +35,7 @@ from vlane.tb.switches.surroundings_switch import (
     MARKED,
     RING,
     RULES,
+    SETTINGS,
     STARTS,
     TOLD,
     Sender,
@@ -108,14 +110,15 @@ class SwitchTraffic(Stimulus):
         self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
         ports = parameters["ports"]
         self._words = parameters["data_bits"] // _WORD_BITS
+        marking = MARKING_PROGRAM if MARKING_PROGRAM[0] in inputs else ()
         self._ins, self._outs = switch_elements(
-            inputs, outputs, ports=ports, words=self._words, program=self.program_inputs
+            inputs, outputs, ports=ports, words=self._words, program=(*self.program_inputs, *marking)
         )
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        never = {RULES[MARKED].name} | (set() if self._credit.by_fcps else {RULES[TOLD].name})
+        never = {RULES[MARKED].name, RULES[SETTINGS].name} | (set() if self._credit.by_fcps else {RULES[TOLD].name})
         self.applicable = frozenset(rule.name for rule in self.own_rules) - never
 
     own_rules: ClassVar[tuple[Rule, ...]]
@@ -129,7 +132,7 @@ class SwitchTraffic(Stimulus):
         """Return a switch of golden's, after reset, with the map that the memory holds."""
 
     def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that marks
-        """Return the marking of so many outputs, with the settings of ``marking_writes``."""
+        """Return the marking of so many outputs, with the settings that were drawn."""
         return Unmarked()
 
     def draw_marking(self) -> list[TableWrite]:

@@ -26,6 +26,7 @@ __all__ = [
     "RING",
     "RULES",
     "SERIAL",
+    "SETTINGS",
     "SEVERAL",
     "STALLED",
     "STARTED",
@@ -35,6 +36,7 @@ __all__ = [
     "WAITED",
     "WRITES_LFT",
     "WRITES_MAP",
+    "WRITES_MARKING",
     "WRITES_NOTHING",
     "WRITES_TOP",
     "WRITTEN",
@@ -56,8 +58,8 @@ RING = 128
 """Elements of ``regs``."""
 
 (W_KIND, W_ONE, W_TWO, W_THREE, W_FOUR, W_FIVE) = range(6)
-(WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP) = range(4)
-"""What a table write goes to: the forwarding table, its top, or the map from levels or channels to lanes."""
+(WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP, WRITES_MARKING) = range(5)
+"""What is written: the forwarding table, its top, the map from levels or channels to lanes, or settings of marking."""
 
 RULES = (
     Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
@@ -73,10 +75,10 @@ RULES = (
     Rule("table_written", "IBS-H2", "a table was written while packets were there"),
     Rule("limit_told", "IBS-C4", "a flow-control packet took the link while packets waited"),
     Rule("marked", "IBS-M1", "a packet was marked as it entered a link"),
+    Rule("settings_written", "IBS-M3", "settings of marking were written while packets were there"),
 )
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED) = range(
-    len(RULES)
-)
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED,
+ SETTINGS) = range(len(RULES))  # fmt: skip
 
 
 class Sender:
@@ -164,7 +166,7 @@ class SwitchSurroundings(NamedTuple):
     written : array of int64, (4, 6)
         Table writes of the last cycles: what, and up to five numbers.
     rows : array of uint64, (4,)
-        The row of SL2VL in each.
+        The row of SL2VL, or Victim_Mask, in each.
     grants : Records of Grant, (as many as a switch may grant in a cycle,)
         Within a cycle.
     regs : array of int64, (3,)

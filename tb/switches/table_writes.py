@@ -6,15 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
+from vlane.golden.switches.marking import marks
 from vlane.tb.native.packing import put
+from vlane.tb.switches.marking_writes import draw_marking, show_marking
 from vlane.tb.switches.surroundings_switch import (
+    SETTINGS,
     W_KIND,
     W_ONE,
     W_TWO,
     WRITES_LFT,
     WRITES_MAP,
+    WRITES_MARKING,
     WRITES_NOTHING,
     WRITES_TOP,
+    WRITTEN,
     SwitchSurroundings,
 )
 from vlane.tb.switches.switch_kinds import apply_map, draw_map, show_map
@@ -25,13 +30,16 @@ __all__ = ["apply_write", "draw_write", "one_high_bit", "route_lids", "show_writ
 
 
 @inner
-def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
-    """Draw a write of a table; it holds for heads that arrive in its cycle or later."""
+def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> int:
+    """Draw a write; return its rule. One of a table holds for heads that arrive in its cycle or later."""
     ports, write = len(around.tx), around.written[slot]
+    if marks(around.out_ports.marking) and below(bits, 2):
+        draw_marking(around, slot, bits)
+        return SETTINGS
     write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
     if write[W_KIND] == WRITES_MAP:
         draw_map(around.switches, around, slot, bits)
-        return
+        return WRITTEN
     lids = len(around.lft)
     write[W_ONE] = 1 + below(bits, lids - 1)
     if below(bits, 8) == 0:
@@ -39,6 +47,7 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
     if write[W_KIND] == WRITES_TOP and below(bits, 4):
         write[W_ONE] = lids - 1 if below(bits, 2) else one_high_bit(lids, bits)
     write[W_TWO] = below(bits, 256) if below(bits, 16) == 0 else below(bits, ports + 2)
+    return WRITTEN
 
 
 @inner
@@ -82,3 +91,5 @@ def show_write(
         put(rows, row, ins, first + 3, write[W_TWO])
     elif write[W_KIND] == WRITES_MAP:
         show_map(around.switches, around, slot, rows, row, ins, first + 4)
+    elif write[W_KIND] == WRITES_MARKING:
+        show_marking(around, slot, rows, row, ins)

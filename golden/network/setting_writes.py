@@ -1,0 +1,80 @@
+"""Settings of congestion control that are written while a network runs (NCC-14 to NCC-16 of ``docs/congestion.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from vlane.golden.congestion.markers import write_marking
+from vlane.golden.congestion.sources import (
+    W_INCREASE,
+    W_INDEX,
+    W_LIMIT,
+    W_MINIMUM,
+    W_MULTIPLIER,
+    W_PORT_MODE,
+    W_SELECT,
+    W_SHIFT,
+    W_TIMER,
+    W_TRIGGER,
+    write,
+)
+from vlane.golden.network.network import Network
+from vlane.golden.network.runs import Change
+
+from vlane.cc_source import CCSourceSelect
+from vlane.marking_write import MarkingWrite
+
+__all__ = ["HostWrite", "cct_entry", "level_of_sl", "limit", "marking_is_written", "pacing_is_written", "port_control"]
+
+HostWrite = dict[int, int]
+"""A write of a source's settings: values by their places."""
+_TAKES_EFFECT = 1
+
+
+def marking_is_written(switch: int, given: MarkingWrite, *, cycle: int) -> Change:
+    """Return the change after which packets that start after a cycle are marked by what is written in it (CCM-12)."""
+    return Change(cycle + _TAKES_EFFECT, partial(_mark, switch, given))
+
+
+def pacing_is_written(writes: Sequence[HostWrite], *, cycle: int) -> Change:
+    """Return the change after which all NICs have what is written in a cycle, behind its questions (NCC-16)."""
+    return Change(cycle + _TAKES_EFFECT, partial(_pace, tuple(writes)))
+
+
+def port_control(mode: int) -> HostWrite:
+    """Return the write of bit 0 of Port_Control."""
+    return {W_SELECT: CCSourceSelect.PORT_CONTROL, W_PORT_MODE: mode}
+
+
+def limit(last: int) -> HostWrite:
+    """Return the write of CCTI_Limit."""
+    return {W_SELECT: CCSourceSelect.LIMIT, W_LIMIT: last}
+
+
+def level_of_sl(sl: int, *, timer: int, increase: int, trigger: int, minimum: int) -> HostWrite:
+    """Return the write of an SL's CACongestionEntry."""
+    return {
+        W_SELECT: CCSourceSelect.LEVEL, W_INDEX: sl, W_TIMER: timer, W_INCREASE: increase, W_TRIGGER: trigger,
+        W_MINIMUM: minimum,
+    }  # fmt: skip
+
+
+def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:
+    """Return the write of an entry of the CCT."""
+    return {W_SELECT: CCSourceSelect.TABLE, W_INDEX: index, W_SHIFT: shift, W_MULTIPLIER: multiplier}
+
+
+def _mark(switch: int, given: MarkingWrite, net: Network) -> None:
+    inputs = net.switches.inputs
+    first = switch << inputs.port_bits
+    write_marking(net.out_ports.marking.markers, range(first, first + (1 << inputs.port_bits)), given)
+
+
+def _pace(writes: Sequence[HostWrite], net: Network) -> None:
+    for each in writes:
+        row = np.zeros(W_MULTIPLIER + 1, np.int64)
+        for place, value in each.items():
+            row[place] = value
+        write(net.pacing.sources, row)

@@ -1,0 +1,102 @@
+"""Writes of a switch's congestion settings under traffic, in a bench."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.congestion.markers import set_marking_rate, set_port_element, set_threshold, set_victim_mask
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.switches.marking import Marking, Unmarked
+from vlane.tb.native.packing import put
+from vlane.tb.switches.surroundings_switch import (
+    W_FIVE,
+    W_FOUR,
+    W_KIND,
+    W_ONE,
+    W_THREE,
+    W_TWO,
+    WRITES_MARKING,
+    SwitchSurroundings,
+)
+
+from vlane.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, CCMarkerSelect
+from vlane.marking_write import PORT_BITS
+
+__all__ = ["MARKING_PROGRAM", "apply_marking", "draw_marking", "show_marking"]
+
+_NAMES = (
+    "enable", "select", "port", "threshold", "packet_size", "marking_rate", "valid", "control_type", "victim_mask"
+)  # fmt: skip
+MARKING_PROGRAM = tuple(f"congestion__{name}" for name in _NAMES)
+"""Inputs of the program port of the settings, as rows write them: the last ones of a row."""
+
+_MASK, _THRESHOLD, _RATE = (
+    int(each) for each in (CCMarkerSelect.VICTIM_MASK, CCMarkerSelect.THRESHOLD, CCMarkerSelect.MARKING_RATE)
+)
+_SELECTS, _VALID, _STARVES = len(CCMarkerSelect), 1 << SIZE_BITS, 1 << SIZE_BITS + 1
+_SIZES = _VALID - 1
+"""``W_FOUR`` is Packet_Size with, above it, whether the element is valid and whether it is for credit starvation."""
+
+
+@inner
+def draw_marking(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+    """Draw a write of settings; now and then an element of an absent output, or any value at all."""
+    write, ports = around.written[slot], len(around.tx)
+    write[W_KIND], write[W_ONE] = WRITES_MARKING, below(bits, _SELECTS)
+    write[W_TWO] = below(bits, 1 << PORT_BITS) if below(bits, 16) == 0 else below(bits, ports)
+    high = LARGEST_THRESHOLD - below(bits, 4)
+    write[W_THREE] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
+    size = below(bits, _VALID) if below(bits, 16) == 0 else below(bits, 3)
+    write[W_FOUR] = size + _VALID * (below(bits, 4) != 0) + _STARVES * (below(bits, 8) == 0)
+    write[W_FIVE] = below(bits, 1 << RATE_BITS) if below(bits, 16) == 0 else below(bits, 4)
+    around.rows[slot] = draw(bits)
+
+
+@inner
+def _nothing(marking: Unmarked, around: SwitchSurroundings, cycle: int) -> None:
+    """No output marks."""
+
+
+@inner
+def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
+    slot, markers = cycle % 4, marking.markers
+    write = around.written[slot]
+    if write[W_KIND] != WRITES_MARKING:
+        return
+    for port in range(len(around.tx)):
+        if write[W_ONE] == _MASK:
+            set_victim_mask(markers, port, int(around.rows[slot] >> np.uint64(port)) & 1)
+        elif write[W_ONE] == _THRESHOLD:
+            set_threshold(markers, port, write[W_THREE], write[W_FOUR] & _SIZES)
+        elif write[W_ONE] == _RATE:
+            set_marking_rate(markers, port, write[W_FIVE])
+        elif write[W_TWO] == port:
+            is_valid, starves = write[W_FOUR] & _VALID != 0, write[W_FOUR] & _STARVES != 0
+            set_port_element(
+                markers, port, int(is_valid), int(starves), write[W_THREE], write[W_FOUR] & _SIZES, write[W_FIVE]
+            )
+
+
+@by_type({Unmarked: _nothing, Marking: _apply})
+def apply_marking(marking: Any, around: SwitchSurroundings, cycle: int) -> None:
+    """Let golden's markers have the settings that were written in a cycle (IBS-M3)."""
+
+
+@inner
+def show_marking(
+    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64]
+) -> None:
+    """Show the program port what is written."""
+    write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)
+    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first + 1, write[W_ONE])
+    put(rows, row, ins, first + 2, write[W_TWO])
+    put(rows, row, ins, first + 3, write[W_THREE])
+    put(rows, row, ins, first + 4, write[W_FOUR] & _SIZES)
+    put(rows, row, ins, first + 5, write[W_FIVE])
+    put(rows, row, ins, first + 6, write[W_FOUR] & _VALID != 0)
+    put(rows, row, ins, first + 7, write[W_FOUR] & _STARVES != 0)
+    put(rows, row, ins, first + 8, around.rows[slot])
