@@ -38,11 +38,15 @@ OWN_KERNELS = {
     "tree43_opa",
     "tree43_opa_rtl",
     "tree81_iterations",
+    "hot_spot_cc",
     "tree_cc_inputs_rtl",
     "tree_cc_rtl",
     "tree_speed2_rtl",
 }
 """Examples with a switch and a scheduler that no other test brings together: compiling for them takes longest."""
+
+HOT_SPOTS = {"hot_spot_cc"}
+"""Examples whose hosts offer more than a link carries."""
 
 _SHARED_UNIT = f"""[scheduler]
 name = "scfq"
@@ -139,7 +143,7 @@ def test_every_example_runs(name: str, tmp_path: Path) -> None:
     assert called.status == 0, called.err
     (run,) = called.json()["runs"]
     assert run["flit_hops"] > 0
-    assert not run["saturated"]
+    assert run["saturated"] == (name in HOT_SPOTS)
 
 
 @pytest.mark.parametrize(
