@@ -61,10 +61,11 @@ def test_a_run_says_how_many_flows_are_held(tmp_path: Path) -> None:
 
 
 def test_every_case_is_one_of_its_own() -> None:
-    """No two cases of a part have the labels of one another; the map has every pair of increase and timer."""
+    """No two cases of a part have one label or one network; the map has every pair of increase and timer."""
     for part in ("main", "shares", "map"):
         labels = [tuple(case.labels.values()) for case in cases(part, quick=False)]
         assert len(labels) == len(set(labels))
+        assert len(labels) == len({case.digest for case in cases(part, quick=False)})
     variants = {case.labels["variant"] for case in cases("map", quick=False)}
     assert {f"ccti_increase={i} ccti_timer={t}" for i in INCREASES for t in TIMERS} <= variants
 

@@ -19,6 +19,7 @@ from vlane.sim_top.studies.study_congestion_cases import (
     MOVING,
     PARTS,
     SETTINGS,
+    SPEED_1,
     TIMERS,
     cases,
     grid_variant,
@@ -90,7 +91,7 @@ def _figures(part: str, measured: Measured) -> list[Figure]:
 
 
 def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iterator[Figure]:
-    base = "" if part == "map" else variant
+    base = "" if part == "map" else SPEED_1 if variant.startswith(SPEED_1) else variant
     free, none = (_Case(rows, name, control, base) for control in ("free", "none"))
     cc, words = _Case(rows, name, "cc", variant), ", ".join(filter(None, (scenario_of(name).words, variant)))
     bounded = part == "main"

@@ -24,6 +24,7 @@ __all__ = [
     "PARTS",
     "SCENARIOS",
     "SETTINGS",
+    "SPEED_1",
     "TICK",
     "TIMERS",
     "Scenario",
@@ -54,6 +55,8 @@ SETTINGS: Mapping[str, Any] = {"ccti_increase": 2, "ccti_timer": 10, "cnp_interv
 """The one set of parameters: what it says beside the defaults of ``[congestion]``."""
 MANY_FLOWS = "many_flows"
 """A variant whose settings hold some 500 flows to one host, 5 times as many as the set does."""
+SPEED_1 = "speed1"
+"""A variant with a crossbar as fast as the links; with congestion control one for each measure."""
 TICK = 200
 """Cycles of 1.024 us, the unit of ccti_timer."""
 _VLS = {"own_vl": 2, "voqsw": 4}
@@ -176,10 +179,14 @@ def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every st
         names = _QUICK if quick else SCENARIOS
         return [_case(name, control, "", quick=quick) for name in names for control in _controls(name)]
     if part == "shares":
-        named = [(name, "") for name in (*_SHARES, *_FASTER)] + [("ft36", MANY_FLOWS)]
-        named += [(name, f"speed1_{measure}") for name in ("dumbbell", "tree43") for measure in ("output", "inputs")]
+        named = [(name, "", ("",)) for name in (*_SHARES, *_FASTER)] + [("ft36", MANY_FLOWS, (MANY_FLOWS,))]
+        by_measure = tuple(f"{SPEED_1}_{measure}" for measure in ("output", "inputs"))
+        named += [(name, SPEED_1, by_measure) for name in ("dumbbell", "tree43")]
         return [
-            _case(name, control, variant, quick=quick) for name, variant in named for control in ("free", "none", "cc")
+            _case(name, control, variant, quick=quick)
+            for name, base, controlled in named
+            for control, variants in (("free", (base,)), ("none", (base,)), ("cc", controlled))
+            for variant in variants
         ]
     base = [_case("tree43", control, "", quick=True) for control in ("free", "none")]
     return base + [_case("tree43", "cc", variant, quick=True) for variant in _MAP]
@@ -227,7 +234,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
     row = [VICTIM, 1 if control == "own_vl" else VICTIM, *[VL_DROP] * (SL_COUNT - 2)]
     content: dict[str, Any] = {
         "network": dict(scenario.network),
-        "switch": {} if variant.startswith("speed1") else {"speed": 2},
+        "switch": {} if variant.startswith(SPEED_1) else {"speed": 2},
         "link": {} if by_path else {"vl_of_sl": row, "data_vls": vls},
         "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": LARGEST},
         "measure": {"apart": list(scenario.hot), "sources": True},
@@ -237,8 +244,8 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
     if control == "cc":
         changed = _MANY_FLOWS if variant == MANY_FLOWS else _MAP.get(variant, {})
         content["congestion"] = {**SETTINGS, **changed}
-        if variant.startswith("speed1"):
-            content["congestion"]["measure"] = variant.removeprefix("speed1_")
+        if variant.startswith(SPEED_1):
+            content["congestion"]["measure"] = variant.removeprefix(f"{SPEED_1}_")
     if by_path:
         content["voqsw"] = {"vls": vls, "sls": vls}
     load = sum(each["load"] for each in content["traffic"])
