@@ -172,12 +172,30 @@ class Marker:
             packet.fecn = True
 
 
+class Sweep:
+    """The measure of what waits at a switch's inputs: one output and VL is looked at in each cycle (NCC-3)."""
+
+    def __init__(self, switch: Switch) -> None:
+        self.switch, self.lanes = switch, switch.sizes.lanes
+        self.places = max(4, len(switch.outputs) * self.lanes)
+        self.found: list[tuple[int, int, int, int]] = []
+        self.measure: dict[tuple[int, int], int] = {}
+
+    def look(self, now: int) -> None:
+        """Look at the place of a cycle, before its grants; what was found three cycles ago counts from now on."""
+        output, lane = divmod(now % self.places, self.lanes)
+        self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
+        while self.found[0][0] + 3 <= now:
+            _, output, lane, blocks = self.found.pop(0)
+            self.measure[output, lane] = blocks
+
+
 def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:
-    """Return the blocks that wait in queues whose head goes to an output and VL, as a cycle starts (NCC-3)."""
+    """Return the blocks of packets that may take part in a cycle, in queues whose head goes to an output and VL."""
     blocks = 0
     for port, source in enumerate(switch.inputs):
         for number, heads in enumerate(source.heads):
-            there = [(since, packet) for since, packet in heads if since < now]
+            there = [(since, packet) for since, packet in heads if since <= now]
             if there:
                 since, first = there[0]
                 to = switch.route(port, number, first, since - 2)
@@ -340,6 +358,7 @@ class CongestedNetwork(PlainNetwork):
         self.marker_writes, self.host_writes = marker_writes, host_writes
         super().__init__(far, hosts, *given, **more)
         self.markers: dict[tuple[int, int], Marker] = {}
+        self.sweeps = {switch.number: Sweep(switch) for switch in self.switches}
         in_mask = {"none": set(), "hosts": set(hosts), "all": {*far, *hosts}}[settings.victim_mask]
         for switch in self.switches:
             for port, egress in enumerate(switch.outputs):
@@ -361,8 +380,15 @@ class CongestedNetwork(PlainNetwork):
 
     def _measure(self, switch: Switch, port: int) -> Callable[[int], int]:
         if self.settings.by_inputs:
-            return lambda lane: waiting_at_inputs(switch, port, lane, self.now)
+            measure = self.sweeps[switch.number].measure
+            return lambda lane: measure.get((port, lane), 0)
         return lambda lane: switch.outputs[port].room.used[lane]
+
+    def joined(self) -> None:
+        """Let the sweeps look at what waits in this cycle."""
+        if self.settings.by_inputs:
+            for sweep in self.sweeps.values():
+                sweep.look(self.now)
 
     def step(self) -> None:
         """Run one cycle; what was written to switches in the one before holds in it."""

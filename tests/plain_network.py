@@ -312,6 +312,9 @@ class PlainNetwork:
         for nic in self.nics:
             nic.egress.room = Room(sizes)
 
+    def joined(self) -> None:
+        """Note what takes part from this cycle on: nothing to do where nothing is measured."""
+
     def step(self) -> None:
         """Run one cycle: decide everything from the state at its start, then move."""
         now = self.now
@@ -319,6 +322,7 @@ class PlainNetwork:
             egress.begin(now)
         for switch in self.switches:
             switch.join(now)
+        self.joined()
         starts = [(egress, egress.decide()) for egress in self.egresses]
         grants = [(switch, switch.decide(now)) for switch in self.switches]
         taken = [(nic, nic.decide(now)) for nic in self.nics]

@@ -48,26 +48,27 @@ def received(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int
 
 
 TWO_TO_ONE = [(0, host, 3, 0, BIG) for host in (0, 1) for _ in range(4)]
-"""Packets start at the output to host 3 in cycles 6, 14, ..., 62, of host 0 and 1 in turn. As they start, 8, 16, 24,
-32, 24, 16, 8 and 0 blocks wait at the inputs, and the level is 0, 8, ..., 56."""
+"""Packets start at the output to host 3 in cycles 6, 14, ..., 62, of host 0 and 1 in turn, and the level is then 0, 8,
+..., 56. The switch has five ports, so that the sweep is at that output in cycles 3, 8, 13, ...; what counts as they
+start was found in 3, 8, 18, 23, 33, 43, 48 and 58: 0, 8, 16, 24, 32, 24, 16 and 8 blocks that waited at the inputs."""
 
 
 @pytest.mark.parametrize(
     ("change", "marked"),
     [
-        ({}, [2, 3, 4]),
-        ({"busy_blocks": 17}, [3, 4]),
-        ({"busy_blocks": 24}, [3, 4]),
-        ({"busy_blocks": 33}, []),
-        ({"busy_blocks": 33, "victim_mask": "hosts"}, [2, 3, 4]),
-        ({"level_blocks": 16}, [2, 3, 4]),
-        ({"marking_rate": 1}, [2, 4]),
-        ({"marking_rate": 2}, [2]),
-        ({"packet_size": 8}, [2, 3, 4]),
+        ({}, [3, 4, 5]),
+        ({"busy_blocks": 25}, [4, 5]),
+        ({"busy_blocks": 32}, [4, 5]),
+        ({"busy_blocks": 41}, []),
+        ({"busy_blocks": 41, "victim_mask": "hosts"}, [3, 4, 5]),
+        ({"level_blocks": 16}, [3, 4, 5]),
+        ({"marking_rate": 1}, [3, 5]),
+        ({"marking_rate": 2}, [3]),
+        ({"packet_size": 8}, [3, 4, 5]),
         ({"packet_size": 9}, []),
-        ({"threshold": 5}, [2, 3, 4]),
-        ({"threshold": 4}, [2, 3, 4]),
-        ({"threshold": 3}, [3]),
+        ({"threshold": 5}, [3, 4, 5]),
+        ({"threshold": 4}, [3, 4, 5]),
+        ({"threshold": 3}, [4]),
         ({"threshold": 0}, []),
     ],
     ids=str,
@@ -82,11 +83,11 @@ def test_the_packets_are_marked_that_the_rules_say(change: dict[str, int | str],
 
 @pytest.mark.parametrize(
     ("level_blocks", "idle_blocks", "marked"),
-    [(1000, 0, [2, 3, 4]), (1000, 1, [2, 3, 4]), (1000, 2, []), (50, 1, [4]), (40, 1, [])],
+    [(1000, 0, [3, 4, 5]), (1000, 1, [3, 4, 5]), (1000, 2, []), (50, 1, [4, 5]), (41, 1, [5])],
 )
 def test_the_level_falls_while_the_link_is_idle(level_blocks: int, idle_blocks: int, marked: list[int]) -> None:
     """The same packets 100 cycles later: their level begins with that of the first ones, less 36 idle cycles."""
-    settings = replace(AT_ONCE, busy_blocks=40, level_blocks=level_blocks, idle_blocks=idle_blocks)
+    settings = replace(AT_ONCE, busy_blocks=41, level_blocks=level_blocks, idle_blocks=idle_blocks)
     later = [(100, *packet[1:]) for packet in TWO_TO_ONE]
 
     got = received([*TWO_TO_ONE, *later], settings)
@@ -100,19 +101,19 @@ def test_a_cnp_comes_back_in_the_cycles_of_the_page() -> None:
     """NCC-6: taken in the cycle after the last flit, and of one flit."""
     got = received(TWO_TO_ONE, AT_ONCE)
 
-    assert [row for row in got if row[3] == 2] == [(1 + at + 7, 3, to, 2) for at, to in ((30, 0), (38, 1), (46, 0))]
+    assert [row for row in got if row[3] == 2] == [(1 + at + 7, 3, to, 2) for at, to in ((38, 1), (46, 0), (54, 1))]
 
 
 @pytest.mark.parametrize(("interval", "kept"), [(0, 2), (16, 2), (17, 1)])
 def test_within_the_interval_no_cnp_is_made(interval: int, kept: int) -> None:
-    """NCC-7: host 0's packets with FECN are received whole in cycles 30 and 46."""
+    """NCC-7: host 1's packets with FECN are received whole in cycles 38 and 54."""
     got = received(TWO_TO_ONE, replace(AT_ONCE, cnp_interval=interval))
 
-    assert len([row for row in got if row[2:] == (0, 2)]) == kept
+    assert len([row for row in got if row[2:] == (1, 2)]) == kept
 
 
 MARKED_ONCE = [(0, host, 3, 0, BIG) for host in (1, 2) for _ in range(4)] + [(10, 0, 3, 0, BIG)]
-"""The one of host 0 starts at the output in 22, with 32 blocks behind it, and is received in 30: the CNP in 38."""
+"""The one of host 0 starts at the output in 22; in 18 24 blocks were found. It is received in 30, the CNP in 38."""
 
 
 def test_a_becn_acts_after_the_question_of_its_cycle() -> None:

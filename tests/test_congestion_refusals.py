@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from vlane.golden.network.pacing import Pacing
@@ -10,7 +11,9 @@ from vlane.sim_top.study.faults import check_faults
 from vlane.sim_top.study.world import make_network, make_world
 
 from tests.conftest import assert_refused, call
+from vlane.cc_source import CCSourceParameters
 from vlane.errors import InputError
+from vlane.study_congestion import CongestionSection
 from vlane.study_model import read_study
 
 STUDY = """[network]
@@ -64,6 +67,15 @@ def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
     assert isinstance(made.pacing, Pacing)
 
 
+def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
+    """What a study says of a NIC can be built."""
+    chosen = get_args(CongestionSection.model_fields["flows"].annotation)
+    assert chosen == tuple(CCSourceParameters(flows=flows).flows for flows in (8, 16, 32, 64, 128, 256))
+    for flows in (4, 512):
+        with pytest.raises(InputError):
+            CCSourceParameters(flows=flows)
+
+
 @pytest.mark.parametrize(
     ("new", "said"),
     [
@@ -72,7 +84,8 @@ def test_the_study_is_taken_as_it_is(tmp_path: Path) -> None:
         ("cycles = 3", f"15: congestion.cycles must be a known key ({KEYS}), not unknown; did you mean run.cycles?"),
         ('victim_mask = "some"', "15: congestion.victim_mask must be one of none, hosts, all, not some"),
         ('measure = "input"', "15: congestion.measure must be one of output, inputs, not input; did you mean inputs?"),
-        ("flows = 12", "15: congestion.flows must be one of 4, 8, 16, 32, 64, 128, 256, not 12"),
+        ("flows = 12", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 12"),
+        ("flows = 4", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 4"),
         ("port_control = 2", "15: congestion.port_control must be one of 0, 1, not 2"),
         ("held_packets = 0", "15: congestion.held_packets must be at least 1, not 0"),
         ("marking_rate = 65536", "15: congestion.marking_rate must be below 65536, not 65536"),

@@ -10,11 +10,19 @@ from tests.conftest import ROOT, call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mask", ["none", pytest.param("hosts", marks=pytest.mark.long)])
-def test_the_same_packets_are_marked_in_hardware(mask: str) -> None:
+@pytest.mark.parametrize(
+    ("study", "mask"),
+    [
+        ("tree_cc_rtl", "none"),
+        ("tree_cc_inputs_rtl", "none"),
+        pytest.param("tree_cc_rtl", "hosts", marks=pytest.mark.long),
+        pytest.param("tree_cc_inputs_rtl", "hosts", marks=pytest.mark.long),
+    ],
+)
+def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
     """A hot host on a tree: every delivery with its FECN, and the marks of every switch in hardware."""
     called = call(
-        "cosim", "network", "sim_top/configs/tree_cc_rtl.toml", "--rtl", "0,5", "--cycles", "30000", "--json",
+        "cosim", "network", f"sim_top/configs/{study}.toml", "--rtl", "0,5", "--cycles", "30000", "--json",
         "--set", f"congestion.victim_mask={mask}", "--set", "congestion.marking_rate=1",
     )  # fmt: skip
 

@@ -51,6 +51,14 @@ SHAPES = [
     pytest.param({"ports": 3, "data_vls": 2, "blocks": 32, "minimum": 16, "maximum": 16, "largest": 4, "data_bits": 128,
                   "crossbar": "per_vl", "marking": True, "busy_blocks": 8, "level_blocks": 40, "scheduler": "vlarb",
                   "line_rate": True}, marks=pytest.mark.long),
+    {"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
+     "fcp_period": 100, "data_bits": 192, "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40},
+    pytest.param({"ports": 3, "data_vls": 2, "blocks": 48, "minimum": 16, "maximum": 32, "largest": 4, "lids": 8,
+                  "data_bits": 128, "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40,
+                  "idle_blocks": 2, "speed": 2}, marks=pytest.mark.long),
+    pytest.param({"ports": 3, "data_vls": 2, "blocks": 32, "minimum": 16, "maximum": 16, "largest": 4, "data_bits": 128,
+                  "crossbar": "per_vl", "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40,
+                  "scheduler": "vlarb", "line_rate": True}, marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 3, "blocks": 33, "minimum": 9, "maximum": 15, "largest": 9, "data_bits": 128,
                   "scheduler": "vlarb", "line_rate": True, "speed": 2}, marks=pytest.mark.long),
     pytest.param({"ports": 4, "data_vls": 3, "blocks": 30, "minimum": 10, "maximum": 10, "largest": 8, "credit": "fcp",
@@ -219,6 +227,7 @@ def test_a_broken_allocator_is_not_proven() -> None:
     "given",
     [{"ports": 1}, {"data_vls": 1}, {"blocks": 1}, {"minimum": 9}, {"maximum": 37}, {"largest": 5}, {"lids": 1},
      {"scheduler": "oops"}, {"data_bits": 63}, {"data_bits": 100},
+     {"measure": "inputs"}, {"marking": True, "data_bits": 128, "largest": 1, "measure": "input"},
      {"scheduler": "vlarb", "entries": 65}, {"scheduler": "dtable", "entries": 1}],
 )  # fmt: skip
 def test_component_refuses_parameters_out_of_range(given: dict[str, Any]) -> None:

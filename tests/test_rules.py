@@ -54,6 +54,7 @@ from vlane.hdl.schedulers.rr import RR
 from vlane.hdl.schedulers.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.centre import Centre
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.lane_input import LaneInput
 from vlane.hdl.switches.lane_output import LaneOutput
 from vlane.hdl.switches.opa_allocator import OPAAllocator
@@ -198,11 +199,11 @@ _CROSSING: dict[str, Any] = {"ports": 2, "data_bits": 64, "flits": 3}
 _SIDE: dict[str, Any] = {**_CROSSING, "geometry": _SIZES, "vl_bits": 5}
 _TWO = RRParameters(data_vls=2, vl15=False)
 _OUTPUTS = [
-    SwitchOutput(RR(_TWO), write_ports=2, fcp=None, **_SIDE),
+    SwitchOutput(RR(_TWO), write_ports=2, fcp=None, measured=True, **_SIDE),
     SwitchOutput(RR(_TWO), write_ports=1, fcp=FCPTimes(2, 9), **{**_SIDE, "vl_bits": 4}),
 ]
 _LANE_SIDE: dict[str, Any] = {"geometry": _SIZES, "data_bits": 64, "vl_bits": 4}
-_LANE_OUTPUTS = [LaneOutput(RR(_TWO), fcp=fcp, **_LANE_SIDE) for fcp in (None, FCPTimes(2, 9))]
+_LANE_OUTPUTS = [LaneOutput(RR(_TWO), fcp=fcp, measured=True, **_LANE_SIDE) for fcp in (None, FCPTimes(2, 9))]
 
 
 def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
@@ -226,6 +227,7 @@ PARTS = [
     LaneAccount(),
     DeficitTurns(entries=4, requesters=2, keep_on_stall=False, most_kept=65),
     BTHMarker(128),
+    InputMeasure(ports=2, vls=2, maximum=8),
     CCMarkerSettings(),
     CCSourceSettings(127),
     FlowSets(4),
@@ -244,8 +246,8 @@ PARTS = [
     WritePort(2),
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),
-    SwitchInput(by_channel=True, **_SIDE),
-    LaneInput(ports=2, **_LANE_SIDE),
+    SwitchInput(by_channel=True, counts_waiting=True, **_SIDE),
+    LaneInput(ports=2, counts_waiting=True, **_LANE_SIDE),
     FCPRoundRobin(vls=2, blocks=8, step=2, period=9),
     FCPLimits(vls=2, blocks=8, largest=2, behind=True),
     Centre(geometry=_SIZES, **_CROSSING),

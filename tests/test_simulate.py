@@ -38,6 +38,7 @@ OWN_KERNELS = {
     "tree43_opa",
     "tree43_opa_rtl",
     "tree81_iterations",
+    "tree_cc_inputs_rtl",
     "tree_cc_rtl",
     "tree_speed2_rtl",
 }

@@ -47,6 +47,8 @@ def test_points_are_accepted_and_repeatable(name: str) -> None:
     assert speeds == (
         {("multiplexed", 1), ("multiplexed", 2), ("per_vl", 1)} if name == "ib_switch" else {(None, None)}
     )
+    marks = {(point.parameters.get("marking"), point.parameters.get("measure")) for point in points}
+    assert marks == ({(False, "output"), (True, "output"), (True, "inputs")} if name == "ib_switch" else {(None, None)})
     assert len({str(point.parameters) for point in points}) > 250
     assert {(point.parameters["scheduler"], point.parameters["line_rate"]) for point in points} == {
         (each.name, line_rate) for each in SCHEDULERS.values() for line_rate in (False, True)[: 1 + each.has_line_rate]

@@ -86,6 +86,15 @@ def test_an_exported_block_passes_its_testbench_and_a_changed_vector_fails(tmp_p
     assert "cycle 1200: grant is" in again.stdout
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "bus"), [("cc_source", False), ("cc_source", True), ("cc_marker", False)])
+def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """At its default size; the CCT and the settings of the SLs have their contents from power-on."""
+    exported(name, tmp_path, cycles=2000, bus=bus)
+    done = run(compiled(tmp_path))
+    assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "bus"),

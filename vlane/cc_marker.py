@@ -16,6 +16,9 @@ __all__ = [
     "LEAST_PACKETS",
     "LEVEL_BLOCKS",
     "MAX_LEVEL",
+    "MEASURES",
+    "OF_INPUTS",
+    "OF_OUTPUT",
     "RATE_BITS",
     "SIZE_BITS",
     "THRESHOLD_BITS",
@@ -38,6 +41,9 @@ BUSY_BLOCKS, LEVEL_BLOCKS, IDLE_BLOCKS = 1024, 2048, 16
 """Level from which a link is busy, highest level, and its fall in an idle cycle, unless given."""
 MAX_LEVEL = 65535
 """Highest bound of the level that tells a busy link."""
+
+MEASURES = OF_OUTPUT, OF_INPUTS = "output", "inputs"
+"""What a lane's fill is taken for: its blocks in the output buffer, or those that wait for it at the inputs."""
 
 _BYTES_OF_FLIT = 64
 _WORD_BITS = 64

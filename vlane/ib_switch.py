@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEVEL_BLOCKS, MAX_LEVEL, CCMarkerParameters
+from vlane.cc_marker import (
+    BUSY_BLOCKS,
+    IDLE_BLOCKS,
+    LEVEL_BLOCKS,
+    MAX_LEVEL,
+    MEASURES,
+    OF_INPUTS,
+    OF_OUTPUT,
+    CCMarkerParameters,
+)
 from vlane.credit_schemes import CREDIT_SCHEMES
 from vlane.errors import InputError
 from vlane.fcp import MAX_FCP_PERIOD
@@ -40,7 +49,8 @@ class IBSwitchParameters(SwitchParameters):
     speed: int = whole(1, 1, INFINIBAND.hardware_speed, "flits that cross in a cycle, from one input")
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
-    marking: bool = flag(default=False, about="whether outputs mark packets with FECN, by what their buffers hold")
+    marking: bool = flag(default=False, about="whether outputs mark packets with FECN")
+    measure: str = choice(OF_OUTPUT, MEASURES, "with marking: what is measured, output buffers or what waits at inputs")
     busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
     level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
     idle_blocks: int = whole(IDLE_BLOCKS, 0, 255, "with marking: by how much the level falls in an idle cycle")
@@ -66,6 +76,11 @@ class IBSwitchParameters(SwitchParameters):
             busy_blocks=self.busy_blocks, level_blocks=self.level_blocks, idle_blocks=self.idle_blocks,
             data_bits=self.data_bits,
         )  # fmt: skip
+
+    @property
+    def by_inputs(self) -> bool:
+        """Whether what waits at the inputs is measured, and not the output buffers."""
+        return self.measure == OF_INPUTS
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
@@ -103,7 +118,10 @@ class IBSwitchParameters(SwitchParameters):
     def _check_marking(self) -> None:
         """Refuse marking where it cannot be, and what belongs to it without it."""
         if not self.marking:
-            usual = (("busy_blocks", BUSY_BLOCKS), ("level_blocks", LEVEL_BLOCKS), ("idle_blocks", IDLE_BLOCKS))
+            usual = (
+                ("measure", OF_OUTPUT), ("busy_blocks", BUSY_BLOCKS), ("level_blocks", LEVEL_BLOCKS),
+                ("idle_blocks", IDLE_BLOCKS),
+            )  # fmt: skip
             for field, value in usual:
                 if self[field] != value:
                     raise InputError(field, "left out without marking", self[field])

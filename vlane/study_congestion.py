@@ -92,7 +92,7 @@ class CongestionSection(Section):
     shift_first: bool = Field(
         default=False, description="The shift is applied to the packet's size before the multiplication."
     )
-    flows: Literal[4, 8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
+    flows: Literal[8, 16, 32, 64, 128, 256] = Field(256, description="Entries of a NIC for flows that are slowed.")
     cnp_interval_cycles: int = Field(
         0, ge=0, le=1 << 30, description="Cycles within which a NIC returns one CNP to a source and SL; 0 for no limit."
     )

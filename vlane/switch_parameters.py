@@ -86,6 +86,11 @@ class SwitchParameters(Parameters):
         """Parameters of each output's marker, of a switch that marks packets."""
         return None
 
+    @property
+    def by_inputs(self) -> bool:
+        """Whether markers measure what waits at the inputs."""
+        return False
+
     def of_scheduler(self) -> Parameters:
         """Return the parameters of an output's scheduler: a requester for each lane, no VL15."""
         scheduler = SCHEDULERS[self.scheduler]

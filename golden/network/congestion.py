@@ -105,7 +105,7 @@ class Congestion:
         for (switch, _), write in self._element_writes().items():
             first = switch << port_bits
             write_marking(markers, range(first, first + topology.ports), write)
-        return new_marking(markers, by_inputs=self.by_inputs)
+        return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
 
     def _element_writes(self) -> dict[tuple[int, int], MarkingWrite]:
         return {

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from vlane.golden.congestion.markers import Markers, idle, starts, starve
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
-from vlane.golden.switches.inputs import DROPPED, Inputs, local_port
-from vlane.golden.switches.packets import CROSSED, NOBODY, Packets
+from vlane.golden.switches.input_measure import InputMeasure, joined, left, measured, new_input_measure
+from vlane.golden.switches.inputs import Inputs
+from vlane.golden.switches.packets import CROSSED, Packets
 
 __all__ = [
     "Marking",
@@ -43,17 +44,14 @@ class Unmarked(NamedTuple):
 
 
 class LaneMeasure:
-    """What is known of a VL of an output, so that its measure can be told as a cycle starts.
+    """What is known of a VL of an output.
 
     Parameters
     ----------
     changed : int
-        Of the output buffer: from which cycle on the packet that was granted last asks for the link. Of the inputs: the
-        cycle of the last change.
+        From which cycle on the packet that was granted last asks for the link.
     granted : int
         Blocks of that packet.
-    waiting, before : int
-        Blocks that wait at the inputs, now and before the cycle of the last change.
     marked : int
         Packets that got FECN here since the start.
     """
@@ -61,8 +59,6 @@ class LaneMeasure:
     changed: Int64
     marked: Int64
     granted: Int32
-    waiting: Int32
-    before: Int32
 
 
 class Marking(NamedTuple):
@@ -76,8 +72,8 @@ class Marking(NamedTuple):
         Of each VL.
     idle_from : array of int64, (outputs,)
         First cycle of each output whose idleness is not yet counted.
-    queued : array of int64, (inputs, lanes)
-        Blocks of each queue at the inputs, if they are measured.
+    inputs : InputMeasure
+        What waits at the inputs, if that is measured.
     by_inputs : bool
         Which measure counts: what waits at the inputs (NCC-3), or what is in the output buffer (NCC-2).
     """
@@ -85,16 +81,16 @@ class Marking(NamedTuple):
     markers: Markers
     lane: Records[LaneMeasure]
     idle_from: NDArray[np.int64]
-    queued: NDArray[np.int64]
+    inputs: InputMeasure
     by_inputs: bool
 
 
-def new_marking(markers: Markers, *, by_inputs: bool) -> Marking:
-    """Return the marking of outputs at rest."""
-    ports, lanes = markers.lane.shape
+def new_marking(markers: Markers, *, ports: int, by_inputs: bool) -> Marking:
+    """Return the marking of outputs at rest, of switches with so many ports each."""
+    outputs, lanes = markers.lane.shape
     return Marking(
-        markers, new_records(LaneMeasure, ports, lanes), np.zeros(ports, np.int64),
-        np.zeros((ports if by_inputs else 0, lanes), np.int64), by_inputs,
+        markers, new_records(LaneMeasure, outputs, lanes), np.zeros(outputs, np.int64),
+        new_input_measure(outputs=outputs if by_inputs else 0, lanes=lanes, ports=ports), by_inputs,
     )  # fmt: skip
 
 
@@ -140,14 +136,12 @@ def _not_queued(
 @inner
 def _queued(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     if marking.by_inputs:
-        blocks, head = packets.pool[packet].blocks, inputs.queues.queue[port, lane].head
-        marking.queued[port, lane] += blocks
-        _waits(marking, inputs, packets, port, head, marking.queued[port, lane] if head == packet else blocks, cycle)
+        joined(marking.inputs, inputs, packets, port, lane, packet, cycle)
 
 
 @by_type({Unmarked: _not_queued, Marking: _queued})
 def note_queued(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Note that a packet is queued at an input, on the VL it came by."""
+    """Note that a packet is queued at an input, on the VL it came by, in the first cycle in which it may be granted."""
 
 
 @inner
@@ -160,28 +154,12 @@ def _not_taken(
 @inner
 def _taken(marking: Marking, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
     if marking.by_inputs:
-        _waits(marking, inputs, packets, port, packet, -marking.queued[port, lane], cycle)
-        marking.queued[port, lane] -= packets.pool[packet].blocks
-        head = inputs.queues.queue[port, lane].head
-        if head != NOBODY:
-            _waits(marking, inputs, packets, port, head, marking.queued[port, lane], cycle)
+        left(marking.inputs, inputs, packets, port, lane, packet, cycle + 1)
 
 
 @by_type({Unmarked: _not_taken, Marking: _taken})
 def note_taken(marking: Any, inputs: Inputs, packets: Packets, port: int, lane: int, packet: int, cycle: int) -> None:
-    """Note that a packet was taken out of its queue at an input."""
-
-
-@inner
-def _waits(marking: Marking, inputs: Inputs, packets: Packets, port: int, head: int, blocks: int, cycle: int) -> None:
-    """Let so many blocks more, or fewer, wait for where the head of their queue goes to."""
-    field = packets.pool[head]
-    if field.output == DROPPED:
-        return
-    own = marking.lane[port - local_port(inputs, port) + field.output, field.lane]
-    if own.changed != cycle:
-        own.changed, own.before = cycle, own.waiting
-    own.waiting += blocks
+    """Note that a packet was taken out of its queue at an input, granted in this cycle."""
 
 
 @inner
@@ -250,7 +228,7 @@ def _if_so(marking: Marking, port: int, lane: int, start: Start, cycle: int) -> 
         return False
     own = marking.lane[port, lane]
     if marking.by_inputs:
-        measure = own.before if own.changed == cycle else own.waiting
+        measure = measured(marking.inputs, port, lane, cycle)
     else:
         measure = start.taken - own.granted if own.changed == cycle + CROSSED else start.taken
     idle(marking.markers, port, max(cycle - marking.idle_from[port], 0))

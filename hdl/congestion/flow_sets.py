@@ -39,6 +39,16 @@ def _bit(bits: Value, index: Value) -> Value:
     return Mux(index[-1], _bit(bits[half:], index[:-1]), _bit(bits[:half], index[:-1])) if half else bits
 
 
+def _connect(m: Module, memory: Memory, written: tuple[Value, Value, Value], reads: tuple[Value, Value]) -> list[Value]:
+    """Write a memory with (enable, address, value); return what its readers read."""
+    enable, address, value = written
+    writer = memory.write_port()
+    m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
+    readers = [memory.read_port(domain="comb") for _ in reads]
+    m.d.comb += [reader.addr.eq(read) for reader, read in zip(readers, reads, strict=True)]
+    return [reader.data for reader in readers]
+
+
 class FlowSets(wiring.Component):
     """Entries of all flows, as they are at the start of the cycle in which they are read.
 
@@ -129,6 +139,10 @@ class FlowSets(wiring.Component):
         )
         self.known = [Signal(sets, name=f"known_{way}") for way in range(WAYS)]
         self.injects = [Signal(sets, name=f"injects_{way}") for way in range(WAYS)]
+        self.keys, self.states, self.gaps = (
+            [Memory(shape=bits, depth=sets, init=[]) for _ in range(WAYS)]
+            for bits in (KEY_LAYOUT.size, STATE_LAYOUT.size, CYCLE_BITS)
+        )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -174,34 +188,19 @@ class FlowSets(wiring.Component):
 
     def _keys(self, m: Module, way: int) -> list[Value]:
         """Keep an entry's flow; return it as the question, and the BECN, reads it."""
-        return self._memory(
-            m, f"key_{way}", (self.takes[way], self.told_set, self.key.as_value()), (self.ask_set, self.tell_set)
-        )
+        m.submodules[f"key_{way}"] = memory = self.keys[way]
+        written = self.takes[way], self.told_set, self.key.as_value()
+        return _connect(m, memory, written, (self.ask_set, self.tell_set))
 
     def _states(self, m: Module, way: int) -> tuple[Value, Value]:
         """Keep an entry's CCTI and timer; return the one, and both."""
-        reads = self._memory(
-            m, f"state_{way}", (self.changes[way], self.changed_set, self.state.as_value()),
-            (self.ask_late_set, self.tell_late_set),
-        )  # fmt: skip
-        return reads[0][:CCTI_BITS], reads[1]
+        m.submodules[f"state_{way}"] = memory = self.states[way]
+        written = self.changes[way], self.changed_set, self.state.as_value()
+        asked, told = _connect(m, memory, written, (self.ask_late_set, self.tell_late_set))
+        return asked[:CCTI_BITS], told
 
     def _gaps(self, m: Module, way: int) -> list[Value]:
         """Keep an entry's not-before; return it as the question, and the visit, reads it."""
-        return self._memory(
-            m, f"gap_{way}", (self.gap & self.gap_ways[way], self.gap_set, self.not_before),
-            (self.ask_late_set, self.tell_late_set),
-        )  # fmt: skip
-
-    def _memory(
-        self, m: Module, name: str, written: tuple[Value, Value, Value], reads: tuple[Value, Value]
-    ) -> list[Value]:
-        """Add a memory of a word per set, written with (enable, address, value); return what its readers read."""
-        enable, address, value = written
-        memory = Memory(shape=len(value), depth=self.sets, init=[])
-        m.submodules[name] = memory
-        writer = memory.write_port()
-        m.d.comb += [writer.en.eq(enable), writer.addr.eq(address), writer.data.eq(value)]
-        readers = [memory.read_port(domain="comb") for _ in reads]
-        m.d.comb += [reader.addr.eq(read) for reader, read in zip(readers, reads, strict=True)]
-        return [reader.data for reader in readers]
+        m.submodules[f"gap_{way}"] = memory = self.gaps[way]
+        written = self.gap & self.gap_ways[way], self.gap_set, self.not_before
+        return _connect(m, memory, written, (self.ask_late_set, self.tell_late_set))

@@ -16,7 +16,7 @@ __all__ = ["MarkingProgramSignature", "program_output"]
 
 
 class MarkingProgramSignature(Signature):
-    """Write port of the settings of a switch (IBS-M2), seen from its driver.
+    """Write port of the settings of a switch (IBS-M3), seen from its driver.
 
     Members
     -------

@@ -23,7 +23,7 @@ class LaneInput(ReceivingInput):
 
     Parameters
     ----------
-    ports, geometry, data_bits, vl_bits
+    ports, geometry, data_bits, vl_bits, counts_waiting
         As of ``ReceivingInput``; each lane has its part of the buffer.
 
     Members
@@ -42,6 +42,8 @@ class LaneInput(ReceivingInput):
         Where they go, and on which lane.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
         Their sizes.
+    waiting : Out(ArrayLayout(range(maximum + 1), vls))
+        With ``counts_waiting`` only: blocks of the packets that waited in the cycle before.
     returned : Out(LaneReturnSignature(vls))
         Blocks that left, a cycle later.
     free : Out(vls)
@@ -54,7 +56,9 @@ class LaneInput(ReceivingInput):
 
     names_lane = False
 
-    def __init__(self, *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int) -> None:
+    def __init__(
+        self, *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int, counts_waiting: bool = False
+    ) -> None:
         self.parts = [geometry.part(data_bits=data_bits) for _ in range(geometry.vls)]
         members: dict[str, Any] = {
             "returned": Out(LaneReturnSignature(geometry.vls)),
@@ -63,8 +67,9 @@ class LaneInput(ReceivingInput):
             "crossing": Out(LaneCrossingSignature(data_bits)).array(geometry.vls),
         }
         super().__init__(
-            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=False
-        )
+            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=False,
+            counts_waiting=counts_waiting,
+        )  # fmt: skip
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

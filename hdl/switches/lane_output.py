@@ -23,7 +23,7 @@ class LaneOutput(SendingOutput):
 
     Parameters
     ----------
-    scheduler, geometry, data_bits, vl_bits, fcp, marker
+    scheduler, geometry, data_bits, vl_bits, fcp, marker, measured
         As of ``SendingOutput``; each lane has its part of the buffer.
 
     Members
@@ -36,6 +36,8 @@ class LaneOutput(SendingOutput):
         Lanes to which another packet may be granted.
     crossing : In(LaneCrossingSignature(data_bits)).array(vls)
         By lane: the flit that comes in, if the lane is busy.
+    measure : In(ArrayLayout(range(maximum + 1), vls))
+        With ``measured`` only: how full each lane is, for the marker.
     ready : In(1)
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
@@ -54,7 +56,7 @@ class LaneOutput(SendingOutput):
 
     def __init__(
         self, scheduler: Any, *, geometry: BufferGeometry, data_bits: int, vl_bits: int, fcp: FCPTimes | None,
-        marker: CCMarker | None = None,
+        marker: CCMarker | None = None, measured: bool = False,
     ) -> None:  # fmt: skip
         vls = geometry.vls
         self.parts = [geometry.part(data_bits=data_bits) for _ in range(vls)]
@@ -68,7 +70,7 @@ class LaneOutput(SendingOutput):
         }
         super().__init__(
             scheduler, members, returns=LaneReturnSignature(vls), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=1, fcp=fcp, marker=marker,
+            vl_bits=vl_bits, returned=1, fcp=fcp, marker=marker, measured=measured,
         )  # fmt: skip
 
     def _take_in(self, m: Module) -> None:

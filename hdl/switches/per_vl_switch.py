@@ -69,14 +69,15 @@ class PerVLSwitch(SL2VLSwitch):
     def make_input(self, kind: SwitchKind) -> LaneInput:
         """Return an input side whose lanes cross apart."""
         return LaneInput(
-            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits
-        )
+            ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits,
+            counts_waiting=self.parameters.by_inputs,
+        )  # fmt: skip
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> LaneOutput:
         """Return an output side whose lanes come in apart, with its egress scheduler."""
         return LaneOutput(
             scheduler, geometry=self.geometry, data_bits=self.parameters.data_bits, vl_bits=kind.vl_bits, fcp=fcp,
-            marker=self.make_marker(),
+            marker=self.make_marker(), measured=self.parameters.by_inputs,
         )  # fmt: skip
 
     def _allocate(self, m: Module) -> None:

@@ -39,6 +39,8 @@ class ReceivingInput(wiring.Component):
         Of a lane's number on links.
     by_channel : bool
         Whether headers carry a channel, in Omni-Path's form, and not a lane.
+    counts_waiting : bool
+        Whether the blocks that wait are counted, by lane, for the measure of marking.
     """
 
     names_lane: ClassVar[bool]
@@ -46,11 +48,12 @@ class ReceivingInput(wiring.Component):
 
     def __init__(
         self, members: dict[str, Any], *, ports: int, geometry: BufferGeometry, data_bits: int, vl_bits: int,
-        by_channel: bool,
+        by_channel: bool, counts_waiting: bool = False,
     ) -> None:  # fmt: skip
         vls, lane = geometry.vls, lane_shape(geometry.vls)
         packet = range(geometry.largest + 1)
-        self.geometry, self.by_channel = geometry, by_channel
+        self.geometry, self.by_channel, self.counts_waiting = geometry, by_channel, counts_waiting
+        waiting = {"waiting": Out(data.ArrayLayout(range(geometry.maximum + 1), vls))} if counts_waiting else {}
         channel = {"channel": In(5)} if by_channel else {}
         super().__init__(
             {
@@ -66,6 +69,7 @@ class ReceivingInput(wiring.Component):
                 "outputs": Out(data.ArrayLayout(range(ports), vls)),
                 "outgoing_vls": Out(data.ArrayLayout(lane, vls)),
                 "blocks": Out(data.ArrayLayout(packet, vls)),
+                **waiting,
                 **members,
             }
         )
@@ -139,4 +143,15 @@ class ReceivingInput(wiring.Component):
             self.outgoing_vls[lane].eq(head.outgoing_vl),
             self.blocks[lane].eq(head.blocks),
         ]
+        if self.counts_waiting:
+            self._count(m, lane, Mux(heads.w_en, routed.blocks, 0), Mux(leaves, head.blocks, 0))
         return head
+
+    def _count(self, m: Module, lane: int, come: Value, gone: Value) -> None:
+        """Count the blocks of a lane's packets that wait; a cycle late, so that no grant is on the adder's path."""
+        coming, going = (Signal.like(self.blocks[0], name=f"{name}_{lane}") for name in ("coming", "going"))
+        m.d.sync += [
+            coming.eq(come),
+            going.eq(gone),
+            self.waiting[lane].eq(self.waiting[lane] + coming - going),
+        ]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.buffers.size_queue import SizeQueue
@@ -43,7 +43,9 @@ class SendingOutput(wiring.Component):
     fcp : FCPTimes or None
         Of the flow-control packets that tell of room, if any do.
     marker : CCMarker or None
-        Marks packets that start, with as many lanes; a subclass with one has ``storage``.
+        Marks packets that start, with as many lanes.
+    measured : bool
+        Whether the marker's measure is the member ``measure``, and not what the buffer holds.
     """
 
     vls_apart: ClassVar[bool]
@@ -52,9 +54,11 @@ class SendingOutput(wiring.Component):
     def __init__(
         self, scheduler: Any, members: dict[str, Any], *, returns: ReturnSignature | LaneReturnSignature,
         geometry: BufferGeometry, data_bits: int, vl_bits: int, returned: int, fcp: FCPTimes | None,
-        marker: CCMarker | None = None,
+        marker: CCMarker | None = None, measured: bool = False,
     ) -> None:  # fmt: skip
         self.scheduler, self.geometry, self.returns, self.marker = scheduler, geometry, returns, marker
+        self.measured = measured
+        measure = {"measure": In(data.ArrayLayout(range(geometry.maximum + 1), geometry.vls))} if measured else {}
         self.looks_behind = "behind" in scheduler.signature.members
         self.turns = geometry.round_robin(fcp, returned=returned, vls_apart=self.vls_apart) if fcp else None
         self.remote = (
@@ -66,6 +70,7 @@ class SendingOutput(wiring.Component):
         super().__init__(
             {
                 **members,
+                **measure,
                 "ready": In(1),
                 "tx": Out(LinkSignature(data_bits, vl_bits)),
                 **(told if fcp else {"heard": In(returns)}),
@@ -173,7 +178,10 @@ class SendingOutput(wiring.Component):
         m.submodules.marker = Part(marker, marker.parameters)
         heads = self.scheduler.heads
         m.d.comb += [
-            *(marker.measure[lane].eq(self._taken(lane)) for lane in range(self.geometry.vls)),
+            *(
+                marker.measure[lane].eq(self.measure[lane] if self.measured else self._taken(lane))
+                for lane in range(self.geometry.vls)
+            ),
             marker.free.eq(self.scheduler.ready),
             marker.asks.eq(heads.request),
             marker.fits.eq(heads.fits),

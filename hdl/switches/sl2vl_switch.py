@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, connect, flipped
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import field_of
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.switch import Switch
 from vlane.hdl.tables.sl2vl import SL2VL, SL2VLProgramSignature
@@ -48,6 +49,7 @@ class SL2VLSwitch(Switch):
         p = parameters
         if p.form.vls_apart != self.vls_apart:
             raise InputError("crossbar", f"that of a {type(self).__name__}", p.crossbar)
+        self.measure = InputMeasure(ports=p.ports, vls=p.data_vls, maximum=p.maximum) if p.by_inputs else None
         self.map = SL2VL(SL2VLParameters(inputs=p.ports, outputs=p.ports, data_vls=p.data_vls))
         super().__init__(
             p, kind=INFINIBAND,
@@ -68,7 +70,25 @@ class SL2VLSwitch(Switch):
             ]
         self._allocate(m)
         self._cross(m)
+        self._measure(m)
         return m
+
+    def _measure(self, m: Module) -> None:
+        """Let outputs know what waits for them at the inputs, if that is measured (IBS-M2)."""
+        measure, vls = self.measure, self.geometry.vls
+        if measure is None:
+            return
+        m.submodules.measure = measure
+        for number, (port, output) in enumerate(zip(self.inputs, self.outputs, strict=True)):
+            m.d.comb += [measure.valid[number].eq(port.valid), measure.drop[number].eq(port.drop)]
+            for lane in range(vls):
+                pair = number * vls + lane
+                m.d.comb += [
+                    measure.output[pair].eq(port.outputs[lane]),
+                    measure.outgoing_vl[pair].eq(port.outgoing_vls[lane]),
+                    measure.waiting[pair].eq(port.waiting[lane]),
+                    output.measure[lane].eq(measure.measure[pair]),
+                ]
 
     @abstractmethod
     def _allocate(self, m: Module) -> None:

@@ -82,6 +82,7 @@ class Switch(wiring.Component):
         return SwitchInput(
             ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, vl_bits=kind.vl_bits, by_channel=kind.by_channel,
+            counts_waiting=self.parameters.by_inputs,
         )  # fmt: skip
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
@@ -89,7 +90,7 @@ class Switch(wiring.Component):
         return SwitchOutput(
             scheduler, ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, write_ports=kind.write_ports, vl_bits=kind.vl_bits, fcp=fcp,
-            marker=self.make_marker(),
+            marker=self.make_marker(), measured=self.parameters.by_inputs,
         )  # fmt: skip
 
     def make_marker(self) -> CCMarker | None:

@@ -19,7 +19,7 @@ class SwitchInput(ReceivingInput):
 
     Parameters
     ----------
-    ports, geometry, data_bits, vl_bits, by_channel
+    ports, geometry, data_bits, vl_bits, by_channel, counts_waiting
         As of ``ReceivingInput``.
     flits : int
         That may cross in a cycle.
@@ -40,6 +40,8 @@ class SwitchInput(ReceivingInput):
         Where they go, and on which lane.
     blocks : Out(ArrayLayout(range(largest + 1), vls))
         Their sizes.
+    waiting : Out(ArrayLayout(range(maximum + 1), vls))
+        With ``counts_waiting`` only: blocks of the packets that waited in the cycle before.
     returned : Out(ReturnSignature(flits, vl_bits))
         Blocks that left, a cycle later.
     free : Out(1)
@@ -53,8 +55,9 @@ class SwitchInput(ReceivingInput):
     names_lane = True
 
     def __init__(
-        self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, vl_bits: int, by_channel: bool
-    ) -> None:
+        self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, vl_bits: int, by_channel: bool,
+        counts_waiting: bool = False,
+    ) -> None:  # fmt: skip
         self.flits = flits
         self.storage = geometry.storage(data_bits=data_bits, read_flits=flits)
         members: dict[str, Any] = {
@@ -69,8 +72,9 @@ class SwitchInput(ReceivingInput):
             ),
         }
         super().__init__(
-            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=by_channel
-        )
+            members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=by_channel,
+            counts_waiting=counts_waiting,
+        )  # fmt: skip
         self._crosses = Signal(self._routed)
 
     def elaborate(self, _platform: object) -> Module:

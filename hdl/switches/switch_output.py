@@ -25,7 +25,7 @@ class SwitchOutput(SendingOutput):
 
     Parameters
     ----------
-    scheduler, geometry, data_bits, vl_bits, fcp, marker
+    scheduler, geometry, data_bits, vl_bits, fcp, marker, measured
         As of ``SendingOutput``.
     ports : int
         Of the switch.
@@ -46,6 +46,8 @@ class SwitchOutput(SendingOutput):
         Write ports through which another packet may be granted.
     crossing : In(CrossingSignature(...)).array(write_ports)
         The flits that come in.
+    measure : In(ArrayLayout(range(maximum + 1), vls))
+        With ``measured`` only: how full each lane is, for the marker.
     ready : In(1)
         A packet may start on the link.
     tx : Out(LinkSignature(data_bits, vl_bits))
@@ -64,7 +66,7 @@ class SwitchOutput(SendingOutput):
 
     def __init__(
         self, scheduler: Any, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, write_ports: int,
-        vl_bits: int, fcp: FCPTimes | None, marker: CCMarker | None = None,
+        vl_bits: int, fcp: FCPTimes | None, marker: CCMarker | None = None, measured: bool = False,
     ) -> None:  # fmt: skip
         self.flits = flits
         self.write_ports = [WritePort(geometry.vls) for _ in range(write_ports)]
@@ -82,7 +84,7 @@ class SwitchOutput(SendingOutput):
         }
         super().__init__(
             scheduler, members, returns=ReturnSignature(flits, vl_bits), geometry=geometry, data_bits=data_bits,
-            vl_bits=vl_bits, returned=flits, fcp=fcp, marker=marker,
+            vl_bits=vl_bits, returned=flits, fcp=fcp, marker=marker, measured=measured,
         )  # fmt: skip
 
     def elaborate(self, platform: object) -> Module:

@@ -36,6 +36,11 @@ __all__ = ["app"]
 app = App()
 
 _SHOWN_PARTS = ("D/10", "D/2", "D")
+_COUNTS = {
+    "marked": "marked", "fecns": "with FECN", "cnps": "CNPs sent", "becns": "CNPs received", "held": "held",
+    "lost": "lost", "logged": "logged",
+}  # fmt: skip
+"""Counts of congestion control that are shown, and their titles."""
 _UNITS = "flits per cycle and host; cycles; growth of what waits"
 
 
@@ -212,6 +217,7 @@ def _print_point(made: list[MadeRun], title: str, *, is_replay: bool) -> None:
     columns += [">growth", ">± 95 %", "saturated", *more]
     screen.print(table(title, columns, rows))
     _print_deadlines(runs)
+    _print_congestion(runs)
     _print_times(runs, made[0].clock, is_replay=is_replay)
 
 
@@ -229,6 +235,18 @@ def _print_deadlines(runs: list[RunResult]) -> None:
         columns = [">seed", ">SL", ">connections", ">packets", *(f">in {word}" for word in _SHOWN_PARTS)]
         title = "packets of connections within parts of their deadline D; latency over D"
         screen.print(table(title, [*columns, ">99.9 % below", ">largest"], rows))
+
+
+def _print_congestion(runs: list[RunResult]) -> None:
+    """Print what congestion control did, in runs that have it."""
+    rows = [
+        [f"{run.load:g}", str(run.seed), *(f"{getattr(run.congestion, name):,}" for name in _COUNTS),
+         f"{run.congestion.cnp_share:.2%}"]
+        for run in runs if run.congestion is not None
+    ]  # fmt: skip
+    if rows:
+        columns = [">load", ">seed", *(f">{words}" for words in _COUNTS.values()), ">CNPs of all"]
+        screen.print(table("congestion control, packets since the start of the run", columns, rows))
 
 
 def _print_times(runs: list[RunResult], clock: LinkClock, *, is_replay: bool) -> None:

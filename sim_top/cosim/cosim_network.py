@@ -15,7 +15,7 @@ from vlane.golden.switches.marking import Marking
 from vlane.golden.switches.packets import Packets, new_packets
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.network_cocotb import run_under_cocotb
-from vlane.sim_top.cosim.network_hardware import cable, switch_block
+from vlane.sim_top.cosim.network_hardware import cable, period_of, switch_block
 from vlane.sim_top.cosim.network_run import MixedRun
 from vlane.sim_top.study.congestion_counts import congestion_of
 from vlane.sim_top.study.faults import faults_of
@@ -24,8 +24,6 @@ from vlane.sim_top.study.world import World, make_network
 from vlane.tb.native.model import CompiledModel, compile_model
 from vlane.tb.switches.rtl_hardware import BAD_FLITS, DROPPED, MARKS
 from vlane.tb.switches.rtl_network import run_mixed
-
-from vlane.credit_schemes import FCP
 
 __all__ = ["MixedResult", "cosim_network"]
 
@@ -176,8 +174,7 @@ def _run_native(
         net, hardware, faults, boots = cable(world, net, switches, parameters, first.ports)
         for device, boot in zip(devices, boots, strict=True):
             device.run(boot)
-            if parameters.get("credit") == FCP.name:
-                _wait_for_period(device, -len(boot) % parameters["fcp_period"], parameters["ports"])
+            _wait_for_period(device, -len(boot) % period_of(parameters), parameters["ports"])
         addresses = np.array([device.step[1] for device in devices], np.int64)
         hardware = hardware._replace(step=first.step[0], device=addresses)
 
@@ -198,7 +195,7 @@ def _run_native(
 
 
 def _wait_for_period(device: CompiledModel, cycles: int, ports: int) -> None:
-    """Run a switch until a period of its flow-control packets begins, as golden's do in cycle 0."""
+    """Run a switch until its periods begin, as golden's do in cycle 0."""
     rows = np.zeros((min(cycles, _IDLE_ROWS), device.input_words), np.uint64)
     device.inputs["ready"].put(rows, (1 << ports) - 1)
     for done in range(0, cycles, _IDLE_ROWS):

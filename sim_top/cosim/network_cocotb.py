@@ -16,7 +16,7 @@ import numpy as np
 from vlane.golden.network.network import Network
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.first_difference import first_difference
-from vlane.sim_top.cosim.network_hardware import Cabled, cable, switch_block
+from vlane.sim_top.cosim.network_hardware import Cabled, cable, period_of, switch_block
 from vlane.sim_top.cosim.network_run import MixedRun
 from vlane.sim_top.study.faults import faults_of
 from vlane.sim_top.study.simulate import StuckError
@@ -26,8 +26,6 @@ from vlane.tb.cocotb_benches.cocotb_bench import run_verilog
 from vlane.tb.cocotb_benches.network_top import TOP, network_top
 from vlane.tb.native.model import component_ports, simulated_verilog
 from vlane.tb.native.rows import Field, Words, row_layout
-
-from vlane.credit_schemes import FCP
 
 __all__ = ["run_under_cocotb"]
 
@@ -99,11 +97,10 @@ def _line(log: str, word: str) -> str:
 def _boot_together(cabled: Cabled, inputs: Mapping[str, Field], parameters: Mapping[str, Any]) -> Words:
     """Return rows that reset all switches and program them, all ready in the same cycle.
 
-    A period of their flow-control packets begins with the first cycle behind these, as golden's do in cycle 0.
+    Their periods begin with the first cycle behind these, as golden's do in cycle 0.
     """
-    period = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
     longest = max(map(len, cabled.boots))
-    length = longest + -longest % period
+    length = longest + -longest % period_of(parameters)
     rows = np.zeros((_RESET_CYCLES + length, len(cabled.boots), cabled.hardware.given.shape[1]), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
     inputs["rst"].put(rows[:_RESET_CYCLES], 1)

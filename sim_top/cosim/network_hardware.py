@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,6 +25,8 @@ from vlane.tb.native.stimulus import Layout
 from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_write
 from vlane.tb.switches.stimulus_switch import switch_elements
 
+from vlane.cc_marker import OF_INPUTS, OF_OUTPUT
+from vlane.credit_schemes import FCP
 from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
@@ -32,7 +35,7 @@ from vlane.switch_kinds import SwitchKind
 from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_write, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
-__all__ = ["Cabled", "cable", "hardware_parameters", "switch_block"]
+__all__ = ["Cabled", "cable", "hardware_parameters", "period_of", "switch_block"]
 
 
 class Cabled(NamedTuple):
@@ -141,6 +144,13 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         raise refused_parameter(error, "hardware: ") from None
 
 
+def period_of(parameters: Mapping[str, Any]) -> int:
+    """Return the cycles after which flow-control packets and the sweep of the measure begin again, in hardware."""
+    told = parameters["fcp_period"] if parameters.get("credit") == FCP.name else 1
+    by_inputs = parameters.get("measure") == OF_INPUTS
+    return math.lcm(told, parameters["ports"] * parameters["data_vls"] if by_inputs else 1)
+
+
 def _check_form(kind: SwitchKind, allocation: str, crossbar: str) -> None:
     """Refuse a form of switches that there is not in hardware."""
     forms = kind.hardware_forms
@@ -196,9 +206,12 @@ def _marking(given: Congestion | None) -> dict[str, Any]:
     """Return the parameters of marking, if there is any."""
     if given is None:
         return {}
-    if given.by_inputs:
-        raise InputError("congestion.measure", "output for switches in hardware", "inputs")
-    return {"marking": True, **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")}}
+    measure = OF_INPUTS if given.by_inputs else OF_OUTPUT
+    return {
+        "marking": True,
+        "measure": measure,
+        **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")},
+    }
 
 
 def _faults_of_hardware(world: World, hardware: Hardware, switches: Sequence[int], inputs: Layout) -> deque[Change]:

@@ -12,6 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model
 
+from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEAST_PACKETS, LEVEL_BLOCKS, MEASURES, OF_OUTPUT
 from vlane.credit_schemes import FCP, RETURNS
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.switch_kinds import SWITCH_KINDS
@@ -25,6 +26,7 @@ _MANY_LANES = 0.08
 _HALF = 0.5
 _BY_FCP = 0.3
 _OTHER_FORM = 0.4
+_MARKS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,24 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
             parameters["maximum"] = parameters["minimum"]
         if kind.hardware_speed > 1:
             parameters["speed"] = form.most_speed if source.random() < _HALF else 1
+    if first.marks:
+        parameters |= _random_marking(source, parameters)
     return Point(block, parameters, cycles, source.randrange(1 << 16))
+
+
+def _random_marking(source: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough."""
+    if source.random() >= _MARKS:
+        return {"marking": False, "measure": OF_OUTPUT}
+    lanes = parameters["data_vls"]
+    minimum = LEAST_PACKETS * parameters["largest"] + source.choice((0, 0, source.randint(1, 9)))
+    shared = 0 if parameters["maximum"] == parameters["minimum"] else source.randint(0, 20)
+    busy = source.choice((0, 8, 40))
+    return {
+        "blocks": lanes * minimum + shared, "minimum": minimum, "maximum": minimum + source.randint(0, shared),
+        "data_bits": 64 * source.choice((2, 3)), "marking": True, "measure": source.choice(MEASURES),
+        "busy_blocks": busy, "level_blocks": busy + source.choice((1, 40)), "idle_blocks": source.choice((1, 4, 16)),
+    }  # fmt: skip
 
 
 def run_point(point: Point) -> str:
@@ -114,6 +133,13 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
         smaller["speed"] = (1,)
     if "credit" in point.parameters:
         smaller["credit"] = (RETURNS.name,)
+    if "marking" in point.parameters:
+        unmarked = {
+            "marking": False, "measure": OF_OUTPUT, "busy_blocks": BUSY_BLOCKS, "level_blocks": LEVEL_BLOCKS,
+            "idle_blocks": IDLE_BLOCKS,
+        }  # fmt: skip
+        candidate = Point(point.block, {**point.parameters, **unmarked}, point.cycles, point.seed)
+        point = candidate if fails(candidate) else point
     for name, values in smaller.items():
         for value in values:
             present = point.parameters[name]

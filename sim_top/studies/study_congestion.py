@@ -15,12 +15,18 @@ from vlane.sim_top.studies.study_congestion_cases import (
     COLUMNS,
     CONTROLS,
     CYCLES_A_MS,
+    INCREASES,
     MOVING,
     PARTS,
+    SETTINGS,
+    TIMERS,
     cases,
+    grid_variant,
     measured_cycles,
     scenario_of,
 )
+
+from vlane.study_file import shown_changes
 
 __all__ = ["STUDY"]
 
@@ -34,35 +40,45 @@ _COUNTS = at_most(0.8, "a scenario in which the hot spot costs the victims less 
 
 
 class _Case:
-    """What was measured of a scenario under one control."""
+    """What was measured of a scenario under one control, by seed."""
 
     def __init__(self, rows: pl.DataFrame, scenario: str, control: str, variant: str) -> None:
-        self.scenario = scenario_of(scenario)
+        self.scenario, self.variant = scenario_of(scenario), variant
         labels = {"scenario": scenario, "control": control, "variant": variant}
         self.rows = rows.filter(*(pl.col(name) == text for name, text in labels.items()))
 
-    def victims(self) -> list[float]:
+    def victims(self) -> dict[int, float]:
         """Return what others than the hot hosts received, in flits per cycle."""
         return self._sum(pl.col("sl") < APART)
 
-    def hot(self) -> list[float]:
-        """Return what the hot host of the time received."""
+    def hot(self) -> dict[int, float]:
+        """Return what the hot hosts received."""
         return self._sum(pl.col("sl") >= APART)
 
-    def _sum(self, which: pl.Expr) -> list[float]:
-        if self.rows.is_empty():
-            return []
-        return [float(self.rows.filter(which)["accepted"].cast(pl.Float64).sum()) * self.scenario.hosts]
+    def _sum(self, which: pl.Expr) -> dict[int, float]:
+        total = pl.col("accepted").filter(which).cast(pl.Float64).sum() * self.scenario.hosts
+        return self._by_seed(self.rows.group_by("seed").agg(total.alias("value")))
 
-    def first(self, column: str, which: pl.Expr | None = None) -> list[float]:
-        """Return a column's value of the first row that has one."""
-        values = (self.rows if which is None else self.rows.filter(which))[column].drop_nulls()
-        return [float(values[0])] if len(values) else []
+    def first(self, column: str, which: pl.Expr | None = None) -> dict[int, float]:
+        """Return a column's value of each seed's first row that has one."""
+        rows = self.rows if which is None else self.rows.filter(which)
+        rows = rows.filter(pl.col(column).is_not_null())
+        return self._by_seed(rows.group_by("seed", maintain_order=True).agg(pl.col(column).first().alias("value")))
+
+    @staticmethod
+    def _by_seed(rows: pl.DataFrame) -> dict[int, float]:
+        return {int(seed): float(value) for seed, value in rows.sort("seed").select("seed", "value").iter_rows()}
 
     def course(self, which: pl.Expr) -> list[float]:
-        """Return the flits per cycle of each fortieth of the measured stretch."""
-        parts = self.rows.filter(which)["accepted_parts"].drop_nulls().to_list()
+        """Return the flits per cycle of each fortieth of the measured stretch, of the first seed."""
+        rows = self.rows.filter(pl.col("seed") == pl.col("seed").min()).filter(which)
+        parts = rows["accepted_parts"].drop_nulls().to_list()
         return [self.scenario.hosts * sum(values) for values in zip(*parts, strict=True)]
+
+
+def _over(one: dict[int, float], other: dict[int, float]) -> list[float]:
+    """Return ratios of the seeds that both have."""
+    return [one[seed] / other[seed] for seed in sorted(one.keys() & other.keys()) if other[seed]]
 
 
 def _figures(part: str, measured: Measured) -> list[Figure]:
@@ -88,9 +104,9 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
         if case.rows.is_empty():
             continue
         target = at_least(0.95, _TARGET) if is_ours and name != MOVING else _OURS
-        yield Figure(f"hot link used, {title}", "", None, case.hot(), target)
+        yield Figure(f"hot link used, {title}", "", None, list(case.hot().values()), target)
         if free.rows.height:
-            ratio = [one / other for one, other in zip(case.victims(), free.victims(), strict=False)]
+            ratio = _over(case.victims(), free.victims())
             bound = _COUNTS if control == "none" and bounded else at_least(0.9, _TARGET) if is_ours else _OURS
             yield Figure(f"victims over those without hot spot, {title}", "", None, ratio, bound)
         fair = case.first("fairness", pl.col("sl") >= APART)
@@ -98,21 +114,40 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
         bound = {"cc": at_least(0.95, _TARGET), "none": within(0.73, 0.1, "Jain's index of 1/8, 1/8, 1/4, 1/2")}.get(
             control, _OURS
         )
-        yield Figure(f"Jain's index of contributors, {title}", "", None, fair, bound if parking else _OURS)
-    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, cc.first("cnp_share"), _OURS)
-    yield Figure(f"BECNs lost for want of an entry, {words}", "", None, cc.first("lost"), _OURS)
+        yield Figure(f"Jain's index of contributors, {title}", "", None, [*fair.values()], bound if parking else _OURS)
+    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, list(cc.first("cnp_share").values()), _OURS)
+    yield Figure(f"BECNs lost for want of an entry, {words}", "", None, list(cc.first("lost").values()), _OURS)
 
 
 def _of_uniform(none: _Case, cc: _Case, words: str) -> Iterator[Figure]:
     load = none.scenario.victim_load
     share = at_most(0.001, _TARGET) if load < 1 else _OURS
-    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, cc.first("cnp_share"), share)
-    ratio = [one / other for one, other in zip(cc.victims(), none.victims(), strict=False)]
+    yield Figure(f"CNPs of all packets of hosts, {words}", "", None, list(cc.first("cnp_share").values()), share)
+    ratio = _over(cc.victims(), none.victims())
     bound = within(1.0, 0.03, _TARGET) if load == 1 else _OURS
     yield Figure(f"throughput with congestion control over that without, {words}", "", None, ratio, bound)
 
 
-def _charts(part: str, measured: Measured) -> list[Chart]:  # noqa: ARG001 - as of every study
+def _charts(part: str, measured: Measured) -> list[Chart]:
+    return _map_charts(measured) if part == "map" else _courses(measured)
+
+
+def _map_charts(measured: Measured) -> list[Chart]:
+    free = _Case(measured.rows, "tree43", "free", "").victims()
+    hot, victims = [], []
+    for number, increase in enumerate(INCREASES):
+        found = [(timer, _Case(measured.rows, "tree43", "cc", grid_variant(increase, timer))) for timer in TIMERS]
+        lines = [(timer, [*case.hot().values()], _over(case.victims(), free)) for timer, case in found]
+        name = f"CCTI_Increase {increase}"
+        hot.append(Curve(name, number, [[(timer, used[0]) for timer, used, _ in lines if used]]))
+        victims.append(Curve(name, number, [[(timer, over[0]) for timer, _, over in lines if over]]))
+    return [
+        Chart("hot link used", "CCTI_Timer, units of 1.024 us", "flits per cycle", hot),
+        Chart("victims over those without hot spot", "CCTI_Timer, units of 1.024 us", "", victims),
+    ]
+
+
+def _courses(measured: Measured) -> list[Chart]:
     charts = []
     for scenario, variant in measured.rows.select("scenario", "variant").unique().sort("scenario", "variant").rows():
         words = " ".join(filter(None, (scenario, variant)))
@@ -123,7 +158,7 @@ def _charts(part: str, measured: Measured) -> list[Chart]:  # noqa: ARG001 - as 
                 course = case.course(which)
                 if not course:
                     continue
-                step = measured_cycles(case.scenario, int(case.rows["cycles"][0])) / COURSE / CYCLES_A_MS
+                step = measured_cycles(case.scenario, variant, int(case.rows["cycles"][0])) / COURSE / CYCLES_A_MS
                 line = [((place + 0.5) * step, value) for place, value in enumerate(course)]
                 curves.append(Curve(_NAMES[control], number, [line]))
             if curves:
@@ -140,9 +175,12 @@ STUDY = PaperStudy(
     figures=_figures,
     charts=_charts,
     about=(
-        ("switch", "crossbar of speed 2, in turns; buffers of 512 blocks, in equal parts for each VL"),
+        ("switch", "crossbar of speed 2, in turns; buffers of 256 blocks, in equal parts for each VL"),
         ("packets", "2048 bytes, links of 100 Gb/s"),
-        ("settings", "Threshold 2, Marking_Rate 0, CCTI_Increase 1, CCTI_Timer 10, CCTI_Limit 127, geometric CCT"),
+        (
+            "settings",
+            "Threshold 2, Marking_Rate 0, CCTI_Limit 127, geometric CCT; " + shown_changes(SETTINGS),
+        ),
     ),
     measures=("congestion",),
 )

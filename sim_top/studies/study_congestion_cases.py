@@ -18,11 +18,17 @@ __all__ = [
     "COLUMNS",
     "CONTROLS",
     "CYCLES_A_MS",
+    "INCREASES",
+    "LARGEST",
     "MOVING",
     "PARTS",
     "SCENARIOS",
+    "SETTINGS",
+    "TICK",
+    "TIMERS",
     "Scenario",
     "cases",
+    "grid_variant",
     "measured_cycles",
     "scenario_of",
 ]
@@ -30,8 +36,8 @@ __all__ = [
 COLUMNS = ("scenario", "control", "variant")
 PARTS = {
     "main": "five scenarios with one set of parameters, and what other means give",
-    "shares": "other shares of hosts that send to the hot spot, hot spots that move faster, a crossbar of speed 1",
-    "map": "one parameter changed at a time, 4-ary 3-tree",
+    "shares": "other shares of hosts, hot spots that move faster, settings for many flows, a crossbar of speed 1",
+    "map": "increase and timer together, and each other parameter alone, 4-ary 3-tree",
 }
 CONTROLS = ("free", "none", "cc", "own_vl", "voqsw")
 """Without the traffic to the hot spots; with it and nothing else; congestion control; a VL for it; VOQsw's tables."""
@@ -39,12 +45,22 @@ CYCLES_A_MS = 195_312
 """Cycles of 5.12 ns in a millisecond."""
 VICTIM, HOT = 0, 1
 """SLs of the traffic that is not sent to a hot spot on purpose, and of that which is."""
-_PACKET_BYTES, _LARGEST = 2048, 32
-_BLOCKS = 512
+LARGEST = 32
+"""Blocks of a packet."""
+_PACKET_BYTES = 64 * LARGEST
+_BLOCKS = 256
 """Of every buffer; VLs have equal parts."""
+SETTINGS: Mapping[str, Any] = {"ccti_increase": 2, "ccti_timer": 10, "cnp_interval_cycles": 500}
+"""The one set of parameters: what it says beside the defaults of ``[congestion]``."""
+MANY_FLOWS = "many_flows"
+"""A variant whose settings hold some 500 flows to one host, 5 times as many as the set does."""
+TICK = 200
+"""Cycles of 1.024 us, the unit of ccti_timer."""
 _VLS = {"own_vl": 2, "voqsw": 4}
 """Of controls that have more than one."""
-_SETTLE, _MEASURE = 400_000, 600_000
+_RUN, _MANY_FLOWS_RUN = (400_000, 1_000_000), (1_800_000, 3_000_000)
+"""Cycles that are not counted, of how many; many flows need long to find their rates."""
+_SEEDS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -124,12 +140,29 @@ SCENARIOS = {
 _SHARES = {f"tree43_{round(100 * share)}": _many(f"4-ary 3-tree, {100 * share:g} % of 64 hosts to one", _TREE43, 64,
                                                  0.8, share) for share in (0.1, 0.8)}  # fmt: skip
 _FASTER = {"moving1": _moving(CYCLES_A_MS)}
+_TO_512 = [[3, int(8 * (513 ** (i / 127) - 1) + 1e-6)] for i in range(128)]
+"""A geometric CCT up to a gap of 512 packets."""
+_MANY_FLOWS: Mapping[str, Any] = {"ccti_increase": 4, "ccti_timer": 21, "cnp_interval_cycles": 900, "cct": _TO_512}
+INCREASES, TIMERS = (1, 2, 4, 8), (5, 10, 20, 40, 80)
+
+
+def grid_variant(increase: int, timer: int) -> str:
+    """Return the name of a point of the map."""
+    return f"ccti_increase={increase} ccti_timer={timer}"
+
+
+def _grid_settings(increase: int, timer: int) -> dict[str, Any]:
+    """Return a point of the map; CNPs at half the longest interval that lets a CCTI rise, as in the set."""
+    return {"ccti_increase": increase, "ccti_timer": timer, "cnp_interval_cycles": timer * TICK // increase // 2}
+
+
 _MAP: dict[str, dict[str, Any]] = {
+    **{grid_variant(i, t): _grid_settings(i, t) for i in INCREASES for t in TIMERS},
     **{f"threshold={value}": {"threshold": value} for value in (1, 4, 8, 12, 15)},
-    **{f"marking_rate={value}": {"marking_rate": value} for value in (1, 3, 7, 31)},
-    **{f"ccti_increase={value}": {"ccti_increase": value} for value in (2, 4, 8)},
-    **{f"ccti_timer={value}": {"ccti_timer": value} for value in (2, 5, 20, 50, 150)},
+    **{f"marking_rate={value}": {"marking_rate": value} for value in (1, 3, 7)},
+    **{f"cnp_interval_cycles={value}": {"cnp_interval_cycles": value} for value in (0, 250, 900)},
     "cct=linear": {"cct": [[3, 8 * i] for i in range(128)]},
+    "cct=512 packets": {"cct": _TO_512},
     "port_control=1": {"port_control": 1},
     "busy_blocks=0": {"busy_blocks": 0},
     "victim_mask=all": {"victim_mask": "all"},
@@ -141,21 +174,27 @@ def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every st
     """Return the cases of a part."""
     if part == "main":
         names = _QUICK if quick else SCENARIOS
-        return [_case(name, control, "", quick) for name in names for control in _controls(name)]
+        return [_case(name, control, "", quick=quick) for name in names for control in _controls(name)]
     if part == "shares":
-        made = [_case(name, control, "", quick) for name in (*_SHARES, *_FASTER) for control in ("free", "none", "cc")]
-        slow = ("dumbbell", "tree43")
-        return made + [
-            _case(name, control, f"speed1_{measure}", quick)
-            for name in slow for control in ("free", "none", "cc") for measure in ("output", "inputs")
-        ]  # fmt: skip
-    base = [_case("tree43", control, "", quick) for control in ("free", "none", "cc")]
-    return base + [_case("tree43", "cc", variant, quick) for variant in _MAP]
+        named = [(name, "") for name in (*_SHARES, *_FASTER)] + [("ft36", MANY_FLOWS)]
+        named += [(name, f"speed1_{measure}") for name in ("dumbbell", "tree43") for measure in ("output", "inputs")]
+        return [
+            _case(name, control, variant, quick=quick) for name, variant in named for control in ("free", "none", "cc")
+        ]
+    base = [_case("tree43", control, "", quick=True) for control in ("free", "none")]
+    return base + [_case("tree43", "cc", variant, quick=True) for variant in _MAP]
 
 
-def measured_cycles(scenario: Scenario, cycles: int) -> int:
+def measured_cycles(scenario: Scenario, variant: str, cycles: int) -> int:
     """Return how many of a run's cycles are measured."""
-    return cycles - scenario.phase if scenario.phase else cycles * _MEASURE // (_SETTLE + _MEASURE)
+    return cycles - _warm_up(scenario, variant, cycles)
+
+
+def _warm_up(scenario: Scenario, variant: str, cycles: int) -> int:
+    if scenario.phase:
+        return scenario.phase
+    settle, of = _MANY_FLOWS_RUN if variant == MANY_FLOWS else _RUN
+    return cycles * settle // of
 
 
 def _controls(name: str) -> tuple[str, ...]:
@@ -175,12 +214,14 @@ def scenario_of(name: str) -> Scenario:
 
 
 @cache
-def _case(name: str, control: str, variant: str, quick: bool) -> Case:  # noqa: FBT001 - of the cache
+def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
     scenario = scenario_of(name)
-    cycles = (_SETTLE + _MEASURE) // (2 if quick else 1)
-    warm_up = _SETTLE // (2 if quick else 1)
+    cycles = _RUN[1] // (2 if quick else 1)
+    if variant == MANY_FLOWS:
+        cycles = _MANY_FLOWS_RUN[1]
     if scenario.phase:
-        warm_up, cycles = scenario.phase, scenario.phase * len(scenario.hot)
+        cycles = scenario.phase * len(scenario.hot)
+    warm_up = _warm_up(scenario, variant, cycles)
     by_path, vls = control == "voqsw", _VLS.get(control, 1)
     part = _BLOCKS // vls
     row = [VICTIM, 1 if control == "own_vl" else VICTIM, *[VL_DROP] * (SL_COUNT - 2)]
@@ -188,13 +229,14 @@ def _case(name: str, control: str, variant: str, quick: bool) -> Case:  # noqa: 
         "network": dict(scenario.network),
         "switch": {} if variant.startswith("speed1") else {"speed": 2},
         "link": {} if by_path else {"vl_of_sl": row, "data_vls": vls},
-        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": _LARGEST},
+        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": LARGEST},
         "measure": {"apart": list(scenario.hot), "sources": True},
         "traffic": _traffic(scenario, control, by_path=by_path),
         "run": {"cycles": cycles, "warm_up_cycles": warm_up},
     }  # fmt: skip
     if control == "cc":
-        content["congestion"] = dict(_MAP.get(variant, {}))
+        changed = _MANY_FLOWS if variant == MANY_FLOWS else _MAP.get(variant, {})
+        content["congestion"] = {**SETTINGS, **changed}
         if variant.startswith("speed1"):
             content["congestion"]["measure"] = variant.removeprefix("speed1_")
     if by_path:
@@ -202,7 +244,8 @@ def _case(name: str, control: str, variant: str, quick: bool) -> Case:  # noqa: 
     load = sum(each["load"] for each in content["traffic"])
     content["run"]["loads"] = [load]
     labels = dict(zip(COLUMNS, (name, control, variant), strict=True))
-    return Case(labels, study_of(content, base=Path(__file__).parent.parent / "configs"), (load,), (1,))
+    seeds = (1,) if quick or name == "ft36" or variant else _SEEDS
+    return Case(labels, study_of(content, base=Path(__file__).parent.parent / "configs"), (load,), seeds)
 
 
 def _traffic(scenario: Scenario, control: str, *, by_path: bool) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from vlane.study import Study
 from vlane.study_congestion import CongestionSection
 from vlane.study_congestion_parts import LEVEL_KEYS, RATE_KEYS
 
-__all__ = ["congestion_settings"]
+__all__ = ["congestion_settings", "flows_held"]
 
 _LEAST_TICK, _MOST_TICK = 64, 4096
 
@@ -55,6 +55,28 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
 
 def _element(values: Mapping[str, int]) -> tuple[int, int, int]:
     return values["threshold"], values["packet_size"], values["marking_rate"]
+
+
+def flows_held(congestion: Congestion, sl: int, blocks: int) -> tuple[int, int]:
+    """Return how many flows of a level to one host congestion control holds, by its timer and by its CCT.
+
+    A flow that is one of N to a host injects a packet in N packet times. It needs a gap of N - 1 packets, which the
+    CCT must have up to CCTI_Limit; and it receives at most one BECN for each (Marking_Rate + 1) packets, by which its
+    CCTI must rise at least as fast as CCTI_Timer lowers it: N x blocks x (Marking_Rate + 1) <= CCTI_Timer x
+    CCTI_Increase, the timer in cycles.
+
+    Parameters
+    ----------
+    congestion : Congestion
+        The settings.
+    sl, blocks : int
+        The level; blocks of its packets.
+    """
+    timer, increase, *_ = congestion.levels[sl]
+    by_timer = timer * congestion.tick_cycles * increase // (blocks * (congestion.marking_rate + 1))
+    shift, multiplier = congestion.table[congestion.ccti_limit]
+    product = (blocks >> shift) * multiplier if congestion.shift_first else blocks * multiplier >> shift
+    return by_timer, 1 + product // blocks
 
 
 def _of_section(given: CongestionSection) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from vlane.sim_top.study.world import World
 from vlane.cc_marker import CCMarkerSelect
 from vlane.errors import InputError
 from vlane.marking_write import MarkingWrite
-from vlane.study_congestion_parts import LEVEL_KEYS, RATE_KEYS, CongestionWrite
+from vlane.study_congestion_parts import LEVEL_KEYS, RATE_KEYS, CongestionPort, CongestionWrite
 
 __all__ = ["SettingWrite", "changes_of_settings", "check_settings", "setting_writes"]
 
@@ -101,7 +101,9 @@ def check_settings(world: World) -> None:
     if given is None:
         return
     cabled = {*topology.far_ends(), *topology.hosts} if given.port or given.write else set()
-    placed = [(f"congestion.port.{number}", each) for number, each in enumerate(given.port)]
+    placed: list[tuple[str, CongestionPort | CongestionWrite]] = [
+        (f"congestion.port.{number}", each) for number, each in enumerate(given.port)
+    ]
     placed += [(f"congestion.write.{number}", each) for number, each in enumerate(given.write)]
     for where, each in placed:
         if each.switch is not None and each.switch >= topology.switches:
@@ -111,11 +113,11 @@ def check_settings(world: World) -> None:
         if isinstance(each, CongestionWrite) and each.cycle >= cycles:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {cycles}", each.cycle)
     written: dict[tuple[int, int], int] = {}
-    for each in setting_writes(world):
-        before = written.setdefault((each.cycle, each.switch), each.number)
-        if before != each.number:
-            must = f"one without another write of switch {each.switch} under way"
-            raise InputError(f"congestion.write.{each.number}.cycle", must, given.write[each.number].cycle)
+    for write in setting_writes(world):
+        before = written.setdefault((write.cycle, write.switch), write.number)
+        if before != write.number:
+            must = f"one without another write of switch {write.switch} under way"
+            raise InputError(f"congestion.write.{write.number}.cycle", must, given.write[write.number].cycle)
 
 
 def changes_of_settings(world: World) -> list[Change]:

@@ -16,6 +16,7 @@ from vlane.golden.engine.kernel import source_digest
 from vlane.golden.network.division import check_parts
 from vlane.sim_top.output.console import note
 from vlane.sim_top.study.checkpoint import Checkpoint
+from vlane.sim_top.study.congestion_settings import flows_held
 from vlane.sim_top.study.result_frames import MadeRun, level_frame, parameter_columns, run_frame
 from vlane.sim_top.study.run_store import TABLES, JoinedPart, RunKey, RunStore
 from vlane.sim_top.study.simulate import RunResult, StuckError, simulate, tables_of
@@ -29,6 +30,7 @@ from vlane.errors import InputError
 from vlane.lft import FIRST_MULTICAST
 from vlane.packet_trace import trace_remarks
 from vlane.study_file import shown_changes
+from vlane.units import blocks_of
 
 __all__ = ["run_sweep", "shown_run"]
 
@@ -151,13 +153,35 @@ def _check_headers(sweep: Sweep) -> None:
 
 
 def _remarks(world: World) -> list[str]:
-    return [*_golden_only(world), *_not_taken_in(world), *trace_remarks(world.replayed, cycles=world.study.run.cycles)]
+    return [
+        *_golden_only(world),
+        *_not_taken_in(world),
+        *_flows_held(world),
+        *trace_remarks(world.replayed, cycles=world.study.run.cycles),
+    ]
 
 
 def _not_taken_in(world: World) -> Iterator[str]:
     if world.refused:
         asked = world.refused + len(world.connections.source)
         yield f"{world.refused} of {asked} connections were not taken in: a port on their path had no room for them"
+
+
+def _flows_held(world: World) -> Iterator[str]:
+    """Say how far congestion control reaches, once for SLs that are alike."""
+    if world.congestion is None or not world.congestion.threshold:
+        return
+    alike: dict[tuple[int, int, int], list[int]] = {}
+    for sl, size in sorted((sl, size) for sl, size in world.levels.items() if isinstance(sl, int)):
+        blocks = blocks_of(size)
+        alike.setdefault((blocks, *flows_held(world.congestion, sl, blocks)), []).append(sl)
+    for (blocks, by_timer, by_cct), sls in alike.items():
+        why = f"{by_timer} by CCTI_Timer and CCTI_Increase, {by_cct} by the CCT"
+        names = ", ".join(map(str, sls))
+        yield (
+            f"congestion control holds up to {min(by_timer, by_cct)} flows to one host, in packets of {blocks} blocks "
+            f"of SL {names} ({why}); more of them stay a hot spot"
+        )
 
 
 def _golden_only(world: World) -> Iterator[str]:

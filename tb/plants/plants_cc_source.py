@@ -87,6 +87,7 @@ PLANTS = (
         _SETS,
         "with m.If(of_marked & self.marks[way]):",
         "with m.If(of_marked & self.marks[way] & ~of_told):",
+        instance="entries",
     ),
     Plant(
         "just-taken-is-overlooked",

@@ -20,6 +20,11 @@ _AGES, _PAIR_TURNS, _PAIRS, _LANE_INPUT, _LANE_OUTPUT, _LINK = (
 _FCP = {"credit": "fcp", "minimum": 4, "maximum": 4}
 _APART = {"crossbar": "per_vl", "minimum": 4, "maximum": 4}
 _FASTER = {"speed": 2}
+_MEASURE, _RECEIVING = "hdl/switches/input_measure.py", "hdl/switches/receiving_input.py"
+_MEASURED = {
+    "marking": True, "measure": "inputs", "data_bits": 128, "largest": 2, "blocks": 24, "minimum": 8, "maximum": 8,
+    "busy_blocks": 4, "level_blocks": 20,
+}  # fmt: skip
 _QUEUES = {**_APART, "allocation": "fifo"}
 PLANTS = (
     Plant(
@@ -257,6 +262,51 @@ PLANTS = (
         "m.d.comb += offer.limits[vl].eq(before + self.returns.of_lane(self.freed, vl).any())",
         instance="tells-faster",
         parameters={**_FCP, **_FASTER},
+    ),
+    Plant(
+        "drops-are-measured",
+        "A queue whose first packet drops is counted for the output that its look-up left there.",
+        _MEASURE,
+        "m.d.sync += goes.eq(self.valid[port][own] & ~self.drop[port][own] & (place == Cat(lane, output)))",
+        "m.d.sync += goes.eq(self.valid[port][own] & (place == Cat(lane, output)))",
+        instance="measure",
+        parameters=_MEASURED,
+    ),
+    Plant(
+        "lane-of-a-later-cycle",
+        "What is found is noted for the place that the sweep comes to a cycle later.",
+        _MEASURE,
+        "with m.If(turn[(pair + _BEHIND) % places]):",
+        "with m.If(turn[(pair + 1) % places]):",
+        instance="measure",
+        parameters=_MEASURED,
+    ),
+    Plant(
+        "measure-wraps-around",
+        "A sum above the maximum is shown without its high bits.",
+        _MEASURE,
+        "m.d.comb += [total.eq(_sum(sums)), found.eq(Mux(total < self.maximum, total, self.maximum))]",
+        "m.d.comb += [total.eq(_sum(sums)), found.eq(total)]",
+        instance="measure",
+        parameters=_MEASURED,
+    ),
+    Plant(
+        "heads-alone-wait",
+        "A packet that comes behind another one is not counted.",
+        _RECEIVING,
+        "self._count(m, lane, Mux(heads.w_en, routed.blocks, 0), Mux(leaves, head.blocks, 0))",
+        "self._count(m, lane, Mux(heads.w_en & ~heads.r_rdy, routed.blocks, 0), Mux(leaves, head.blocks, 0))",
+        instance="input-waits",
+        parameters=_MEASURED,
+    ),
+    Plant(
+        "come-and-gone-together",
+        "If a packet comes as another one of its lane is granted, the one that comes is not counted.",
+        _RECEIVING,
+        "self.waiting[lane].eq(self.waiting[lane] + coming - going),",
+        "self.waiting[lane].eq(self.waiting[lane] + Mux(going.any(), 0, coming) - going),",
+        instance="input-waits",
+        parameters=_MEASURED,
     ),
 )
 """Each changes one line."""

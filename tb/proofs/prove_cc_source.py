@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from vlane.hdl.congestion.flow_sets import FlowSets
 from vlane.hdl.congestion.injection_gap import InjectionGap
 from vlane.hdl.congestion.source_settings import CCSourceSettings
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
+from vlane.tb.proofs.prove_flow_sets import FlowSetsProperties
 from vlane.tb.proofs.prove_injection_gap import GapProperties
 from vlane.tb.proofs.prove_source_settings import SettingsProperties
 
@@ -322,8 +324,9 @@ INSTANCES = (
     Instance("small", CCSourceProperties, {"flows": 8, "tick_cycles": 64}),
     Instance("default", CCSourceProperties, {}),
     Instance("settings", SettingsProperties, {"last_entry": 127}, CCSourceSettings),
+    Instance("entries", FlowSetsProperties, {"sets": 2}, FlowSets),
     Instance("gap", GapProperties, {**_GAP, "shift_first": False}, InjectionGap),
     Instance("gap-shift-first", GapProperties, {**_GAP, "shift_first": True}, InjectionGap),
     Instance("gap-block-ram", GapProperties, {"cct_entries": 256, "place_bits": 4, "shift_first": False}, InjectionGap),
 )
-"""What is proven: what acts, settings, and the gaps."""
+"""What is proven: what acts, settings, entries, and the gaps."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Signal, Value
 from vlane.hdl.buffers.size_queue import SizeQueue
@@ -11,12 +11,18 @@ from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_input_measure import (
+    InputMeasureProperties,
+    LaneWaitingProperties,
+    WaitingProperties,
+)
 from vlane.tb.proofs.prove_lane_input import LaneInputProperties, lane_input
 from vlane.tb.proofs.prove_lane_output import LaneOutputProperties, lane_output
 from vlane.tb.proofs.prove_pair_allocator import PairAllocatorProperties
@@ -39,6 +45,12 @@ _SL = slice(52, 56)
 class _SL2VLSwitchProperties(SwitchWiringProperties):
     """Connections of an InfiniBand switch, whatever its crossbar."""
 
+    statements: ClassVar = {
+        **SwitchWiringProperties.statements,
+        "measured": "The measure of the inputs sees each lane's own head and what waits there, and each output has the"
+        " measure of its own lanes.",
+    }
+
     def _mapped_away(self, number: int) -> Value:
         dropped: Value = self.switch.map.drop[number]
         return dropped
@@ -51,6 +63,21 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
             claim(m, "lane-map", s.map.output[number] + 1 == found, when=(found != 0) & (found <= s.ports))
             vl = s.map.vl[number]
             claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
+        if s.measure is not None:
+            self._measured(m, s.measure)
+
+    def _measured(self, m: Module, measure: InputMeasure) -> None:
+        """Claim what the measure of the inputs sees, and which output is told what."""
+        s = self.switch
+        for number, (port, output) in enumerate(zip(s.inputs, s.outputs, strict=True)):
+            sees = [measure.valid[number] == port.valid, measure.drop[number] == port.drop]
+            for lane in range(s.geometry.vls):
+                pair = number * s.geometry.vls + lane
+                sees += [
+                    measure.output[pair] == port.outputs[lane], measure.outgoing_vl[pair] == port.outgoing_vls[lane],
+                    measure.waiting[pair] == port.waiting[lane], output.measure[lane] == measure.measure[pair],
+                ]  # fmt: skip
+            self.claim(m, "measured", Cat(sees).all())
 
 
 class IBSwitchProperties(_SL2VLSwitchProperties):
@@ -129,6 +156,7 @@ class PerVLSwitchProperties(_SL2VLSwitchProperties):
 
 
 _SMALL = {"scheduler": DEFAULT, "entries": 1, "data_bits": 64}
+_MARKED = {**_SMALL, "data_bits": 128, "marking": True, "measure": "inputs"}
 INSTANCES = (
     Instance("turns", RoundRobinProperties, {"count": 4}, part=RoundRobin),
     Instance("turns-of-one", RoundRobinProperties, {"count": 1}, part=RoundRobin),
@@ -155,6 +183,12 @@ INSTANCES = (
     Instance("sizes", SizeQueueProperties, {"depth": DEPTH, "largest": 3}, part=SizeQueue),
     Instance("input", SwitchInputProperties, {"flits": 1, "largest": 2, "channels": False}, part=switch_input),
     Instance("input-faster", SwitchInputProperties, {"flits": 2, "largest": 3, "channels": False}, part=switch_input),
+    Instance("measure", InputMeasureProperties, {"ports": 2, "vls": 2, "maximum": 5}, part=InputMeasure),
+    Instance("measure-of-six", InputMeasureProperties, {"ports": 2, "vls": 3, "maximum": 3}, part=InputMeasure),
+    Instance("input-waits", WaitingProperties, {
+        "flits": 1, "largest": 2, "channels": False, "waiting": True,
+    }, part=switch_input),
+    Instance("lane-input-waits", LaneWaitingProperties, {"largest": 2, "waiting": True}, part=lane_input),
     Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
     Instance("output-faster", SwitchOutputProperties, {"flits": 2, "write_ports": 1, "fcp": False}, part=switch_output),
@@ -188,6 +222,13 @@ INSTANCES = (
         "ports": 2, "data_vls": 3, "blocks": 12, "minimum": 4, "maximum": 4, "largest": 2, "lids": 4,
         "scheduler": IB_ARBITER, "entries": 2, "line_rate": True, "data_bits": 64, "crossbar": "per_vl",
         "credit": "fcp",
+    }),
+    Instance("connections-measured", IBSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 1, "lids": 4, **_MARKED,
+    }),
+    Instance("connections-pairs-measured", PerVLSwitchProperties, {
+        "ports": 2, "data_vls": 3, "blocks": 12, "minimum": 4, "maximum": 4, "largest": 1, "lids": 4, **_MARKED,
+        "crossbar": "per_vl",
     }),
     Instance("delivery", DeliveryProperties, {
         "ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "lids": 3, **_SMALL,

@@ -21,10 +21,10 @@ _FREE_BITS = ((60, 64), (50, 56), (32, 34), (16, 22), (0, 1))
 """Of a flit: VL; SL and reserved; DLID; PktLen; source LID. The others are 0, which no part of an input looks at."""
 
 
-def lane_input(*, largest: int) -> LaneInput:
+def lane_input(*, largest: int, waiting: bool = False) -> LaneInput:
     """Return an input side of a small buffer."""
     geometry = BufferGeometry(VLS, VLS * PART, PART, PART, largest)
-    return LaneInput(ports=4, geometry=geometry, data_bits=64, vl_bits=4)
+    return LaneInput(ports=4, geometry=geometry, data_bits=64, vl_bits=4, counts_waiting=waiting)
 
 
 class LaneInputProperties(Properties):

@@ -52,6 +52,7 @@ class SwitchWiringProperties(Properties):
         super().__init__()
         self.switch, self.m = switch, Module()
         parts = [*switch.inputs, *switch.outputs, switch.table, switch.map, switch.allocator]
+        parts += [each for each in [getattr(switch, "measure", None)] if each is not None]
         self.free = [each for part in [*parts, *getattr(switch, "centres", [])] for each in emptied(part)]
 
     def ports(self) -> list[Value]:

@@ -21,12 +21,13 @@ _FREE_BITS = ((60, 64), (50, 56), (32, 34), (16, 22), (0, 1))
 """Of a flit: VL; SL and reserved; DLID; PktLen; source LID. The others are 0, which no part of an input looks at."""
 
 
-def switch_input(*, flits: int, largest: int, channels: bool) -> SwitchInput:
+def switch_input(*, flits: int, largest: int, channels: bool, waiting: bool = False) -> SwitchInput:
     """Return an input side of a small buffer; with channels it is an Omni-Path switch's."""
     geometry = BufferGeometry(VLS, BLOCKS, MINIMUM, MAXIMUM, largest)
     return SwitchInput(
-        ports=4, geometry=geometry, data_bits=64, flits=flits, vl_bits=5 if channels else 4, by_channel=channels
-    )
+        ports=4, geometry=geometry, data_bits=64, flits=flits, vl_bits=5 if channels else 4, by_channel=channels,
+        counts_waiting=waiting,
+    )  # fmt: skip
 
 
 class SwitchInputProperties(Properties):

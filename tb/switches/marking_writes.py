@@ -82,7 +82,7 @@ def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
 
 @by_type({Unmarked: _nothing, Marking: _apply})
 def apply_marking(marking: Any, around: SwitchSurroundings, cycle: int) -> None:
-    """Let golden's markers have the settings that were written in a cycle (IBS-M2)."""
+    """Let golden's markers have the settings that were written in a cycle (IBS-M3)."""
 
 
 @inner

@@ -16,7 +16,7 @@ from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
 from vlane.golden.switches.inputs import DROPPED
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
-from vlane.golden.switches.marking import note_pause
+from vlane.golden.switches.marking import note_pause, note_queued, note_taken
 from vlane.golden.switches.output_ports import queue_packet, start_packet
 from vlane.golden.switches.packets import (
     BECN,
@@ -147,7 +147,9 @@ def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, ru
     packets = around.packets
     place = int(packets.chain[packet].place)
     if event == TO_INPUT:
+        lane = int(packets.pool[packet].lane)
         receive(around.switches, packets, place, packet, cycle)
+        note_queued(around.out_ports.marking, around.switches.inputs, packets, place, lane, packet, cycle)
         if packets.pool[packet].output == DROPPED:
             cause = _cause(around, packet)
             around.dropped[place, cycle % RING] = cause
@@ -172,6 +174,7 @@ def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) ->
         port, packet, lane = grant.port, grant.packet, grant.lane
         if port == NOBODY:
             continue
+        note_taken(around.out_ports.marking, around.switches.inputs, around.packets, port, lane, packet, cycle)
         field = around.packets.pool[packet]
         crossing = around.back[port, (cycle + 1) % RING, LANES_TOLD]
         if vls_apart(around.switches):

@@ -72,7 +72,7 @@ class IBSwitchTraffic(SwitchTraffic):
         )  # fmt: skip
         for write in self._settings:
             write_marking(markers, range(self._shape.ports), write)
-        return new_marking(markers, by_inputs=False)
+        return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
     def draw_marking(self) -> list[TableWrite]:
         """Draw thresholds that most packets meet, small rates and sizes, the mask, and elements of some ports."""

@@ -75,7 +75,7 @@ RULES = (
     Rule("table_written", "IBS-H2", "a table was written while packets were there"),
     Rule("limit_told", "IBS-C4", "a flow-control packet took the link while packets waited"),
     Rule("marked", "IBS-M1", "a packet was marked as it entered a link"),
-    Rule("settings_written", "IBS-M2", "settings of marking were written while packets were there"),
+    Rule("settings_written", "IBS-M3", "settings of marking were written while packets were there"),
 )
 (GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED,
  SETTINGS) = range(len(RULES))  # fmt: skip

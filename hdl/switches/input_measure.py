@@ -1,0 +1,101 @@
+"""What waits at a switch's inputs for each output and VL: the measure of marking where the crossbar is no faster."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from vlane.hdl.links.link import lane_shape
+
+__all__ = ["InputMeasure"]
+
+_BEHIND = 2
+"""Places from that of the sums to that of the sweep."""
+
+
+class InputMeasure(wiring.Component):
+    """Sweep over all outputs and lanes that sums what waits for one of them in each cycle (``docs/congestion.md``).
+
+    What the heads say in cycle s is in ``measure`` from cycle s + 3 on. The first cycle after reset is at place 0.
+
+    Parameters
+    ----------
+    ports : int
+        Inputs, and outputs, 2 or more.
+    vls : int
+        Lanes, 2 or more.
+    maximum : int
+        Blocks of a lane's part of an input buffer; a measure above it is shown as this.
+
+    Members
+    -------
+    valid, drop : In(ArrayLayout(vls, ports))
+        By input, a bit per lane: a first packet may take part; it goes nowhere.
+    output, outgoing_vl : In(ArrayLayout(range(ports), pairs)), In(ArrayLayout(lane_shape(vls), pairs))
+        By input and lane: where it goes.
+    waiting : In(ArrayLayout(range(maximum + 1), pairs))
+        By input and lane: blocks of the packets that wait there, as of the cycle before.
+    measure : Out(ArrayLayout(range(maximum + 1), pairs))
+        By output and lane: blocks that wait in queues whose first packet goes there.
+    """
+
+    def __init__(self, *, ports: int, vls: int, maximum: int) -> None:
+        self.ports, self.vls, self.maximum = ports, vls, maximum
+        by_port, pairs = data.ArrayLayout(vls, ports), ports * vls
+        blocks = data.ArrayLayout(range(maximum + 1), pairs)
+        super().__init__(
+            {
+                "valid": In(by_port),
+                "drop": In(by_port),
+                "output": In(data.ArrayLayout(range(ports), pairs)),
+                "outgoing_vl": In(data.ArrayLayout(lane_shape(vls), pairs)),
+                "waiting": In(blocks),
+                "measure": Out(blocks),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        output, lane = self._sweep(m)
+        sums = [self._of_input(m, port, output, lane) for port in range(self.ports)]
+        total, found = Signal(range(self.ports * self.vls * self.maximum + 1)), Signal.like(self.measure[0])
+        m.d.comb += [total.eq(_sum(sums)), found.eq(Mux(total < self.maximum, total, self.maximum))]
+        places = self.ports * self.vls
+        turn = Signal(places, init=1)  # one bit, beside the numbers, so that a measure is written without a comparison
+        m.d.sync += turn.eq(turn.rotate_left(1))
+        for pair in range(places):
+            with m.If(turn[(pair + _BEHIND) % places]):
+                m.d.sync += self.measure[pair].eq(found)
+        return m
+
+    def _sweep(self, m: Module) -> tuple[Signal, Signal]:
+        """Return the output and the lane that the sweep is at."""
+        output, lane = Signal(range(self.ports)), Signal(range(self.vls))
+        with m.If(lane == self.vls - 1):
+            m.d.sync += [lane.eq(0), output.eq(Mux(output == self.ports - 1, 0, output + 1))]
+        with m.Else():
+            m.d.sync += lane.eq(lane + 1)
+        return output, lane
+
+    def _of_input(self, m: Module, port: int, output: Signal, lane: Signal) -> Signal:
+        """Return the blocks that wait at an input for the place of two cycles ago."""
+        there = []
+        for own in range(self.vls):
+            pair = port * self.vls + own
+            goes = Signal(name=f"goes_{pair}")
+            place = Cat(self.outgoing_vl[pair], self.output[pair])
+            m.d.sync += goes.eq(self.valid[port][own] & ~self.drop[port][own] & (place == Cat(lane, output)))
+            there.append(Mux(goes, self.waiting[pair], 0))
+        blocks = Signal(range(self.vls * self.maximum + 1), name=f"sum_{port}")
+        m.d.sync += blocks.eq(_sum(there))
+        return blocks
+
+
+def _sum(values: list[Value]) -> Value:
+    """Return the sum of values, added in pairs."""
+    while len(values) > 1:
+        values = [reduce(add, values[at : at + 2]) for at in range(0, len(values), 2)]
+    return values[0]
