@@ -239,7 +239,7 @@ class CongestedNic(Nic):
     ) -> None:  # fmt: skip
         super().__init__(*given)
         self.settings, self.lids, self.writes = settings, lids, writes
-        self.pacer = Pacer(settings)
+        self.pacer = Pacer(settings, max(self.sizes.largest))
         self.waiting = [Waiting() for _ in self.queues]
         self.cnps: deque[Cnp] = deque()
         self.last_cnp: dict[tuple[int, int], int] = {}
@@ -291,6 +291,8 @@ class CongestedNic(Nic):
             ahead = [turn for turn in waiting.turns if self._flow_of(turn[0]) == self._flow_of(packet)]
             assert not ahead, "a packet before others of its flow"
             return packet if self._has_room(packet) else None
+        if self.settings.by_port:
+            return None
         waiting.add(queue.popleft(), self._flow_of)
         self.held += 1
         return None

@@ -44,6 +44,7 @@ class PacerSettings:
     flows: int
     tick_cycles: int
     of_sl: Mapping[int, Level] = field(default_factory=dict)
+    by_port: bool = False
 
     def level(self, sl: int) -> Level:
         """Return what is set of an SL."""
@@ -69,8 +70,9 @@ class Entry:
 class Pacer:
     """The flows of one source (CCS-1 to CCS-12); whatever is called acts in the cycle that it is told."""
 
-    def __init__(self, settings: PacerSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: PacerSettings, largest: int = 0) -> None:
+        self.settings, self.largest = settings, largest
+        self.port_not_before = 0
         self.entries: list[Entry | None] = [None] * settings.flows
         self.visited = settings.flows - 1
         self.lost = self.logged = 0
@@ -86,20 +88,28 @@ class Pacer:
         return found[0] if found else None
 
     def may(self, flow: Flow, now: int) -> bool:
-        """Tell whether a packet of a flow may be injected (CCS-1, CCS-3)."""
+        """Tell whether a packet of a flow may be injected (CCS-1, CCS-3, NCC-17)."""
+        if self.settings.by_port:
+            return now >= self.port_not_before
         entry = self.known(flow)
         return entry is None or entry.may(now)
 
     def inject(self, flow: Flow, blocks: int, now: int) -> None:
-        """Inject a packet that may be injected (CCS-2)."""
+        """Inject a packet that may be injected (CCS-2, NCC-17)."""
         assert self.may(flow, now), "a packet of a flow that is held"
+        if self.settings.by_port:
+            known = [entry.ccti for entry in self.entries if entry is not None]
+            if known:
+                self.port_not_before = now + max(blocks + self._gap(max(known), self.largest), _LEAST_GAP)
+            return
         entry = self.known(flow)
         if entry is None:
             return
-        shift, multiplier = self.settings.table[entry.ccti]
-        is_first = self.settings.shift_first
-        gap = (blocks >> shift) * multiplier if is_first else (blocks * multiplier) >> shift
-        entry.not_before = now + max(blocks + gap, _LEAST_GAP)
+        entry.not_before = now + max(blocks + self._gap(entry.ccti, blocks), _LEAST_GAP)
+
+    def _gap(self, ccti: int, blocks: int) -> int:
+        shift, multiplier = self.settings.table[ccti]
+        return (blocks >> shift) * multiplier if self.settings.shift_first else (blocks * multiplier) >> shift
 
     def act(self, becn: Flow | None, injected: Flow | None, now: int) -> None:
         """Let a BECN act or, without one, the sweep go on, after the question of the cycle (CCS-8, CCS-11)."""
@@ -148,5 +158,5 @@ class Pacer:
             if self._ticks(now) >= entry.ends:
                 entry.ccti -= 1
                 entry.ends += given.ccti_timer
-        elif entry.may(now) and entry.flow != injected:
+        elif entry.may(now) and (self.settings.by_port or entry.flow != injected):
             self.entries[self.visited] = None

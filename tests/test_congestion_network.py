@@ -357,3 +357,20 @@ def test_settings_of_ports_and_sls_that_are_written_under_traffic_are_those_of_t
 def test_random_networks_with_settings_written_under_traffic(seed: int, kind: str) -> None:
     """Busy or not."""
     compared(written(case_of(seed, kind), seed))
+
+
+PORTS = {"plain": (7, 15), "inputs": (8, 26), "speed": (26,), "fcp": (19,)}
+"""Seeds of networks in which gaps of ports matter."""
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in PORTS.items() for seed in seeds])
+def test_ports_with_one_gap_for_all_flows_are_those_of_the_plain_network(kind: str, seed: int) -> None:
+    """Every delivery, also with settings that are written; nothing waits apart, and the run is another one."""
+    case = written(case_of(seed, kind), seed)
+    by_port = replace(case, settings=replace(case.settings, by_port=True))
+
+    counts = compared(by_port)
+
+    assert min(counts.marked, counts.cnps, counts.becns) > 0
+    assert counts.held == 0
+    assert received_by(by_port.golden(), case.cycles) != received_by(case.golden(), case.cycles)

@@ -42,8 +42,8 @@ warm_up_cycles = 500
 """
 KEYS = (
     "opensm_conf, threshold, packet_size, marking_rate, victim_mask, measure, busy_blocks, level_blocks, idle_blocks, "
-    "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, shift_first, flows, "
-    "cnp_interval_cycles, held_packets, port, sl, write"
+    "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, pacing, shift_first, "
+    "flows, cnp_interval_cycles, held_packets, port, sl, write"
 )
 INTERVAL = (
     "congestion.cnp_interval_cycles must be below {}, ccti_timer over ccti_increase: else nothing is slowed for long"

@@ -86,6 +86,9 @@ class CongestionSection(Section):
     cct: Annotated[list[CCTEntry], Field(min_length=1, max_length=CCT_ENTRIES)] | None = Field(
         None, description="Entries of the CCT as [shift, multiplier]; a geometric one of 128 entries unless given."
     )
+    pacing: Literal["flow", "port"] = Field(
+        "flow", description="A gap for each flow, or one for all packets of a host, as the HFI1 adapter has it."
+    )
     shift_first: bool = Field(
         default=False, description="The shift is applied to the packet's size before the multiplication."
     )

@@ -199,7 +199,7 @@ def assemble(
         clock=np.zeros(2, np.int64),
         patience=patience,
         border=Alone(),
-        pacing=Unpaced() if congestion is None else congestion.pacing(sources),
+        pacing=Unpaced() if congestion is None else congestion.pacing(sources, buffers),
     )
 
 

@@ -53,6 +53,8 @@ class Congestion:
         Threshold, Packet_Size and Marking_Rate of ports, from 0, of switches that have their own.
     cct_entries : int
         Entries that the CCT has after all writes, if these are more than ``table`` has.
+    by_port : bool
+        A NIC has one gap for all flows (NCC-17).
     """
 
     threshold: int
@@ -74,6 +76,7 @@ class Congestion:
     held_packets: int
     elements: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
     cct_entries: int = 0
+    by_port: bool = False
 
     def marking(self, topology: Topology, port_bits: int, buffers: Buffers) -> Marking:
         """Return the marking of the outputs of all switches.
@@ -126,8 +129,8 @@ class Congestion:
         """Return the outputs of a switch, from 0, that are in Victim_Mask."""
         return masked_ports(self.victim_mask, topology, switch)
 
-    def pacing(self, traffic: Sources) -> Pacing:
-        """Return the NICs, of a network with this traffic."""
+    def pacing(self, traffic: Sources, buffers: Buffers) -> Pacing:
+        """Return the NICs, of a network with this traffic and these buffers of the switches."""
         nics, classes = traffic.due.shape
         most = max(len(self.table), self.cct_entries)
         entries = max(CCT_LEAST_ENTRIES, 1 << (most - 1).bit_length())
@@ -138,7 +141,10 @@ class Congestion:
         sources.table[: len(self.table)] = self.table
         sources.port[PORT_MODE], sources.port[LIMIT] = self.port_control, self.ccti_limit
         sources.level[:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = self.levels
-        return new_pacing(sources, classes=classes, most=self.held_packets, interval=self.cnp_interval)
+        return new_pacing(
+            sources, classes=classes, most=self.held_packets, interval=self.cnp_interval,
+            port_blocks=max(buffers.largest) if self.by_port else 0,
+        )  # fmt: skip
 
 
 def masked_ports(mask: str | int, topology: Topology, switch: int) -> set[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from vlane.golden.congestion.sources import answer
 from vlane.golden.engine.bits import next_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.network.clock import MOVED
@@ -19,7 +18,7 @@ from vlane.golden.network.pacing import (
     forget_waiting,
     is_flow_held,
     let_go,
-    place_of_flow,
+    note_injected,
     queue_cnp,
     take_becn,
     take_cnp,
@@ -131,8 +130,7 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
         else:
             net.staged[nic, number] = NOBODY
             advance(sources, nic, number)
-        place = place_of_flow(pacing, packets, nic, packet)
-        answer(pacing.sources, nic, place, packets.pool[packet].blocks, cycle)
+        note_injected(pacing, packets, nic, packet, cycle)
         take_in(net.out_ports, packets, port, packet, cycle + 1)
         return
 
@@ -150,6 +148,9 @@ def _fresh(pacing: Pacing, net: Network, packets: Packets, nic: int, number: int
     head = flow_waits(pacing, packets, nic, number, packet)
     if head == NOBODY and not is_flow_held(pacing, packets, nic, packet, cycle):
         return packet
+    if pacing.port_blocks != 0:
+        net.clock[MOVED] = cycle  # what waits for the port's gap is not stuck
+        return NOBODY
     net.staged[nic, number] = NOBODY
     advance(net.sources, nic, number)
     wait(pacing, packets, nic, number, packet, head)

@@ -1,4 +1,4 @@
-"""NICs of a network under congestion control: CNPs, BECNs, flows that wait (NCC-6 to NCC-13 of ``docs/congestion.md``).
+"""NICs of a network under congestion control: CNPs, BECNs, flows that wait (NCC-6 to NCC-17 of ``docs/congestion.md``).
 
 What a BECN does in a cycle, and the visit of a cycle, are done as the next one starts: after all questions.
 """
@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.congestion.sources import NOBODY as UNKNOWN
-from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, find, hear, is_held, visit
+from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, answer, find, gap_of, hear, is_held, visit
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
 
+from vlane.cc_source import SHORTEST_GAP
 from vlane.sl2vl import SL_COUNT
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "is_flow_held",
     "let_go",
     "new_pacing",
+    "note_injected",
     "queue_cnp",
     "sweep",
     "take_becn",
@@ -65,9 +67,12 @@ class PacedNIC:
     ----------
     told : int
         Cycle in which a BECN acted last.
+    not_before : int
+        With a gap per port: first cycle in which it may inject again (NCC-17).
     """
 
     told: Int64
+    not_before: Int64
 
 
 class Waiting:
@@ -107,6 +112,8 @@ class Pacing(NamedTuple):
         Cycle in which each of these was made last, if there is an interval.
     counts : array of int64, (NICs, 5)
         What ``COUNTS`` names.
+    port_blocks : int
+        With a gap per port: the packet size, in blocks, from which the gap is computed; 0 for a gap per flow.
     """
 
     sources: Sources
@@ -117,12 +124,13 @@ class Pacing(NamedTuple):
     interval: int
     last_cnp: NDArray[np.int64]
     counts: NDArray[np.int64]
+    port_blocks: int
 
 
 _LONG_AGO = -(1 << 60)
 
 
-def new_pacing(sources: Sources, *, classes: int, most: int, interval: int) -> Pacing:
+def new_pacing(sources: Sources, *, classes: int, most: int, interval: int, port_blocks: int) -> Pacing:
     """Return NICs without CNPs, with nothing that waits; as many as there are sources."""
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
@@ -131,7 +139,7 @@ def new_pacing(sources: Sources, *, classes: int, most: int, interval: int) -> P
     sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
     last_cnp = np.full(sides, _LONG_AGO, np.int64)
     counts = np.zeros((nics, len(COUNTS)), np.int64)
-    return Pacing(sources, nic, new_queues(nics, 1), waiting, most, interval, last_cnp, counts)
+    return Pacing(sources, nic, new_queues(nics, 1), waiting, most, interval, last_cnp, counts, port_blocks)
 
 
 @inner
@@ -154,9 +162,27 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
 
 @inner
 def is_flow_held(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> bool:
-    """Tell whether the flow of a packet may not inject in a cycle (CCS-3)."""
+    """Tell whether the flow of a packet, or the port, may not inject in a cycle (CCS-3, NCC-17)."""
+    if pacing.port_blocks != 0:
+        return cycle < pacing.nic[nic].not_before
     place = place_of_flow(pacing, packets, nic, packet)
     return place != UNKNOWN and is_held(pacing.sources.flow[nic, place], cycle)
+
+
+@inner
+def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle: int) -> None:
+    """Let a packet that is not held be injected in a cycle (CCS-2, NCC-17)."""
+    sources, blocks = pacing.sources, packets.pool[packet].blocks
+    if pacing.port_blocks == 0:
+        answer(sources, nic, place_of_flow(pacing, packets, nic, packet), blocks, cycle)
+    elif sources.sweep[nic].taken != 0:
+        largest = 0
+        for place in range(sources.flow.shape[1]):
+            entry = sources.flow[nic, place]
+            if entry.known != 0:
+                largest = max(largest, entry.ccti)
+        gap = gap_of(sources, largest, pacing.port_blocks)
+        pacing.nic[nic].not_before = cycle + max(blocks + gap, SHORTEST_GAP)
 
 
 @inner

@@ -49,7 +49,7 @@ def congestion_settings(study: Study, base: Path) -> Congestion | None:
         by_inputs=given.measure == "inputs", busy_blocks=given.busy_blocks, level_blocks=given.level_blocks,
         idle_blocks=given.idle_blocks, shift_first=given.shift_first, flows=given.flows, tick_cycles=tick,
         cnp_interval=given.cnp_interval_cycles, held_packets=given.held_packets, elements=elements,
-        cct_entries=longest, **attributes,
+        cct_entries=longest, by_port=given.pacing == "port", **attributes,
     )  # fmt: skip
 
 
