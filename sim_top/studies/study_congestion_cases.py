@@ -179,7 +179,8 @@ def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every st
         names = _QUICK if quick else SCENARIOS
         return [_case(name, control, "", quick=quick) for name in names for control in _controls(name)]
     if part == "shares":
-        named = [(name, "", ("",)) for name in (*_SHARES, *_FASTER)] + [("ft36", MANY_FLOWS, (MANY_FLOWS,))]
+        named: list[tuple[str, str, tuple[str, ...]]] = [(name, "", ("",)) for name in (*_SHARES, *_FASTER)]
+        named.append(("ft36", MANY_FLOWS, (MANY_FLOWS,)))
         by_measure = tuple(f"{SPEED_1}_{measure}" for measure in ("output", "inputs"))
         named += [(name, SPEED_1, by_measure) for name in ("dumbbell", "tree43")]
         return [
