@@ -69,8 +69,8 @@ ccti_timer = 2
 [[congestion.write]]
 cycle = 9000
 switch = 0
-port = 2
-marking_rate = 1
+port = 3
+marking_rate = 0
 
 [[congestion.write]]
 cycle = 12000
