@@ -26,8 +26,8 @@ PLANTS = (
         "last-frame-instead-of-last-sample",
         "The change is against the frame before, sampled or not.",
         _FILE,
-        "with m.If(sampled):\n            m.d.sync += self.last.eq(queue)",
-        "with m.If(1):\n            m.d.sync += self.last.eq(queue)",
+        "with m.If(sampled):",
+        "with m.If(1):",
     ),
     Plant(
         "everybody-is-raised",

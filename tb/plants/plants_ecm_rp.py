@@ -68,8 +68,8 @@ PLANTS = (
         "three-bits-of-four",
         "The highest bit of each digit does not count in a product.",
         _PRODUCT,
-        "for bit in range(_DIGIT))),",
-        "for bit in range(_DIGIT - 1))),",
+        "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT))),",
+        "self.part.eq(sum((self.held & digit[bit].replicate(FACTOR_BITS)) << bit for bit in range(_DIGIT - 1))),",
     ),
 )
 """Each changes one line."""

@@ -37,11 +37,11 @@ PLANTS = (
         "level = with_it",
     ),
     Plant(
-        "told-before-it-is-said",
-        "What was requested counts as said.",
+        "told-the-wrong-way-round",
+        "What was said is noted the wrong way round.",
         _FILE,
-        "with m.If(self.said):\n            m.d.sync += self.told.eq(self.paused)",
-        "with m.If(self.said | self.request):\n            m.d.sync += self.told.eq(self.paused)",
+        "m.d.sync += self.told.eq(self.paused)",
+        "m.d.sync += self.told.eq(~self.paused)",
     ),
     Plant(
         "never-again",
@@ -61,8 +61,8 @@ PLANTS = (
         "low-watermark-is-not-written",
         "A write leaves the low watermark as it was.",
         _FILE,
-        'for name in ("high", "low", "pause_on")]',
-        'for name in ("high", "pause_on")]',
+        'm.d.sync += [getattr(self, name).eq(getattr(self.program, name)) for name in ("high", "low", "pause_on")]',
+        'm.d.sync += [getattr(self, name).eq(getattr(self.program, name)) for name in ("high", "pause_on")]',
     ),
 )
 """Each changes one line."""
