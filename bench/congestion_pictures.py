@@ -24,8 +24,10 @@ from vlane.golden.network.meters import APART, PARTS
 from vlane.sim_top.output.pictures import colour, new_figure, styled, write_png
 from vlane.sim_top.studies.study_congestion_cases import (
     CYCLES_A_MS,
+    HOT_USED,
     INCREASES,
     TIMERS,
+    VICTIMS_KEEP,
     cases,
     grid_variant,
     scenario_of,
@@ -38,8 +40,6 @@ _BEGINS, _ENDS, _LAST, _STEP = 100_000, 500_000, 800_000, 5_000
 _PACKETS = 1 << 18
 _FLITS, _HOT = 1, 0
 """A column of the meters' totals; the hot host."""
-_HOT_USED, _VICTIMS = 0.95, 0.9
-"""The study's targets."""
 
 
 class _Course(NamedTuple):
@@ -146,7 +146,7 @@ def draw_map(summary: Path, file: Path) -> None:
             for column in range(len(TIMERS)):
                 axes.text(column, row, f"{table[row, column]:.3f}", ha="center", va="center", fontsize=8,
                           bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75})  # fmt: skip
-        for row, column in zip(*np.nonzero((tables[0] >= _HOT_USED) & (tables[1] >= _VICTIMS)), strict=True):
+        for row, column in zip(*np.nonzero((tables[0] >= HOT_USED) & (tables[1] >= VICTIMS_KEEP)), strict=True):
             axes.add_patch(Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, fill=False, edgecolor="red", lw=2))
         axes.set_xticks(range(len(TIMERS)), [str(timer) for timer in TIMERS])
         axes.set_yticks(range(len(INCREASES)), [str(increase) for increase in INCREASES])

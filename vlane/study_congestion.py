@@ -33,18 +33,19 @@ _ATTRIBUTES = (
     "ccti_limit", "ccti_min", "trigger_threshold", "cct",
 )  # fmt: skip
 """Keys that an options file of OpenSM says."""
-_SHIFT, _STEEPEST, _LAST = 3, 129, 127
+_SHIFT, _LAST = 3, 127
 
 
-def geometric_cct(entries: int = _LAST + 1) -> list[tuple[int, int]]:
-    """Return a CCT whose gaps grow by the same factor from entry to entry: none at 0, 128 times the packet at 127.
+def geometric_cct(longest: int = 128) -> list[tuple[int, int]]:
+    """Return a CCT of 128 entries: a packet and its gap grow by one factor, from no gap to ``longest`` packets.
 
     Examples
     --------
     >>> geometric_cct()[0], geometric_cct()[64], geometric_cct()[127]
     ((3, 0), (3, 84), (3, 1024))
     """
-    return [(_SHIFT, int((1 << _SHIFT) * (_STEEPEST ** (min(i, _LAST) / _LAST) - 1) + 1e-6)) for i in range(entries)]
+    gaps = ((longest + 1) ** (entry / _LAST) - 1 for entry in range(_LAST + 1))
+    return [(_SHIFT, int((1 << _SHIFT) * gap + 1e-6)) for gap in gaps]
 
 
 class CongestionSection(Section):

@@ -195,7 +195,7 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
     if made.bcn_stop and queue > made.stop_bytes:
         return Notification(True, True, True, 0)  # noqa: FBT003 - numba takes no keywords here
     feedback = in_units(feedback_of(made, queue, last))
-    return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003
+    return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003 - numba
 
 
 @inner

@@ -15,12 +15,14 @@ from vlane.sim_top.studies.study_congestion_cases import (
     COLUMNS,
     CONTROLS,
     CYCLES_A_MS,
+    HOT_USED,
     INCREASES,
     MOVING,
     PARTS,
     SETTINGS,
     SPEED_1,
     TIMERS,
+    VICTIMS_KEEP,
     cases,
     grid_variant,
     measured_cycles,
@@ -104,11 +106,11 @@ def _of_scenario(part: str, rows: pl.DataFrame, name: str, variant: str) -> Iter
         title = f"{words}: {_NAMES[control]}"
         if case.rows.is_empty():
             continue
-        target = at_least(0.95, _TARGET) if is_ours and name != MOVING else _OURS
+        target = at_least(HOT_USED, _TARGET) if is_ours and name != MOVING else _OURS
         yield Figure(f"hot link used, {title}", "", None, list(case.hot().values()), target)
         if free.rows.height:
             ratio = _over(case.victims(), free.victims())
-            bound = _COUNTS if control == "none" and bounded else at_least(0.9, _TARGET) if is_ours else _OURS
+            bound = _COUNTS if control == "none" and bounded else at_least(VICTIMS_KEEP, _TARGET) if is_ours else _OURS
             yield Figure(f"victims over those without hot spot, {title}", "", None, ratio, bound)
         fair = case.first("fairness", pl.col("sl") >= APART)
         parking = name == "parking_lot" and bounded

@@ -12,21 +12,22 @@ from typing import Any
 from vlane.sim_top.studies.paper_study import Case
 
 from vlane.sl2vl import SL_COUNT, VL_DROP
+from vlane.study_congestion import geometric_cct
 from vlane.study_file import study_of
 
 __all__ = [
     "COLUMNS",
     "CONTROLS",
     "CYCLES_A_MS",
+    "HOT_USED",
     "INCREASES",
-    "LARGEST",
     "MOVING",
     "PARTS",
     "SCENARIOS",
     "SETTINGS",
     "SPEED_1",
-    "TICK",
     "TIMERS",
+    "VICTIMS_KEEP",
     "Scenario",
     "cases",
     "grid_variant",
@@ -42,13 +43,15 @@ PARTS = {
 }
 CONTROLS = ("free", "none", "cc", "own_vl", "voqsw")
 """Without the traffic to the hot spots; with it and nothing else; congestion control; a VL for it; VOQsw's tables."""
+HOT_USED, VICTIMS_KEEP = 0.95, 0.9
+"""Targets: of what the hot link carries, and of what the victims get without the hot spot."""
 CYCLES_A_MS = 195_312
 """Cycles of 5.12 ns in a millisecond."""
 VICTIM, HOT = 0, 1
 """SLs of the traffic that is not sent to a hot spot on purpose, and of that which is."""
-LARGEST = 32
+_LARGEST = 32
 """Blocks of a packet."""
-_PACKET_BYTES = 64 * LARGEST
+_PACKET_BYTES = 64 * _LARGEST
 _BLOCKS = 256
 """Of every buffer; VLs have equal parts."""
 SETTINGS: Mapping[str, Any] = {"ccti_increase": 2, "ccti_timer": 10, "cnp_interval_cycles": 500}
@@ -57,7 +60,7 @@ MANY_FLOWS = "many_flows"
 """A variant whose settings hold some 500 flows to one host, 5 times as many as the set does."""
 SPEED_1 = "speed1"
 """A variant with a crossbar as fast as the links; with congestion control one for each measure."""
-TICK = 200
+_TICK = 200
 """Cycles of 1.024 us, the unit of ccti_timer."""
 _VLS = {"own_vl": 2, "voqsw": 4}
 """Of controls that have more than one."""
@@ -143,7 +146,7 @@ SCENARIOS = {
 _SHARES = {f"tree43_{round(100 * share)}": _many(f"4-ary 3-tree, {100 * share:g} % of 64 hosts to one", _TREE43, 64,
                                                  0.8, share) for share in (0.1, 0.8)}  # fmt: skip
 _FASTER = {"moving1": _moving(CYCLES_A_MS)}
-_TO_512 = [[3, int(8 * (513 ** (i / 127) - 1) + 1e-6)] for i in range(128)]
+_TO_512 = [list(entry) for entry in geometric_cct(longest=512)]
 """A geometric CCT up to a gap of 512 packets."""
 _MANY_FLOWS: Mapping[str, Any] = {"ccti_increase": 4, "ccti_timer": 21, "cnp_interval_cycles": 900, "cct": _TO_512}
 INCREASES, TIMERS = (1, 2, 4, 8), (5, 10, 20, 40, 80)
@@ -156,7 +159,7 @@ def grid_variant(increase: int, timer: int) -> str:
 
 def _grid_settings(increase: int, timer: int) -> dict[str, Any]:
     """Return a point of the map; CNPs at half the longest interval that lets a CCTI rise, as in the set."""
-    return {"ccti_increase": increase, "ccti_timer": timer, "cnp_interval_cycles": timer * TICK // increase // 2}
+    return {"ccti_increase": increase, "ccti_timer": timer, "cnp_interval_cycles": timer * _TICK // increase // 2}
 
 
 _MAP: dict[str, dict[str, Any]] = {
@@ -237,7 +240,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
         "network": dict(scenario.network),
         "switch": {} if variant.startswith(SPEED_1) else {"speed": 2},
         "link": {} if by_path else {"vl_of_sl": row, "data_vls": vls},
-        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": LARGEST},
+        "buffers": {"blocks": _BLOCKS, "minimum_blocks": part, "maximum_blocks": part, "largest_blocks": _LARGEST},
         "measure": {"apart": list(scenario.hot), "sources": True},
         "traffic": _traffic(scenario, control, by_path=by_path),
         "run": {"cycles": cycles, "warm_up_cycles": warm_up},

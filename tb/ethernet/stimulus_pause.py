@@ -144,7 +144,7 @@ def _fill(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     full: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    wild: bool,  # noqa: FBT001
+    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],
     outs: NDArray[np.int64],
