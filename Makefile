@@ -8,6 +8,12 @@ FABRIC ?= tests/data/irregular_s1
 CYCLES ?= 2000000
 BLOCK ?= vlarb
 POINTS ?= 50
+EACH = $(if $(and $(filter %_switch,$(BLOCK)),$(filter file,$(origin CYCLES))),40000,$(CYCLES))
+RECORDS ?= docs/evidence/soak.jsonl
+SOAK = $(VLANE) soak --record $(RECORDS)
+LINE_RATE ?= $(shell $(PYTHON) -c 'from vlane.schedulers import SCHEDULERS; print(*[each.name for each in SCHEDULERS.values() if each.has_line_rate])')
+LONG ?= $(LINE_RATE) credit_ib credit_opa
+SEED := $(or $(SEED),$(shell date +%Y%m%d))
 SWITCH := $(addprefix --param ,ports=8 data_vls=8 blocks=128 minimum=8 maximum=72 largest=8 scheduler=vlarb entries=8 lids=42 data_bits=128)
 BLOCKS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import BLOCKS; print(*BLOCKS)')
 NETLISTS ?= $(shell $(PYTHON) -c 'from vlane.sim_top.blocks import SYNTHESISED; print(*SYNTHESISED)')
@@ -19,7 +25,7 @@ CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rt
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb test long check formal plants mutate soak bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb test long check formal plants mutate soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,8 +65,20 @@ plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
 
-soak: $(READY)  ## long random lockstep of BLOCK at full size (CYCLES=); with BLOCK=ib_switch or opa_switch, random switches (POINTS=)
-	@$(if $(filter %_switch,$(BLOCK)),$(VLANE) soak $(BLOCK) --points $(POINTS),$(VLANE) cosim $(BLOCK) --cycles $(if $(filter file,$(origin CYCLES)),100000000,$(CYCLES)))
+soak: $(READY)  ## POINTS=50 instances of BLOCK in lockstep, switches at random (CYCLES= of each)
+	@$(VLANE) soak $(BLOCK) --points $(POINTS) --cycles $(EACH)
+
+evidence: $(READY)  ## a billion compared cycles of arbiters and credits, switches at random; goes on from what is on record
+	@for block in $(LONG); do $(SOAK) $$block --points 9 --cycles 100000000 && \
+	  $(SOAK) $$block --points 1 --cycles 100000000 --full-size || exit 1; done
+	@for block in $(LINE_RATE); do $(SOAK) $$block --points 9 --cycles 100000000 --param form=line_rate && \
+	  $(SOAK) $$block --points 1 --cycles 100000000 --param form=line_rate --full-size || exit 1; done
+	@for block in ib_switch opa_switch; do $(SOAK) $$block --points 40 --cycles 2500000 && \
+	  $(SOAK) $$block --points 1 --cycles 2500000 --full-size || exit 1; done
+	@$(VLANE) evidence $(RECORDS)
+
+nightly: $(READY)  ## four instances of every block with a seed that is printed
+	@echo "seed $(SEED)"; for block in $(BLOCKS); do $(VLANE) soak $$block --points 4 --cycles 200000 --seed $(SEED) || exit 1; done
 
 bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/lockstep.py
@@ -69,6 +87,7 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/fabric.py
 	@$(PYTHON) bench/startup.py
 	@$(PYTHON) bench/voqsw.py
+	@$(PYTHON) bench/ethernet.py
 
 area: $(READY)  ## area and speed of every block on ECP5
 	@$(VLANE) area

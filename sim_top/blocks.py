@@ -11,6 +11,7 @@ from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.congestion.cc_source import CCSource
 from vlane.hdl.credits.credit_ib import CreditIB
 from vlane.hdl.credits.credit_opa import CreditOPA
+from vlane.hdl.ethernet.e2cm_prober import E2CMProber
 from vlane.hdl.ethernet.ecm_cp import ECMCP
 from vlane.hdl.ethernet.ecm_rp import ECMRP
 from vlane.hdl.ethernet.pause import Pause
@@ -23,13 +24,14 @@ from vlane.hdl.tables.sl2vl import SL2VL
 from vlane.tb.buffers import stimulus_vlbuffer
 from vlane.tb.congestion import stimulus_cc_marker, stimulus_cc_source
 from vlane.tb.credits import stimulus_credit_ib, stimulus_credit_opa
-from vlane.tb.ethernet import stimulus_ecm_cp, stimulus_ecm_rp, stimulus_pause
+from vlane.tb.ethernet import stimulus_e2cm_prober, stimulus_ecm_cp, stimulus_ecm_rp, stimulus_pause
 from vlane.tb.native.stimulus import Qualify
 from vlane.tb.proofs import (
     prove_cc_marker,
     prove_cc_source,
     prove_credit_ib,
     prove_credit_opa,
+    prove_e2cm_prober,
     prove_ecm_cp,
     prove_ecm_rp,
     prove_ib_switch,
@@ -49,6 +51,7 @@ from vlane.tb.tables import stimulus_lft, stimulus_sc, stimulus_sl2vl
 from vlane.cc_marker import CCMarkerParameters
 from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
+from vlane.e2cm_prober import E2CMProberParameters
 from vlane.ecm_cp import ECMCPParameters
 from vlane.ecm_rp import ECMRPParameters
 from vlane.errors import unknown_word
@@ -259,6 +262,16 @@ BLOCKS = {
             mutated={"flows": 4, "stop_bits": 8, "gain_of": "current"},
             qualify=stimulus_ecm_rp.qualified,
             proofs=prove_ecm_rp.INSTANCES,
+        ),
+        Block(
+            name="e2cm_prober",
+            title="Prober of E2CM",
+            component=E2CMProber,
+            shape=E2CMProberParameters,
+            full_size={"flows": 1024, "base": "given"},
+            mutated={"flows": 4, "probe_bytes": 4096, "probed": "limited", "base": "given"},
+            qualify=stimulus_e2cm_prober.qualified,
+            proofs=prove_e2cm_prober.INSTANCES,
         ),
         Block(
             name="vlbuffer",

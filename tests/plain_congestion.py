@@ -1,70 +1,32 @@
-"""Congestion control in a plain network: egresses that mark, NICs that return CNPs and pace.
+"""Congestion control in a plain network: NICs that return CNPs and pace, switches whose outputs mark.
 
-Written from ``docs/congestion.md`` (NCC-1 to NCC-16) and ``docs/cc_marker.md`` (CCM-1 to CCM-14) alone; what a NIC
-keeps of its flows is ``tests/plain_pacing.py``.
+Written from ``docs/congestion.md`` (NCC-1 to NCC-18) and ``docs/cc_marker.md`` (CCM-1 to CCM-14) alone; what a NIC
+keeps of its flows is ``tests/plain_pacing.py``, an output that marks ``tests/plain_marking.py``.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from tests.plain_link import Egress, Flit, Packet, Seen, Serve, Sizes, round_robin
+from tests.plain_congestion_settings import HostsWrite, MarkerWrite, Settings
+from tests.plain_link import Egress, Flit, Packet, Sizes, round_robin
+from tests.plain_marking import Cnp, Marker, Sweep
 from tests.plain_network import Nic, PlainNetwork, Switch
-from tests.plain_pacing import Flow, Pacer, PacerSettings
+from tests.plain_pacing import Flow, Pacer
+from tests.plain_starvation import StarvationWrite, StarvingInput
 
-__all__ = ["CongestedNetwork", "Counts", "HostsWrite", "MarkerWrite", "Received", "Settings"]
+__all__ = ["CongestedNetwork", "Counts", "Received"]
 
 _CNP_BYTES, _BLOCK_BYTES = 42, 64
 _FECN, _BECN = 1, 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings(PacerSettings):
-    """Settings of all switches and NICs, with golden's names."""
-
-    threshold: int
-    packet_size: int
-    marking_rate: int
-    victim_mask: str
-    by_inputs: bool
-    busy_blocks: int
-    level_blocks: int
-    idle_blocks: int
-    cnp_interval: int
-    held_packets: int
-    elements: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
-
-
-class MarkerWrite(NamedTuple):
-    """Settings of a switch written in a cycle (NCC-14): the mask's ports, two numbers, a rate or an element."""
-
-    cycle: int
-    switch: int
-    mask: Collection[int] | None = None
-    limits: tuple[int, int] | None = None
-    rate: int | None = None
-    element: tuple[int, tuple[int, int, int] | None] | None = None
-
-
-class HostsWrite(NamedTuple):
-    """Settings of all NICs that are written in a cycle, behind its questions (NCC-16): fields of ``Settings``."""
-
-    cycle: int
-    values: Mapping[str, Any]
-
-
-@dataclass(eq=False)
-class Cnp(Packet):
-    """A congestion notification packet, and the flow that it is of at the NIC that receives it."""
-
-    of_dlid: int = 0
+_PSNS = 1 << 24
 
 
 class Received(NamedTuple):
-    """A packet whose last flit was received, and what its transport header says: FECN 1, BECN 2."""
+    """A packet whose last flit was received, and what its transport header says: FECN 1, BECN 2, and its PSN."""
 
     delivered: int
     source: int
@@ -74,6 +36,7 @@ class Received(NamedTuple):
     flits: int
     generated: int
     bth: int
+    psn: int
 
 
 class Counts(NamedTuple):
@@ -86,122 +49,6 @@ class Counts(NamedTuple):
     held: int
     lost: int
     logged: int
-
-
-class Marker:
-    """A switch's output that marks; it is a scheduler and watches what the one within sees and starts."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        egress: Egress,
-        measure: Callable[[int], int],
-        *,
-        is_in_mask: bool,
-        element: tuple[int, int, int] | None,
-    ) -> None:
-        sizes = egress.sizes
-        self.settings, self.egress, self.measure, self.is_in_mask = settings, egress, measure, is_in_mask
-        self.of_switch = (settings.threshold, settings.packet_size, settings.marking_rate)
-        self.element = element
-        self.serve: Serve = egress.serve
-        self.level = 0
-        self.starved = [False] * sizes.lanes
-        self.left = [0] * sizes.lanes
-        self.marked = 0
-        self.because: set[str] = set()
-
-    def __call__(self, seen: Seen, ready: bool) -> int:  # noqa: FBT001 - a signal of the hardware
-        """Let the scheduler decide, mark the packet that starts, and keep level and starved lanes (CCM-3, CCM-4)."""
-        lane = self.serve(seen, ready)
-        starts = ready and lane >= 0
-        if starts:
-            packet = self.egress.buffer[lane][0].packet
-            if self._is_eligible(lane, packet):
-                self._count(lane, packet)
-            self.level = min(self.level + packet.blocks, self.settings.level_blocks)
-        elif ready:
-            self.level = max(self.level - self.settings.idle_blocks, 0)
-        if ready:
-            waiting = seen.request & ~seen.fits
-            self.starved = [was or bool(waiting >> each & 1) for each, was in enumerate(self.starved)]
-        if starts:
-            self.starved[lane] = False
-        return lane
-
-    @property
-    def in_force(self) -> tuple[int, int, int]:
-        """Threshold, Packet_Size and Marking_Rate that rule (CCM-13)."""
-        return self.of_switch if self.element is None else self.element
-
-    def set(self, port: int, write: MarkerWrite) -> None:
-        """Take what a write of the switch's settings says for this port (CCM-13, CCM-14)."""
-        is_own = write.element is not None and write.element[0] == port
-        if write.mask is not None:
-            self.is_in_mask = port in write.mask
-        if write.limits is not None:
-            self.of_switch = (*write.limits, self.of_switch[2])
-        if write.rate is not None:
-            self.of_switch = (*self.of_switch[:2], write.rate)
-        if write.element is not None and is_own:
-            self.element = write.element[1]
-        if write.rate is not None or is_own:
-            self.left = [0] * len(self.left)
-
-    def _is_eligible(self, lane: int, packet: Packet) -> bool:
-        """Tell whether a packet that starts may be marked (CCM-1, CCM-2, CCM-5 to CCM-8)."""
-        threshold, packet_size, _ = self.in_force
-        sizes = self.egress.sizes
-        limit = max(sizes.maximum[lane] * (16 - threshold) // 16, 2 * max(sizes.largest) + 1)
-        is_over = threshold > 0 and self.measure(lane) >= limit
-        is_root = is_over and self.level >= self.settings.busy_blocks and not self.starved[lane]
-        if not is_root and not (is_over and self.is_in_mask):
-            return False
-        if packet.blocks < packet_size or isinstance(packet, Cnp):
-            return False
-        self.because.add("root" if is_root else "victim")
-        return True
-
-    def _count(self, lane: int, packet: Packet) -> None:
-        """Mark every so manieth packet (CCM-10, CCM-11)."""
-        if self.left[lane]:
-            self.left[lane] -= 1
-        else:
-            self.left[lane] = self.in_force[2]
-            self.marked += not packet.fecn
-            packet.fecn = True
-
-
-class Sweep:
-    """The measure of what waits at a switch's inputs: one output and VL is looked at in each cycle (NCC-3)."""
-
-    def __init__(self, switch: Switch) -> None:
-        self.switch, self.lanes = switch, switch.sizes.lanes
-        self.places = max(4, len(switch.outputs) * self.lanes)
-        self.found: list[tuple[int, int, int, int]] = []
-        self.measure: dict[tuple[int, int], int] = {}
-
-    def look(self, now: int) -> None:
-        """Look at the place of a cycle, before its grants; what was found three cycles ago counts from now on."""
-        output, lane = divmod(now % self.places, self.lanes)
-        self.found.append((now, output, lane, waiting_at_inputs(self.switch, output, lane, now)))
-        while self.found[0][0] + 3 <= now:
-            _, output, lane, blocks = self.found.pop(0)
-            self.measure[output, lane] = blocks
-
-
-def waiting_at_inputs(switch: Switch, output: int, lane: int, now: int) -> int:
-    """Return the blocks of packets that may take part in a cycle, in queues whose head goes to an output and VL."""
-    blocks = 0
-    for port, source in enumerate(switch.inputs):
-        for number, heads in enumerate(source.heads):
-            there = [(since, packet) for since, packet in heads if since <= now]
-            if there:
-                since, first = there[0]
-                to = switch.route(port, number, first, since - 2)
-                if (to.output, to.out_lane) == (output, lane):
-                    blocks += sum(packet.blocks for _, packet in there)
-    return blocks
 
 
 class Waiting:
@@ -244,6 +91,7 @@ class CongestedNic(Nic):
         self.cnps: deque[Cnp] = deque()
         self.last_cnp: dict[tuple[int, int], int] = {}
         self.becn: tuple[int, int] | None = None
+        self.psns: Counter[tuple[int, int]] = Counter()
         self.chosen: Packet | None = None
         self.received: list[Received] = []
         self.fecns = self.returned = self.becns = self.held = 0
@@ -314,6 +162,8 @@ class CongestedNic(Nic):
             else:
                 self.waiting[number].take(packet)
             self.last_queue = number
+            packet.psn = self.psns[packet.dlid, packet.sl] % _PSNS
+            self.psns[packet.dlid, packet.sl] += 1
         lane = int(self.vl[packet.sl])
         self.egress.room.change(lane, packet.blocks)
         for place in range(packet.flits):
@@ -326,7 +176,7 @@ class CongestedNic(Nic):
             return
         it, is_cnp = flit.packet, isinstance(flit.packet, Cnp)
         bth = _FECN * it.fecn + _BECN * is_cnp
-        self.received.append(Received(now, it.source, self.number, it.dlid, it.sl, it.flits, it.generated, bth))
+        self.received.append(Received(now, it.source, self.number, it.dlid, it.sl, it.flits, it.generated, bth, it.psn))
         if isinstance(it, Cnp):
             assert self.becn is None, "two BECNs in a cycle"
             self.becn = it.of_dlid, it.sl
@@ -352,14 +202,16 @@ class CongestedNetwork(PlainNetwork):
     def __init__(
         self, far: dict[tuple[int, int], tuple[int, int]], hosts: Sequence[tuple[int, int]], *given: Any,
         settings: Settings, lids: Sequence[int], marker_writes: Sequence[MarkerWrite] = (),
-        host_writes: Sequence[HostsWrite] = (), **more: Any,
+        host_writes: Sequence[HostsWrite] = (), starvation_writes: Sequence[StarvationWrite] = (), **more: Any,
     ) -> None:  # fmt: skip
         self.settings, self.lids = settings, lids
-        self.marker_writes, self.host_writes = marker_writes, host_writes
+        self.marker_writes, self.host_writes, self.starvation_writes = marker_writes, host_writes, starvation_writes
         super().__init__(far, hosts, *given, **more)
         self.markers: dict[tuple[int, int], Marker] = {}
         self.sweeps = {switch.number: Sweep(switch) for switch in self.switches}
-        in_mask = {"none": set(), "hosts": set(hosts), "all": {*far, *hosts}}[settings.victim_mask]
+        masks = {"none": set[tuple[int, int]](), "hosts": set(hosts), "all": {*far, *hosts}}
+        in_mask = masks[settings.victim_mask]
+        self.starving = self._starving(masks[settings.credit_mask]) if settings.starves else {}
         for switch in self.switches:
             for port, egress in enumerate(switch.outputs):
                 if egress.peer is not None:
@@ -370,12 +222,31 @@ class CongestedNetwork(PlainNetwork):
                     )  # fmt: skip
                     self.markers[end] = egress.serve = marker
 
+    def _starving(self, mask: Collection[tuple[int, int]]) -> dict[tuple[int, int], StarvingInput]:
+        """Put what holds room back between inputs and the sending sides of their ports."""
+        found = {}
+        for switch in self.switches:
+            for port, source in enumerate(switch.inputs):
+                end = (switch.number, port)
+                starving = found[end] = StarvingInput(source, source.egress, getattr(switch, "speed", 1))
+                starving.is_in_mask, starving.of_switch = end in mask, self.settings.credit_return
+                starving.element = self.settings.credit_elements.get(end)
+                source.egress = starving  # type: ignore[assignment]
+        return found
+
     def new_nic(
         self, number: int, sizes: Sizes, vl: Sequence[int], egress: Egress, queues: list[deque[Packet]]
     ) -> CongestedNic:
         """Return a NIC that paces."""
         return CongestedNic(
-            number, sizes, vl, egress, queues, settings=self.settings, lids=self.lids, writes=self.host_writes
+            number,
+            sizes,
+            vl,
+            egress,
+            queues,
+            settings=self.settings.at_host(number),
+            lids=self.lids,
+            writes=[each for each in self.host_writes if each.hosts is None or number in each.hosts],
         )
 
     def _measure(self, switch: Switch, port: int) -> Callable[[int], int]:
@@ -385,7 +256,8 @@ class CongestedNetwork(PlainNetwork):
         return lambda lane: switch.outputs[port].room.used[lane]
 
     def joined(self) -> None:
-        """Let the sweeps look at what waits in this cycle."""
+        """Let the sweeps look at what waits in this cycle, and note it for the next one's credits."""
+        self.waits = {end: starving.wait(self.now) for end, starving in self.starving.items()}
         if self.settings.by_inputs:
             for sweep in self.sweeps.values():
                 sweep.look(self.now)
@@ -397,7 +269,29 @@ class CongestedNetwork(PlainNetwork):
                 for (switch, port), marker in self.markers.items():
                     if switch == write.switch:
                         marker.set(port, write)
+                for (switch, port), starving in self.starving.items():
+                    if switch == write.switch and write.element is not None and write.element[0] == port:
+                        starving.element = None  # a port has one element
+        for write in self.starvation_writes:
+            if write.cycle + 1 == self.now:
+                for (switch, port), starving in self.starving.items():
+                    if switch == write.switch:
+                        _set_starvation(starving, port, write)
+                if write.element is not None and (write.switch, write.element[0]) in self.markers:
+                    port = write.element[0]
+                    gone = MarkerWrite(write.cycle, write.switch, element=(port, None))
+                    self.markers[write.switch, port].set(port, gone)
+        before = {end: starving.held.copy() for end, starving in self.starving.items()}
+        now = self.now
         super().step()
+        for end, starving in self.starving.items():
+            starving.settle(now, before[end])
+            starving.waited = self.waits[end]
+
+    @property
+    def withheld(self) -> int:
+        """Blocks that were not returned in the cycle in which they came free."""
+        return sum(starving.withheld for starving in self.starving.values())
 
     def received(self, cycles: int) -> list[Received]:
         """Run up to a cycle and return what was received before it, in order."""
@@ -418,3 +312,13 @@ class CongestedNetwork(PlainNetwork):
             sum(nic.returned for nic in nics), sum(nic.becns for nic in nics), sum(nic.held for nic in nics),
             sum(nic.pacer.lost for nic in nics), sum(nic.pacer.logged for nic in nics),
         )  # fmt: skip
+
+
+def _set_starvation(starving: StarvingInput, port: int, write: StarvationWrite) -> None:
+    """Take what a write of the switch's settings says of this port's credits (IBS-K6)."""
+    if write.mask is not None:
+        starving.is_in_mask = port in write.mask
+    if write.of_switch is not None:
+        starving.of_switch = write.of_switch
+    if write.element is not None and write.element[0] == port:
+        starving.element = write.element[1]

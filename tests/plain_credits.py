@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.plain_link import Egress, Flit, Serve, Sizes, round_robin
+from tests.plain_link import Egress, Serve, Sizes, round_robin
 
 __all__ = ["Credits", "Fcp", "FcpEgress"]
 
@@ -58,9 +58,8 @@ class FcpEgress(Egress):
             self.period_over = [True] * self.sizes.lanes
         self._check()
 
-    def give_back(self, now: int, lane: int, flit: Flit) -> None:  # noqa: ARG002 - nothing is on its way before an FCP
-        """Count what a flit frees of the port's own input from the next cycle on (IBS-C2)."""
-        blocks = self.sizes.freed_by(flit)
+    def give_back_blocks(self, now: int, lane: int, blocks: int) -> None:  # noqa: ARG002 - nothing is on its way before an FCP
+        """Count what is freed of the port's own input from the next cycle on (IBS-C2)."""
         self.own_limit[lane] += blocks
         self._far_end().remote_credit.change(lane, -blocks)
 

@@ -45,6 +45,7 @@ class Packet:
     queue: int = 0
     switches: int = 0
     fecn: bool = False
+    psn: int = 0
 
 
 class Flit(NamedTuple):
@@ -160,8 +161,12 @@ class Egress:
 
     def give_back(self, now: int, lane: int, flit: Flit) -> None:
         """Send the room of a flit that left the input buffer of this port to the other end (IBS-8, NET-3)."""
+        self.give_back_blocks(now, lane, self.sizes.freed_by(flit))
+
+    def give_back_blocks(self, now: int, lane: int, blocks: int) -> None:
+        """Send so much room of the input buffer of this port to the other end."""
         assert self.peer is not None
-        self.peer.returns.append((now + self.flight + 1, lane, self.sizes.freed_by(flit)))
+        self.peer.returns.append((now + self.flight + 1, lane, blocks))
 
     def fits(self, lane: int, blocks: int) -> bool:
         """Tell whether the next node has room for a packet (IBS-6)."""

@@ -6,11 +6,13 @@ import random
 import re
 from typing import Any
 
+import numpy as np
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.native.lockstep import Outcome, run_lockstep
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_verilog
+from vlane.tb.recordings.recording import record
 
-__all__ = ["filled_at_random", "lockstep_from_anything", "powered_on_with_anything"]
+__all__ = ["cycles_that_differ", "filled_at_random", "lockstep_from_anything", "powered_on_with_anything"]
 
 _INITIAL = re.compile(r"^(?P<to>\s*(?:reg .*|(?P<memory>\S+)\[\d+\]) = )(?P<bits>\d+)'h[0-9a-f]+;$", re.MULTILINE)
 
@@ -51,3 +53,15 @@ def lockstep_from_anything(
         parameters = {**block.defaults(), **given}
         stimulus = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
         return run_lockstep(model, stimulus)
+
+
+def cycles_that_differ(name: str, given: dict[str, Any], seed: int, *, cycles: int) -> list[int]:
+    """Return golden's cycles in which a block that powered on with anything differs, its memories written first."""
+    block = BLOCKS[name]
+    parameters = {**block.defaults(), **given}
+    ports = component_ports(block.make(parameters))
+    made = record(name, parameters, ports, block.qualify, cycles=cycles, seed=seed)
+    with powered_on_with_anything(name, given, seed) as model:
+        model.restart()
+        shown = model.run(made.rows)[made.first :]
+    return [int(cycle) for cycle in np.flatnonzero((shown != made.expected).any(axis=1))]

@@ -97,17 +97,17 @@ def test_flows_are_in_the_set_that_the_contract_says(flows: int, dlid: int, sl: 
 def test_shift_is_applied_where_the_parameter_says(shift_first: bool, gap: int) -> None:  # noqa: FBT001
     """7 blocks, multiplier 3, shift 1: 21 / 2 for InfiniBand; Omni-Path has 7 / 2 first, then 3 x 3."""
     made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=shift_first)
-    made.table[5] = 1, 3
+    made.table[0, 5] = 1, 3
 
-    assert golden.gap_of(made, 5, 7) == gap
+    assert golden.gap_of(made, 0, 5, 7) == gap
 
 
 def test_flow_injects_at_its_rate() -> None:
     """A flow with multiplier m and shift s takes 1 / (1 + m / 2**s) of the link."""
     made = golden.new_sources(flows=8, cct_entries=128, tick_cycles=200, shift_first=False)
-    made.port[golden.LIMIT] = 127
-    made.level[0, golden.INCREASE] = 1
-    made.table[1] = 2, 12
+    made.port[0, golden.LIMIT] = 127
+    made.level[0, 0, golden.INCREASE] = 1
+    made.table[0, 1] = 2, 12
     place, _ = golden.hear(made, 0, 5, 0, 0)
 
     starts = [cycle for cycle in range(4000) if golden.answer(made, 0, place, 10, cycle)]

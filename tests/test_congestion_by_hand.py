@@ -12,9 +12,11 @@ from dataclasses import replace
 import pytest
 from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.network import Network
+from vlane.golden.network.pacing import HELD
 from vlane.golden.network.routing import up_down
 from vlane.golden.network.topology import dumbbell
 from vlane.golden.network.traffic import TrafficClass
+from vlane.golden.switches.packets import BECN
 
 from tests.networks import IDENTITY, made, run_to
 from vlane.sl2vl import SL_COUNT
@@ -30,13 +32,17 @@ AT_ONCE = Congestion(
 Row = tuple[int, int, int, int]
 
 
-def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int) -> Network:
-    """Return the network after that many cycles; one VL with room for four packets of eight blocks in each buffer."""
+def network(trace: Sequence[tuple[int, ...]], settings: Congestion, cycles: int, *, first_psn: int = 0) -> Network:
+    """Return the network after that many cycles; one VL with room for four packets of eight blocks in each buffer.
+
+    The first packet of every flow has the sequence number ``first_psn``.
+    """
     topology = dumbbell(4, 1)
     net = made(
         topology, up_down(topology, IDENTITY), lanes=1, trace=trace, cycles=cycles, largest=8, blocks=32, minimum=32,
         congestion=settings,
     )  # fmt: skip
+    net.pacing.psn[:] = first_psn
     run_to(net, cycles)
     return net
 
@@ -192,3 +198,29 @@ def test_another_class_goes_on_when_one_ends() -> None:
 
     assert min(born) < 100
     assert max(born) > 3800
+
+
+LAST_PSN = (1 << 24) - 1
+
+
+def test_sequence_numbers_of_a_flow_are_consecutive_and_begin_again_behind_the_last_one() -> None:
+    """NCC-18: also where packets of the flow were held; a CNP has 0 and takes none."""
+    trace = [(cycle, host, to, 0, BIG) for cycle in range(8) for host, to in ((0, 3), (1, 3), (2, 3), (2, 4))]
+
+    net = network(trace, AT_ONCE, 2000, first_psn=LAST_PSN - 2)
+
+    assert net.pacing.counts[:, HELD].sum() > 0
+    rows = net.meters.trace[: net.meters.traced[0]]
+    data, cnps = rows[rows[:, 11] < BECN], rows[rows[:, 11] >= BECN]
+    for host, to in ((0, 3), (1, 3), (2, 3), (2, 4)):
+        flow = data[(data[:, 0] == host) & (data[:, 1] == to)]
+        assert flow[:, 12].tolist() == [LAST_PSN - 2, LAST_PSN - 1, LAST_PSN, 0, 1, 2, 3, 4]
+    assert len(cnps) > 0
+    assert not cnps[:, 12].any()
+
+
+def test_a_sequence_number_that_differs_makes_another_digest() -> None:
+    """The digest is of every delivery with its number."""
+    first, second = (network(TWO_TO_ONE, AT_ONCE, 400, first_psn=number).meters.digest[0] for number in (0, 1))
+
+    assert first != second

@@ -41,9 +41,10 @@ cycles = 2000
 warm_up_cycles = 500
 """
 KEYS = (
-    "opensm_conf, threshold, packet_size, marking_rate, victim_mask, measure, busy_blocks, level_blocks, idle_blocks, "
+    "opensm_conf, threshold, packet_size, marking_rate, victim_mask, credit_mask, cs_threshold, cs_return_delay, "
+    "measure, busy_blocks, level_blocks, idle_blocks, "
     "port_control, ccti_increase, ccti_timer, ccti_limit, ccti_min, trigger_threshold, cct, pacing, shift_first, "
-    "flows, cnp_interval_cycles, held_packets, port, sl, write"
+    "flows, cnp_interval_cycles, held_packets, port, sl, host, write"
 )
 INTERVAL = (
     "congestion.cnp_interval_cycles must be below {}, ccti_timer over ccti_increase: else nothing is slowed for long"
@@ -84,6 +85,14 @@ def test_a_nic_has_as_many_flows_as_the_block_of_the_source_can_have() -> None:
         ("cycles = 3", f"15: congestion.cycles must be a known key ({KEYS}), not unknown; did you mean run.cycles?"),
         ('victim_mask = "some"', "15: congestion.victim_mask must be one of none, hosts, all, not some"),
         ('measure = "input"', "15: congestion.measure must be one of output, inputs, not input; did you mean inputs?"),
+        ("cs_threshold = 16", "15: congestion.cs_threshold must be at most 15, not 16"),
+        ("cs_return_delay = [4, 0]", "15: congestion.cs_return_delay.0 must be a shift, 0 to 3, not 4"),
+        (
+            "cs_return_delay = [3, 16384]",
+            "15: congestion.cs_return_delay.1 must be a multiplier, 0 to 16383, not 16384",
+        ),
+        ("cs_return_delay = [4]", "15: congestion.cs_return_delay must be a list of at least 2, not one of 1"),
+        ('credit_mask = "some"', "15: congestion.credit_mask must be one of none, hosts, all, not some"),
         ("flows = 12", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 12"),
         ("flows = 4", "15: congestion.flows must be one of 8, 16, 32, 64, 128, 256, not 4"),
         ("port_control = 2", "15: congestion.port_control must be one of 0, 1, not 2"),
@@ -123,9 +132,9 @@ def test_settings_that_cannot_work_are_refused(new: str, said: str, tmp_path: Pa
     assert str(told.value) == f"{file}:{said}"
 
 
-PORT, SL, WRITE = (f"{GIVEN}[[congestion.{name}]]\n" for name in ("port", "sl", "write"))
+PORT, SL, HOST, WRITE = (f"{GIVEN}[[congestion.{name}]]\n" for name in ("port", "sl", "host", "write"))
 NEXT = "[[congestion.write]]\n"
-PORT_KEYS = "switch, port, threshold, packet_size, marking_rate"
+PORT_KEYS = "switch, port, threshold, packet_size, marking_rate, cs_threshold, cs_return_delay"
 
 
 @pytest.mark.parametrize(
@@ -141,6 +150,22 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate"
             f"{PORT}switch = 0\nport = 1\n[[congestion.port]]\nswitch = 0\nport = 1\n",
             "21: congestion.port.1.port must be one that no part before it has, not 1",
         ),
+        (
+            f"{PORT}switch = 0\nport = 1\nthreshold = 3\ncs_threshold = 4\n",
+            "20: congestion.port.0.cs_threshold must be left out with threshold: a port has one element",
+        ),
+        (
+            f"{PORT}switch = 0\nport = 1\ncs_return_delay = [0, -1]\n",
+            "19: congestion.port.0.cs_return_delay.1 must be a multiplier, 0 to 16383, not -1",
+        ),
+        (
+            f"{WRITE}cycle = 5\nswitch = 0\nport = 1\nmarking_rate = 3\ncs_threshold = 4\n",
+            "21: congestion.write.0.cs_threshold must be left out with marking_rate: a port has one element",
+        ),
+        (
+            f'{WRITE}cycle = 5\nswitch = 0\nport = 1\ncredit_mask = "all"\n',
+            "20: congestion.write.0.credit_mask must be left out with port: it is the switch's, not all",
+        ),
         (f"{SL}sl = 16\n", "17: congestion.sl.0.sl must be below 16, not 16"),
         (
             f"{SL}sl = 3\n[[congestion.sl]]\nsl = 3\n",
@@ -151,6 +176,53 @@ PORT_KEYS = "switch, port, threshold, packet_size, marking_rate"
             "18: congestion.sl.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
         ),
         (f"{SL}sl = 3\nccti_min = 128\n", "18: congestion.sl.0.ccti_min must be at most ccti_limit, 127, not 128"),
+        (f"{HOST}ccti_min = 1\n", "16: congestion.host.0.hosts must be given, not missing"),
+        (f"{HOST}hosts = []\nccti_min = 1\n", "17: congestion.host.0.hosts must be a list of at least 1, not one of 0"),
+        (f"{HOST}hosts = [-1]\nccti_min = 1\n", "17: congestion.host.0.hosts.0 must be at least 0, not -1"),
+        (
+            f"{HOST}hosts = [1, 1]\nccti_min = 1\n",
+            "17: congestion.host.0.hosts must be numbers of different hosts, not [1, 1]",
+        ),
+        (
+            f"{HOST}hosts = [1]\n",
+            "16: congestion.host.0 must be settings of the hosts, such as ccti_increase or cct, not none",
+        ),
+        (
+            f"{HOST}hosts = [1]\nsl = 3\nccti_min = 1\nccti_limit = 3\n",
+            "20: congestion.host.0.ccti_limit must be left out with sl: it is the host's, not 3",
+        ),
+        (
+            f"{HOST}hosts = [1, 2]\nccti_min = 1\n[[congestion.host]]\nhosts = [2]\nccti_min = 2\n",
+            "20: congestion.host.1.hosts must be hosts that no part before it has, not 2",
+        ),
+        (
+            f"{HOST}hosts = [1]\nsl = 3\nccti_min = 1\n[[congestion.host]]\nhosts = [1]\nsl = 3\nccti_min = 2\n",
+            "21: congestion.host.1.hosts must be hosts that no part before it has with SL 3, not 1",
+        ),
+        (
+            f"{HOST}hosts = [1]\nccti_timer = 0\n",
+            "18: congestion.host.0.ccti_timer must be at least 1 with a ccti_increase: nothing lasts without it, not 0",
+        ),
+        (
+            f"{HOST}hosts = [1]\ncct = [[0, 0]]\n",
+            "16: congestion.host.0.ccti_limit must be at most 0, the last entry of the CCT, not 127",
+        ),
+        (f"{HOST}hosts = [1]\ncct = [[4, 0]]\n", "18: congestion.host.0.cct.0.0 must be a shift, 0 to 3, not 4"),
+        (
+            f"{HOST}hosts = [1]\nccti_limit = 3\n[[congestion.host]]\nhosts = [1]\nsl = 2\nccti_min = 4\n",
+            "22: congestion.host.1.ccti_min must be at most ccti_limit, 3, not 4",
+        ),
+        (
+            f"{WRITE}cycle = 5\nhosts = [1]\nthreshold = 3\n",
+            (
+                "18: congestion.write.0.hosts must be left out without ccti_timer, ccti_increase, trigger_threshold, "
+                "ccti_min, ccti_limit, port_control, cct, not [1]"
+            ),
+        ),
+        (
+            f"{HOST}hosts = [1]\nccti_limit = 3\n{NEXT}cycle = 5\nccti_min = 4\n",
+            "21: congestion.write.0.ccti_min must be at most ccti_limit, 3, not 4",
+        ),
         (
             f"{WRITE}cycle = 5\n",
             "16: congestion.write.0 must be settings to be written, such as threshold or ccti_increase, not none",
@@ -206,6 +278,11 @@ def test_parts_and_writes_that_cannot_work_are_refused(new: str, said: str, tmp_
             f"{WRITE}cycle = 5\nswitch = 0\nport = 5\nthreshold = 1\n",
             "congestion.write.0.port must be a cabled port of switch 0, from 1, not 5",
         ),
+        (f"{HOST}hosts = [3, 4]\nccti_min = 1\n", "congestion.host.0.hosts must be numbers of hosts, 0 to 3, not 4"),
+        (
+            f"{WRITE}cycle = 5\nhosts = [4]\nccti_min = 1\n",
+            "congestion.write.0.hosts must be numbers of hosts, 0 to 3, not 4",
+        ),
         (f"{WRITE}cycle = 2000\nthreshold = 1\n", "congestion.write.0.cycle must be below the run's cycles, 2000"),
         (
             f"{WRITE}cycle = 5\nthreshold = 1\nmarking_rate = 1\n{NEXT}cycle = 6\nswitch = 2\nthreshold = 2\n",
@@ -238,6 +315,10 @@ def test_settings_at_the_border_are_taken(new: str, tmp_path: Path) -> None:
         (
             "[link]\n", '[switch]\ncrossbar = "flits"\n[link]\n',
             "switch.crossbar must be multiplexed or per_vl with [congestion], not flits",
+        ),
+        (
+            "threshold = 2\n", 'cs_threshold = 1\n[switch]\ncrossbar = "per_vl"\n',
+            "switch.crossbar must be multiplexed with credit_mask or cs_ keys, not per_vl",
         ),
     ],
 )  # fmt: skip

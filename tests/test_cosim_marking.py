@@ -35,6 +35,25 @@ def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
     assert done["held"] > 1000
 
 
+@pytest.mark.slow
+def test_the_same_room_is_held_back_in_hardware() -> None:
+    """Credit starvation in two switches of six: every delivery is in the cycle of golden's, and not in that without."""
+    options = ("--rtl", "0,5", "--cycles", "30000", "--json")
+    starving = (
+        "--set", "congestion.credit_mask=all", "--set", "congestion.cs_threshold=14",
+        "--set", "congestion.cs_return_delay=[0,9]",
+    )  # fmt: skip
+    called = call("cosim", "network", "sim_top/configs/tree_cc_rtl.toml", *options, *starving)
+
+    assert called.status == 0, called.err
+    done = called.json()
+    assert done["parameters"]["starving"]
+    assert (done["mismatches"], done["bad_flits"]) == (0, 0)
+    assert done["marked"] == done["golden_marked"] > 100
+    free = call("cosim", "network", "sim_top/configs/tree_cc_rtl.toml", *options).json()
+    assert done["digest_golden"] == done["digest_hardware"] != free["digest_golden"]
+
+
 def test_a_mark_that_is_lost_or_invented_is_seen() -> None:
     """The digest is of FECN too: another threshold in golden alone makes another one."""
     digests = {

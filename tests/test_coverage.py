@@ -34,6 +34,7 @@ ODD = (
     ("cc_source", ("flows=8", "cct_entries=1024", "shift_first=yes")),
     ("pause", ("memory_bytes=500", "high_bytes=500", "low_bytes=500", "refresh_cycles=1")),
     ("ecm_cp", ("sampling=fixed", "weight=0", "bcn_max=no")), ("ecm_rp", ("flows=4", "strict=yes", "gain_of=current")),
+    ("e2cm_prober", ("flows=4", "base=given", "probed=limited", "weight=0")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "maximum=4", "crossbar=per_vl", "allocation=fifo")),
     ("ib_switch", ("ports=2", "data_vls=2", "lids=2", "largest=1", "speed=2")),

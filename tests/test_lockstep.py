@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vlane.hdl.congestion.source_settings import CCSourceSettings
 from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.mutation import mutation_run
@@ -18,7 +19,7 @@ from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_vlarb import VLArbTurnProperties
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic
 from vlane.tb.schedulers.traffic import Phase
-from vlane.tb.synthesis.mutate import is_equivalent, list_mutants
+from vlane.tb.synthesis.mutate import is_equivalent, list_mutants, prove_equivalent
 
 from vlane.vlarb import VLArbParameters, VLArbTable
 
@@ -122,6 +123,17 @@ def test_a_fault_is_never_proven_equivalent() -> None:
 
     assert len(killed) == 6
     assert not any(is_equivalent(VLArb(VLArbParameters(**SHAPE)), "vlarb", mutant) for mutant in killed)
+
+
+@pytest.mark.slow
+def test_mutants_of_a_component_with_a_memory_are_tried_one_after_another() -> None:
+    """A memory is elaborated once; every mutant is of the same design."""
+    mutants = list_mutants(CCSourceSettings(3), "settings", count=3, seed=2)
+
+    proven = prove_equivalent(CCSourceSettings(3), "settings", list(mutants))
+
+    assert len(mutants) == 3
+    assert len(proven) < len(mutants)
 
 
 @pytest.mark.slow

@@ -46,6 +46,7 @@ SMALL: dict[str, tuple[Mapping[str, Any], ...]] = {
     "pause": ({}, {"memory_bytes": 4000, "high_bytes": 3000, "low_bytes": 2500, "refresh_cycles": 20}),
     "ecm_cp": ({}, {"sampling": "fixed", "weight": 0, "bcn_stop": True}),
     "ecm_rp": ({}, {"flows": 4, "stop_bits": 8, "gain_of": "current", "strict": True}),
+    "e2cm_prober": ({}, {"flows": 4, "base": "given", "probed": "limited", "probe_bytes": 4096}),
     "vlbuffer": (
         {},
         {"vls": 2, "flits": 7, "minimum": 2, "maximum": 5, "mtu_flits": 2, "writers": 2, "readers": 2,

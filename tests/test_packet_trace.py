@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.conftest import assert_refused, call
+from tests.conftest import ROOT, assert_refused, call
 from vlane.errors import InputError
 from vlane.lrh import LocalRouteHeader
 
@@ -253,3 +253,19 @@ def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
 
     (row,) = tables["trace"].rows(named=True)
     assert LocalRouteHeader.unpack(row["lrh"]) == (4, 0, 4, 3, 2, 4, 159, 2)
+
+
+def test_a_trace_says_what_the_base_transport_headers_say(tmp_path: Path) -> None:
+    """Under congestion control: FECN, BECN of CNPs, and consecutive sequence numbers of each flow."""
+    options = ("--set", "run.cycles=20000", "--set", "run.warm_up_cycles=0", "--json", "--trace")
+    called = call("simulate", ROOT / "sim_top/configs/tree_cc_rtl.toml", "--out", tmp_path / "out", *options)
+    assert called.status == 0, called.err
+
+    (run,) = called.json()["runs"]
+    (file,) = (tmp_path / "out" / "runs").glob("*.trace.parquet")
+    arrived = pl.read_parquet(file).filter(pl.col("bth").is_not_null())
+    assert (arrived["bth"] == 1).sum() == run["congestion"]["fecns"] > 100
+    assert (arrived["bth"] == 2).sum() == run["congestion"]["becns"] > 100
+    assert (arrived.filter(pl.col("bth") == 2)["psn"] == 0).all()
+    for flow in arrived.filter(pl.col("bth") < 2).partition_by("source", "dlid", "sl"):
+        assert flow["psn"].to_list() == list(range(len(flow)))

@@ -14,9 +14,10 @@ from vlane.hdl.schedulers.list_memory import ListMemory
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_walk import ListWalkProperties
+from vlane.tb.recordings import recording
 
 from tests.conftest import long_but
-from tests.power_on import filled_at_random, lockstep_from_anything, powered_on_with_anything
+from tests.power_on import cycles_that_differ, filled_at_random, lockstep_from_anything, powered_on_with_anything
 
 VLARB: dict[str, Any] = {"data_vls": 15, "entries": 64, "vl15": False, "form": "line_rate"}
 DTABLE: dict[str, Any] = {"data_vls": 16, "entries": 64, "vl15": False, "form": "line_rate"}
@@ -49,10 +50,21 @@ def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vlbuffer", "credit_opa"])
+@pytest.mark.parametrize("name", ["vlbuffer", "credit_opa", "cc_marker"])
 def test_blocks_need_no_initial_values(name: str) -> None:
     outcome = lockstep_from_anything(name, dict(BLOCKS[name].mutated), 1, cycles=20_000)
     assert outcome.mismatch is None, str(outcome.mismatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cc_source", pytest.param("lft", marks=pytest.mark.long)])
+def test_blocks_whose_memory_a_reset_keeps_need_it_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writes that an exported testbench begins with are enough, and without them outputs differ."""
+    given = dict(BLOCKS[name].mutated)
+    assert cycles_that_differ(name, given, 1, cycles=60_000) == []
+
+    monkeypatch.setattr(recording, "power_on_writes", lambda *_: [])
+    assert cycles_that_differ(name, given, 1, cycles=60_000)
 
 
 class Driven:

@@ -18,7 +18,7 @@ from vlane.tb.plants.plant import Plant, planted
 from vlane.tb.proofs.properties import Claims, Properties
 from vlane.tb.proofs.prove import cover, prove
 
-from tests.conftest import call
+from tests.conftest import assert_refused, call
 
 ROOT = Path(__file__).parent.parent
 
@@ -116,11 +116,23 @@ def test_prove_tells_instances_and_covers() -> None:
     assert all(each["reached"] == each["assertions"] and each["depth"] < each["within"] for each in document["covers"])
 
 
+@pytest.mark.slow
+def test_each_named_instance_is_proven_once() -> None:
+    words = [word for name in ("mapped", "small", "mapped") for word in ("--instance", name)]
+    done = call("prove", "rr", *words, "--no-covers", "--json")
+
+    assert done.status == 0
+    assert [instance["name"] for instance in done.json()["instances"]] == ["mapped", "small"]
+
+
 def test_an_instance_that_is_not_there_is_refused() -> None:
     done = call("prove", "rr", "--instance", "large")
 
     assert done.status == 2
     assert "--instance must be one of small, mapped, full, past-vl15, mapped-full, not large" in done.err
+    behind = call("prove", "rr", "--instance", "small", "--instance", "large")
+    assert_refused(behind, "--instance", "one of small", "large")
+    assert_refused(call("prove", "rr", "--netlist", "generic", "--instance", "small"), "--instance", "--netlist")
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -16,6 +16,14 @@ class Cell:
     second: Int16
 
 
+class Hidden:
+    """Fields of which numpy's records have two as attributes."""
+
+    size: Int32
+    base: Int16
+    length: Int32
+
+
 @inner
 def _raise(cell: Cell, by: int) -> None:
     cell.second += by
@@ -63,3 +71,9 @@ def test_a_table_has_no_single_place() -> None:
     """A row of a table is no record: compiled code does not take one for the other."""
     with pytest.raises(TypingError):
         _flat(new_records(Cell, 2, 3))
+
+
+def test_a_field_that_numpy_hides_is_refused() -> None:
+    """Uncompiled, ``record.size`` would be 1 whatever the field holds."""
+    with pytest.raises(TypeError, match=r"Hidden.*size, base$"):
+        new_records(Hidden, 2)

@@ -27,6 +27,8 @@ from vlane.writes import ListSelect, ScheduleSelect
 SMALL = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "lids": 8, "entries": 8}
 MARKING = {**SMALL, "largest": 1, "scheduler": "dtable", "data_bits": 128, "marking": True}
 """An InfiniBand switch that marks."""
+STARVING = {**MARKING, "starving": True}
+"""One that also holds room back."""
 GIVEN: dict[str, dict[str, Any]] = {
     "rr": {"requesters": 3},
     "ib_switch": {**SMALL, "scheduler": "vlarb"},
@@ -43,6 +45,7 @@ DRIVEN = {
     "cc_marker": {"program"},
     "cc_source": {"program"},
     "pause": {"program"},
+    "e2cm_prober": {"program"},
     "ib_switch": {"lft", "sl2vl", "schedule", "schedule_ports", "swap"},
     "opa_switch": {"lft", "sc", "schedule", "schedule_ports", "swap"},
 }
@@ -70,6 +73,7 @@ def bench(component: Any, top: str, told: dict[str, Any]) -> None:
         ("cc_marker", {}),
         ("cc_source", {}),
         ("pause", {}),
+        ("e2cm_prober", {}),
         ("ib_switch", {"ports": 34}),
         ("ib_switch", MARKING),
     ],
@@ -145,7 +149,23 @@ def test_a_switch_that_marks_takes_the_attributes_behind_its_registers() -> None
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING)])
+def test_a_switch_that_holds_room_back_has_its_windows_behind_those_of_marking() -> None:
+    """Whatever the scheduler; CS_ReturnDelay is laid out as an entry of the CCT."""
+    parameters = {**BLOCKS["ib_switch"].defaults(), **STARVING}
+    block, registers = BLOCKS["ib_switch"].make(parameters), register_map("ib_switch", parameters)
+    component = RegisteredBlock(registers, block)
+    left = {member for member in block.signature.members if member not in component.signature.members}
+    assert left == DRIVEN["ib_switch"] | {"congestion", "starvation"}
+    without = list(register_map("ib_switch", {**parameters, "starving": False}))
+    assert list(registers)[: len(without)] == without
+    behind = [each for _, each in list(registers)[len(without) :]]
+    assert [each.name for each in behind] == ["switch_credit_mask", "switch_credit_starvation"]
+    assert [(part.name, part.low) for part in behind[1].fields] == [("multiplier", 0), ("shift", 14), ("threshold", 16)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [*((name, {}) for name in REGISTERED), ("ib_switch", MARKING), ("ib_switch", STARVING)]
+)
 def test_fields_are_as_wide_as_the_ports_and_select_what_they_say(name: str, given: dict[str, Any]) -> None:
     parameters = {**parameters_of(name), **given}
     ports = {port.name: port.bits for port in component_ports(BLOCKS[name].make(parameters))}
@@ -218,7 +238,18 @@ def test_the_header_and_the_module_say_what_the_map_says(tmp_path: Path) -> None
     [
         *(
             (name, {})
-            for name in ("vlarb", "drr", "sl2vl", "lft", "credit_opa", "cc_marker", "cc_source", "pause", "ib_switch")
+            for name in (
+                "vlarb",
+                "drr",
+                "sl2vl",
+                "lft",
+                "credit_opa",
+                "cc_marker",
+                "cc_source",
+                "pause",
+                "e2cm_prober",
+                "ib_switch",
+            )
         ),
         ("ib_switch", {**MARKING, "marking": "true"}),
     ],

@@ -246,7 +246,7 @@ PARTS = [
     WritePort(2),
     _SIZES.room(returned=3, behind=True),
     SizeQueue(depth=3, largest=2),
-    SwitchInput(by_channel=True, counts_waiting=True, **_SIDE),
+    SwitchInput(by_channel=True, counts_waiting=True, starves=True, **_SIDE),
     LaneInput(ports=2, counts_waiting=True, **_LANE_SIDE),
     FCPRoundRobin(vls=2, blocks=8, step=2, period=9),
     FCPLimits(vls=2, blocks=8, largest=2, behind=True),

@@ -71,8 +71,23 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
     assert (small.parameters["line_rate"], small.parameters["data_bits"]) == (False, 64)
 
 
+@pytest.mark.slow
+def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
+    asked = ("--param", "marking=true", "--param", "measure=inputs", "--param", "speed=2", "--param", "ports=2")
+    called = call("soak", "--points", "1", "--cycles", "8000", *asked, "--json")
+
+    assert called.status == 0, called.err
+    given = {"marking": True, "measure": "inputs", "speed": 2, "ports": 2}
+    assert all(f"--param {name}={value} " in called.err for name, value in given.items())
+    assert called.json()["parameters"] == given
+
+
 def test_bad_numbers_are_refused() -> None:
-    """No points, no cycles, no switch."""
-    assert_refused(call("soak", "vlarb"), "BLOCK", "one of ib_switch, opa_switch", "vlarb")
+    """No points, no cycles, no block, no instance that is drawn."""
+    assert_refused(call("soak", "--param", "ports=x"), "--param", "ports", "x")
+    assert_refused(
+        call("soak", "--param", "crossbar=per_vl", "--param", "speed=2"), "--param", "crossbar=per_vl speed=2"
+    )
+    assert_refused(call("soak", "vlarbs"), "BLOCK must be one of", "did you mean vlarb?")
     assert_refused(call("soak", "--points", "0"), "--points", "at least 1", "0")
     assert_refused(call("soak", "--cycles", "0"), "--cycles", "1 to 100000000000", "0")

@@ -24,6 +24,12 @@ from vlane.register_maps import register_map
 NO_PYTHON = {"-CFLAGS": "-std=gnu++20", "-MAKEFLAGS": "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"}
 
 
+MEASURED_AND_FASTER = [
+    "ports=2", "data_vls=2", "blocks=20", "minimum=8", "maximum=12", "largest=2", "lids=8", "marking=true",
+    "measure=inputs", "speed=2", "busy_blocks=0", "data_bits=128",
+]  # fmt: skip
+
+
 def exported(name: str, where: Path, *given: str, cycles: int = 300, bus: bool = False) -> None:
     words = [word for parameter in given for word in ("--param", parameter)]
     words += ["--bus", "axi_lite"] if bus else []
@@ -95,11 +101,27 @@ def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path:
     assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "given", "bus"),
+    [("pause", [], False), ("pause", [], True), ("ecm_cp", [], False), ("ecm_rp", [], False),
+     ("e2cm_prober", [], False), ("e2cm_prober", ["base=given"], True)],
+)  # fmt: skip
+def test_ethernet_passes_its_testbench(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """At its default size; the prober clears its records first, and its given delays come over the bus."""
+    exported(name, tmp_path, *given, cycles=2000, bus=bus)
+    done = run(compiled(tmp_path))
+    assert "PASS: dut is golden in 2000 cycles" in done.stdout, done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "bus"),
     [
         ("lft", ["entries=40"], False), ("sl2vl", ["inputs=2", "outputs=3"], True), ("drr", ["data_vls=3"], True),
+        pytest.param("cc_source", ["flows=8", "tick_cycles=64"], False, marks=pytest.mark.long),
+        pytest.param("cc_source", ["flows=8", "cct_entries=256", "shift_first=true"], True, marks=pytest.mark.long),
+        ("e2cm_prober", ["flows=4", "base=given"], True),
         pytest.param(
             "ib_switch",
             ["ports=2", "data_vls=2", "blocks=8", "minimum=4", "maximum=4", "largest=2", "lids=8", "crossbar=per_vl",
@@ -117,6 +139,7 @@ def test_congestion_control_passes_its_testbench(name: str, bus: bool, tmp_path:
             ["ports=2", "data_vls=2", "blocks=10", "minimum=3", "maximum=6", "largest=3", "lids=8", "speed=2"],
             False, marks=pytest.mark.long,
         ),
+        *(pytest.param("ib_switch", MEASURED_AND_FASTER, bus, marks=pytest.mark.long) for bus in (False, True)),
     ],
 )  # fmt: skip
 def test_no_initial_value_is_needed(name: str, given: list[str], bus: bool, tmp_path: Path) -> None:  # noqa: FBT001
@@ -138,7 +161,7 @@ IN_ICARUS = [
     ("dtable", ["form=line_rate"], False), ("dtable", ["form=ib"], False), ("drr", ["data_vls=4"], False),
     ("scfq", ["data_vls=4"], True), ("rr", ["requesters=4"], True), ("sl2vl", ["inputs=2"], False),
     ("sc", ["ports=2"], False), ("lft", ["entries=64", "lookups=2"], True), ("credit_ib", ["data_vls=2"], False),
-    ("credit_opa", ["vls=2"], True), ("vlbuffer", ["vls=2"], False),
+    ("credit_opa", ["vls=2"], True), ("cc_source", ["flows=8"], True), ("vlbuffer", ["vls=2"], False),
     ("vlbuffer", ["vls=4", "form=static", "minimum=16", "maximum=16"], False),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=8", "minimum=2", "maximum=4", "largest=2", "lids=8"], False),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=16", "minimum=8", "maximum=8", "largest=2", "lids=8", "credit=fcp",
@@ -147,6 +170,7 @@ IN_ICARUS = [
                    "crossbar=per_vl", "allocation=fifo"], False),
     ("ib_switch", ["ports=2", "data_vls=2", "blocks=10", "minimum=3", "maximum=6", "largest=3", "lids=8", "speed=2"],
      False),
+    ("ib_switch", MEASURED_AND_FASTER, False),
     ("opa_switch", ["ports=2", "data_vls=2", "lids=8", "scheduler=drr"], True),
 ]  # fmt: skip
 

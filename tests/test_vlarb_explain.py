@@ -64,6 +64,8 @@ def test_levels_that_get_no_turn_are_told(tmp_path: Path) -> None:
     page = tmp_path / "page" / "index.html"
     assert_whole(page)
     assert "Level 2, 3 gets no turn at some ports" in page.read_text()
+    assert "no bound" in told.out
+    assert "no bound" in page.read_text()
 
 
 @pytest.mark.parametrize(

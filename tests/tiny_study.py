@@ -7,7 +7,7 @@ from pathlib import Path
 from vlane.sim_top.output.curves import Chart, Curve, Mark
 from vlane.sim_top.studies.figures import Figure, at_least, within
 from vlane.sim_top.studies.measured import Measured
-from vlane.sim_top.studies.paper_study import Case, PaperStudy
+from vlane.sim_top.studies.paper_study import NetworkCase, PaperStudy
 
 from vlane.study_file import study_of
 
@@ -18,7 +18,7 @@ LONG = 60_000
 _PUBLISHED = 0.2
 
 
-def _cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+def _cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     cycles = LONG if part == "slow" else 700
     content = {
         "network": {"topology": "tree", "k": 2, "n": 2},
@@ -29,7 +29,7 @@ def _cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every s
     base = study_of(content, Path())
     seeds = (1,) if quick else (1, 2)
     return [
-        Case({"room": room}, base.with_({"buffers.blocks": blocks}), (0.2, 0.5), seeds)
+        NetworkCase({"room": room}, (0.2, 0.5), seeds, base.with_({"buffers.blocks": blocks}))
         for room, blocks in (("small", 64), ("large", 128))
     ]
 

@@ -10,6 +10,7 @@ __all__ = [
     "FECN_BYTE",
     "FECN_IN_BYTE",
     "LNH_GRH",
+    "PSN_MODULUS",
     "bits_to_fecn",
 ]
 
@@ -21,6 +22,9 @@ BTH_BEHIND_GRH_AT = 48
 
 LNH_GRH = 3
 """Next header of the LRH: a GRH, then the IBA transport."""
+
+PSN_MODULUS = 1 << 24
+"""Packet sequence numbers, the last three bytes of the header's twelve, begin again from 0 at it."""
 
 CNP_OPCODE = 0x80
 """Opcode, the header's first byte, of a congestion notification packet."""

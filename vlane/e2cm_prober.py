@@ -8,12 +8,27 @@ from vlane.errors import InputError
 from vlane.ethernet import FEEDBACK_BITS, FEEDBACK_BYTES, saturation_bytes
 from vlane.parameters import Parameters, choice, whole
 
-__all__ = ["OCCUPANCY_BITS", "STAMP_BITS", "E2CMProberParameters"]
+__all__ = [
+    "EXCESS_BITS",
+    "FLOW_BITS",
+    "GOODPUT_BITS",
+    "OCCUPANCY_BITS",
+    "REPLY_CYCLES",
+    "STAMP_BITS",
+    "START_CYCLES",
+    "E2CMProberParameters",
+]
 
 STAMP_BITS = 32
 """Width of a time stamp in cycles, and of a flow's count of bytes."""
 OCCUPANCY_BITS = 20
 """Width of a flow's occupancy of its path in bytes; larger ones are taken as the largest."""
+EXCESS_BITS, GOODPUT_BITS = 20, 21
+"""Widths of what an occupancy is made of: delay above the least one, and bytes between two replies; the same holds."""
+START_CYCLES, REPLY_CYCLES = 7, 40
+"""Cycles that an order takes: of a frame or a probe that starts, and of a probe that is back."""
+FLOW_BITS = 10
+"""Width of a flow's number in a write of its least delay: of the most flows that there may be."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -50,6 +50,7 @@ class IBSwitchParameters(SwitchParameters):
     credit: str = choice("returns", tuple(INFINIBAND.hardware_credits), "how the room of the far buffer is reported")
     fcp_blocks: int = whole(0, 0, MAX_FCP_PERIOD, "growth after which a limit is sent; 0: a quarter of the room")
     marking: bool = flag(default=False, about="whether outputs mark packets with FECN")
+    starving: bool = flag(default=False, about="with marking: whether inputs may hold room back (credit starvation)")
     measure: str = choice(OF_OUTPUT, MEASURES, "with marking: what is measured, output buffers or what waits at inputs")
     busy_blocks: int = whole(BUSY_BLOCKS, 0, MAX_LEVEL, "with marking: level from which a link is busy; 0: always")
     level_blocks: int = whole(LEVEL_BLOCKS, 1, MAX_LEVEL, "with marking: highest level, at least busy_blocks")
@@ -81,6 +82,11 @@ class IBSwitchParameters(SwitchParameters):
     def by_inputs(self) -> bool:
         """Whether what waits at the inputs is measured, and not the output buffers."""
         return self.measure == OF_INPUTS
+
+    @property
+    def starves(self) -> bool:
+        """Whether inputs may hold room back."""
+        return self.starving
 
     @property
     def fcp_times(self) -> tuple[int, int] | None:
@@ -119,8 +125,8 @@ class IBSwitchParameters(SwitchParameters):
         """Refuse marking where it cannot be, and what belongs to it without it."""
         if not self.marking:
             usual = (
-                ("measure", OF_OUTPUT), ("busy_blocks", BUSY_BLOCKS), ("level_blocks", LEVEL_BLOCKS),
-                ("idle_blocks", IDLE_BLOCKS),
+                ("starving", False), ("measure", OF_OUTPUT), ("busy_blocks", BUSY_BLOCKS),
+                ("level_blocks", LEVEL_BLOCKS), ("idle_blocks", IDLE_BLOCKS),
             )  # fmt: skip
             for field, value in usual:
                 if self[field] != value:
@@ -129,4 +135,6 @@ class IBSwitchParameters(SwitchParameters):
         if self.data_bits < _MARKED_BITS:
             must = f"at least {_MARKED_BITS} with marking, as FECN is in the second word"
             raise InputError("data_bits", must, self.data_bits)
+        if self.starving and self.form.vls_apart:
+            raise InputError("starving", f"false with crossbar {self.crossbar}", "true")
         _ = self.marker  # refuses what its own parameters may not be

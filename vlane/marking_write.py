@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlane.cc_marker import CCMarkerSelect
+from vlane.cc_source import MULTIPLIER_BITS
 
 __all__ = ["MASK_BITS", "PORT_BITS", "MarkingWrite"]
 
@@ -28,6 +29,8 @@ class MarkingWrite:
         Of the switch or of the element.
     valid : int
         Of an element: it rules the port.
+    control_type : int
+        Of an element: 0 for marking; 1 for credit starvation, with CS_ReturnDelay where Marking_Rate is.
     """
 
     select: CCMarkerSelect
@@ -37,3 +40,9 @@ class MarkingWrite:
     packet_size: int = 0
     marking_rate: int = 0
     valid: int = 0
+    control_type: int = 0
+
+    @property
+    def return_delay(self) -> tuple[int, int]:
+        """Of an element of control type 1: shift and multiplier of CS_ReturnDelay."""
+        return self.marking_rate >> MULTIPLIER_BITS, self.marking_rate & ((1 << MULTIPLIER_BITS) - 1)

@@ -145,22 +145,33 @@ class Parameters(Mapping[str, Any]):
         InputError
             If a word is no ``NAME=VALUE``, names no parameter, or has a value that is refused.
         """
-        defaults = cls.defaults()
-        given, named = dict(base), set()
-        for word in words:
-            name, equals, text = word.partition("=")
-            if name not in defaults:
-                raise unknown_word("--param", defaults, name)
-            if not equals:
-                raise InputError("--param", "K=V", word)
-            given[name] = _value(name, text, type(defaults[name]))
-            named.add(name)
+        named = cls.values_of_words(words)
+        given = {**base, **named}
         usual = cls.with_form.get(given.get("form", ""), {})
         given |= {name: value for name, value in usual.items() if name not in named}
         try:
             return cls(**given)
         except InputError as error:
             raise refused_parameter(error, "--param ") from None
+
+    @classmethod
+    def values_of_words(cls, words: Iterable[str]) -> dict[str, Any]:
+        """Return the values that ``NAME=VALUE`` words say, of their types; whether they are accepted is not checked.
+
+        Raises
+        ------
+        InputError
+            If a word is no ``NAME=VALUE``, names no parameter, or has a value of another type.
+        """
+        defaults, named = cls.defaults(), {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            if name not in defaults:
+                raise unknown_word("--param", defaults, name)
+            if not equals:
+                raise InputError("--param", "K=V", word)
+            named[name] = _value(name, text, type(defaults[name]))
+        return named
 
     @classmethod
     def of_values(cls, given: Mapping[str, Any]) -> Self:

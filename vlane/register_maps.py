@@ -19,6 +19,8 @@ from vlane.cc_source import (
     TIMER_BITS,
     CCSourceSelect,
 )
+from vlane.credit_starvation import StarvationSelect
+from vlane.e2cm_prober import FLOW_BITS, STAMP_BITS
 from vlane.marking_write import MASK_BITS, PORT_BITS
 from vlane.opa_credit import BufferSelect
 from vlane.pause import MAX_MEMORY_BYTES
@@ -182,9 +184,17 @@ def _pause(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
     )
 
 
+def _e2cm_prober(_parameters: Mapping[str, Any]) -> tuple[Register, ...]:
+    base = (BitField("base", 0, STAMP_BITS, "least one-way delay in cycles"),)
+    return (
+        Window("least_delay", "given least delay of each flow", "program", base, (BitField("flow", 0, FLOW_BITS),)),
+    )
+
+
 def _switch(parameters: Mapping[str, Any], maps: tuple[Register, ...]) -> tuple[Register, ...]:
     marking = _switch_marking() if parameters.get("marking") else ()
-    return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]), *marking)
+    starvation = _switch_starvation() if parameters.get("starving") else ()
+    return (*_lft("lft"), *maps, *_switch_schedule(parameters["scheduler"]), *marking, *starvation)
 
 
 def _switch_marking() -> tuple[Register, ...]:
@@ -192,6 +202,23 @@ def _switch_marking() -> tuple[Register, ...]:
     mask = BitField("victim_mask", 0, MASK_BITS, "a bit for each output, from 0")
     port = BitField("port", 0, PORT_BITS, "the output, from 0")
     return _marking("congestion", mask, "Victim_Mask of the switch", "each port's", port)
+
+
+def _switch_starvation() -> tuple[Register, ...]:
+    """Return what programs the credit starvation of the inputs."""
+    mask = (BitField("credit_mask", 0, MASK_BITS, "a bit for each port, from 0"),)
+    returns = (
+        BitField("multiplier", 0, MULTIPLIER_BITS, "multiplier of CS_ReturnDelay"),
+        BitField("shift", MULTIPLIER_BITS, SHIFT_BITS, "shift of CS_ReturnDelay"),
+        BitField("threshold", MULTIPLIER_BITS + SHIFT_BITS, THRESHOLD_BITS, "CS_Threshold"),
+    )
+    parts = (
+        ("switch_credit_mask", "Credit_Mask of the switch", mask, StarvationSelect.CREDIT_MASK),
+        ("switch_credit_starvation", "CS_Threshold and CS_ReturnDelay of the switch", returns, StarvationSelect.RETURN),
+    )
+    return tuple(
+        Window(name, meaning, "starvation", fields, (), {"select": select}) for name, meaning, fields, select in parts
+    )
 
 
 def _switch_schedule(scheduler: str) -> tuple[Register, ...]:
@@ -214,6 +241,7 @@ _MAPS: dict[str, Callable[[Mapping[str, Any]], tuple[Register, ...]]] = {
     "cc_marker": _cc_marker,
     "cc_source": _cc_source,
     "pause": _pause,
+    "e2cm_prober": _e2cm_prober,
     "ib_switch": lambda parameters: _switch(parameters, _sl2vl("sl2vl")),
     "opa_switch": lambda parameters: _switch(parameters, _sc("sc")),
 }
@@ -230,5 +258,6 @@ NUMBERS = {
     "cc_marker": 12,
     "cc_source": 13,
     "pause": 14,
+    "e2cm_prober": 15,
 }
 """Each block's number in its identity register; none is ever given to another block."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
 from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LARGEST_THRESHOLD, LEVEL_BLOCKS, MAX_LEVEL, RATE_BITS, SIZE_BITS
 from vlane.cc_source import BYTE_BITS, CCT_ENTRIES, TIMER_BITS
 from vlane.errors import InputError
-from vlane.host_settings import HostSettings
+from vlane.host_settings import AllHosts, HostSettings
 from vlane.sl2vl import SL_COUNT
 from vlane.study_congestion_parts import (
+    CCT,
+    CS_KEYS,
     LEVEL_KEYS,
-    CCTEntry,
+    CongestionHost,
     CongestionPort,
     CongestionSL,
     CongestionWrite,
+    ReturnDelay,
     VictimMask,
     check_parts,
     checked_cct,
+    checked_delay,
 )
 from vlane.study_networks import Name, Section
 
@@ -66,6 +70,15 @@ class CongestionSection(Section):
     victim_mask: VictimMask = Field(
         "none", description="Outputs that mark packets of victims, too: none, those to hosts, or all."
     )
+    credit_mask: VictimMask = Field(
+        "none", description="Ports that hold room back from those that send to them: none, those to hosts, or all."
+    )
+    cs_threshold: int = Field(
+        0, ge=0, le=LARGEST_THRESHOLD, description="CS_Threshold of all switches: 0 holds nothing back, 15 soonest."
+    )
+    cs_return_delay: ReturnDelay = Field(
+        [0, 0], description="CS_ReturnDelay of all switches, [shift, multiplier] as an entry of the CCT."
+    )
     measure: Literal["output", "inputs"] = Field(
         "output", description="How full a VL is: its blocks in the output buffer, or those that wait at the inputs."
     )
@@ -84,7 +97,7 @@ class CongestionSection(Section):
     trigger_threshold: int = Field(
         0, ge=0, lt=1 << BYTE_BITS, description="CCTI from which a BECN is logged; 0 for never."
     )
-    cct: Annotated[list[CCTEntry], Field(min_length=1, max_length=CCT_ENTRIES)] | None = Field(
+    cct: CCT | None = Field(
         None, description="Entries of the CCT as [shift, multiplier]; a geometric one of 128 entries unless given."
     )
     pacing: Literal["flow", "port"] = Field(
@@ -102,7 +115,13 @@ class CongestionSection(Section):
     )
     port: list[CongestionPort] = Field(default_factory=list)
     sl: list[CongestionSL] = Field(default_factory=list)
+    host: list[CongestionHost] = Field(default_factory=list)
     write: list[CongestionWrite] = Field(default_factory=list)
+
+    @field_validator("cs_return_delay")
+    @classmethod
+    def _is_delay(cls, delay: list[int]) -> list[int] | None:
+        return checked_delay(delay)
 
     @field_validator("cct")
     @classmethod
@@ -113,6 +132,18 @@ class CongestionSection(Section):
     def table(self) -> list[tuple[int, int]]:
         """The CCT, as (shift, multiplier)."""
         return geometric_cct() if self.cct is None else [(shift, multiplier) for shift, multiplier in self.cct]
+
+    @property
+    def starves(self) -> bool:
+        """Whether ports may hold room back: something is said of it."""
+        keys = ("credit_mask", *CS_KEYS)
+        written = any(part.given(keys) for part in self.write) or any(part.given(CS_KEYS) for part in self.port)
+        return written or not self.model_fields_set.isdisjoint(keys)
+
+    @property
+    def usual_host(self) -> HostSettings:
+        """What a host is set to that has no settings of its own."""
+        return HostSettings(self.port_control, self.ccti_limit, [self.level(sl) for sl in range(SL_COUNT)], self.table)
 
     def level(self, sl: int) -> dict[str, int]:
         """Return the CACongestionEntry of an SL, by component."""
@@ -141,9 +172,12 @@ def check_congestion(study: Study, words: str) -> None:
     marking = dict.fromkeys(form.crossbar for form in forms if form.marks)
     if study.switch.crossbar not in marking:
         raise InputError("switch.crossbar", f"{' or '.join(marking)} with [congestion]", study.switch.crossbar)
+    form = next(each for each in forms if each.crossbar == study.switch.crossbar)
+    if given.starves and form.vls_apart:
+        raise InputError("switch.crossbar", "multiplexed with credit_mask or cs_ keys", study.switch.crossbar)
     if given.level_blocks < given.busy_blocks:
         raise InputError("congestion.level_blocks", f"at least busy_blocks, {given.busy_blocks}", given.level_blocks)
-    check_parts(given.port, given.sl, given.write)
+    check_parts(given.port, given.sl, given.host, given.write)
     if given.opensm_conf is None:
         check_levels(given, study.link.clock.cycle_ns)
 
@@ -156,16 +190,17 @@ def check_levels(given: CongestionSection, cycle_ns: float) -> None:
     InputError
         Naming the key of the section, of the part or of the write.
     """
-    state = HostSettings(
-        len(given.table) - 1, given.ccti_limit, [given.level(sl) for sl in range(SL_COUNT)], given.cnp_interval_cycles
-    )
+    interval, usual = given.cnp_interval_cycles, given.usual_host
     own = {each.sl: f"congestion.sl.{number}" for number, each in enumerate(given.sl)}
-    usual = [sl for sl in range(SL_COUNT) if sl not in own]
-    state.check("congestion", usual, cycle_ns)
+    usual.check("congestion", [sl for sl in range(SL_COUNT) if sl not in own], interval, cycle_ns)
     for sl, where in own.items():
-        state.check(where, [sl], cycle_ns)
+        usual.check(where, [sl], interval, cycle_ns)
+    hosts = AllHosts(usual)
+    hosts.set(given.host)
+    hosts.check_parts(given.host, interval, cycle_ns)
     for number in sorted(range(len(given.write)), key=lambda each: given.write[each].cycle):
         write = given.write[number]
         if write.of_hosts:
-            state.change(write)
-            state.check(f"congestion.write.{number}", range(SL_COUNT), cycle_ns)
+            hosts.change(write)
+            for each in hosts.each():
+                each.check(f"congestion.write.{number}", range(SL_COUNT), interval, cycle_ns)

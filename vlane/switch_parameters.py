@@ -91,6 +91,11 @@ class SwitchParameters(Parameters):
         """Whether markers measure what waits at the inputs."""
         return False
 
+    @property
+    def starves(self) -> bool:
+        """Whether inputs may hold room back."""
+        return False
+
     def of_scheduler(self) -> Parameters:
         """Return the parameters of an output's scheduler: a requester for each lane, no VL15."""
         scheduler = SCHEDULERS[self.scheduler]

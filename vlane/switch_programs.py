@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vlane.credit_starvation import StarvationWrite
 from vlane.egress import REST_CYCLES
 from vlane.lft import UNASSIGNED
 from vlane.marking_write import MarkingWrite
@@ -17,9 +18,9 @@ from vlane.writes import Write
 
 __all__ = [
     "TableWrite",
+    "congestion_write",
     "lft_write",
     "lft_writes",
-    "marking_write",
     "sc_write",
     "sc_writes",
     "schedule_writes",
@@ -58,9 +59,10 @@ def sl2vl_writes(vl: NDArray[np.uint8]) -> list[TableWrite]:
     ]  # fmt: skip
 
 
-def marking_write(write: MarkingWrite) -> TableWrite:
+def congestion_write(write: MarkingWrite | StarvationWrite) -> TableWrite:
     """Return a write of a switch's congestion settings."""
-    return {"congestion__enable": 1, **{f"congestion__{name}": int(value) for name, value in vars(write).items()}}
+    port = "starvation" if isinstance(write, StarvationWrite) else "congestion"
+    return {f"{port}__enable": 1, **{f"{port}__{name}": int(value) for name, value in vars(write).items()}}
 
 
 def sc_write(table: SCTable, ingress: int, egress: int, index: int, value: int) -> TableWrite:

@@ -211,7 +211,7 @@ def step(made: Sources, given: Inputs, cycle: int, rules: NDArray[np.int64]) -> 
     _present(made, given)
     if given.written[W_ENABLE] != 0:
         _count_write(made, given.written, rules)
-        write(made, given.written)
+        write(made, 0, given.written)
 
 
 @inner
@@ -230,7 +230,7 @@ def _present(made: Sources, given: Inputs) -> None:
         given.asked[value] = given.asks[value]
     for value in range(len(given.tells)):
         given.told[value] = given.tells[value]
-    if made.port[PORT_MODE] != 0:
+    if made.port[0, PORT_MODE] != 0:
         given.asked[ASK_DLID] = given.told[TELL_DLID] = 0
 
 
@@ -245,13 +245,13 @@ def _hear(made: Sources, given: Inputs, cycle: int, injected: int, rules: NDArra
         shown[S_LOST] = 1
         return
     entry, sl = made.flow[0, place], told[TELL_SL]
-    trigger = made.level[sl, TRIGGER]
+    trigger = made.level[0, sl, TRIGGER]
     rules[TAKEN] += not was_known
     rules[LAST_OF_SET] += not was_known and vacant(made, 0, told[TELL_DLID], told[TELL_SL]) == NOBODY
     rules[RAISED] += was_known and entry.ccti > before
-    rules[LIMITED] += was_known and entry.ccti < before + made.level[sl, INCREASE]
-    rules[STARTED] += was_known and before <= made.level[sl, MINIMUM]
-    rules[BY_LEVEL] += made.port[PORT_MODE] != 0
+    rules[LIMITED] += was_known and entry.ccti < before + made.level[0, sl, INCREASE]
+    rules[STARTED] += was_known and before <= made.level[0, sl, MINIMUM]
+    rules[BY_LEVEL] += made.port[0, PORT_MODE] != 0
     rules[ASKED_AND_TOLD] += place == injected
     rules[ABOVE_TRIGGER] += 0 < trigger <= before < entry.ccti
     if before < trigger <= entry.ccti:
@@ -269,13 +269,13 @@ def _count_question(made: Sources, place: int, blocks: int, cycle: int, rules: N
         rules[HELD] += 1
         rules[HELD_BY_ONE] += cycle + 1 == entry.not_before
         return
-    gap = gap_of(made, entry.ccti, blocks)
+    gap = gap_of(made, 0, entry.ccti, blocks)
     rules[INJECTED] += 1
     rules[WITHOUT_GAP] += gap == 0
     rules[SHORTEST] += blocks + gap < SHORTEST_GAP
     rules[IN_TIME] += entry.injects != 0 and cycle == entry.not_before
     rules[FIRST_PACKET] += entry.injects == 0
-    rules[ABOVE_LIMIT] += entry.ccti > made.port[LIMIT]
+    rules[ABOVE_LIMIT] += entry.ccti > made.port[0, LIMIT]
 
 
 @inner
@@ -287,10 +287,10 @@ def _count_visit(made: Sources, place: int, cycle: int, injected: int, rules: ND
         rules[PASSED] += 1
         return
     rules[ASKED_AND_VISITED] += place == injected
-    least, tick = made.level[entry.sl, MINIMUM], cycle // made.tick_cycles
+    least, tick = made.level[0, entry.sl, MINIMUM], cycle // made.tick_cycles
     if entry.ccti > least:
         rules[LOWERED] += entry.ends <= tick
-        rules[CAUGHT_UP] += entry.ends + made.level[entry.sl, TIMER] <= tick
+        rules[CAUGHT_UP] += entry.ends + made.level[0, entry.sl, TIMER] <= tick
         rules[RUNS] += entry.ends > tick
     else:
         held = is_held(entry, cycle)
@@ -302,8 +302,8 @@ def _count_visit(made: Sources, place: int, cycle: int, injected: int, rules: ND
 @inner
 def _count_write(made: Sources, written: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
     select = written[W_SELECT]
-    rules[CAPPED] += select == _LIMIT and written[W_LIMIT] >= len(made.table)
-    rules[ABSENT_ENTRY] += select > _LEVEL and written[W_INDEX] >= len(made.table)
+    rules[CAPPED] += select == _LIMIT and written[W_LIMIT] >= made.table.shape[1]
+    rules[ABSENT_ENTRY] += select > _LEVEL and written[W_INDEX] >= made.table.shape[1]
     rules[MODE_CHANGED] += (
-        select == _PORT_CONTROL and written[W_PORT_MODE] != made.port[PORT_MODE] and made.sweep[0].taken != 0
+        select == _PORT_CONTROL and written[W_PORT_MODE] != made.port[0, PORT_MODE] and made.sweep[0].taken != 0
     )

@@ -283,4 +283,7 @@ def write_marking(markers: Markers, outputs: Sequence[int], write: MarkingWrite)
         elif write.select == CCMarkerSelect.MARKING_RATE:
             set_marking_rate(markers, output, write.marking_rate)
         elif number == write.port:
-            set_port_element(markers, output, write.valid, 0, write.threshold, write.packet_size, write.marking_rate)
+            set_port_element(
+                markers, output, write.valid, write.control_type, write.threshold, write.packet_size,
+                write.marking_rate,
+            )  # fmt: skip

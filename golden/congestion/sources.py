@@ -112,7 +112,7 @@ class Sweep:
 
 
 class Sources(NamedTuple):
-    """Sources with settings in common.
+    """Sources, each with settings of its own.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ class Sources(NamedTuple):
         The entries; those of a set stand together.
     sweep : Records of Sweep, (sources,)
         Of each source.
-    port : array of int64, (2,)
+    port : array of int64, (sources, 2)
         Whether flows are SLs; CCTI_Limit.
-    level : array of int64, (16, 4)
+    level : array of int64, (sources, 16, 4)
         Of each SL: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
-    table : array of int64, (cct_entries, 2)
+    table : array of int64, (sources, cct_entries, 2)
         The CCT: shift, multiplier.
     set_bits : int
         Bits that number a set.
@@ -154,9 +154,9 @@ def new_sources(
 ) -> Sources:
     """Return sources after power-on: no flow is known, the CCT and all settings are 0."""
     return Sources(
-        new_records(Flow, sources, flows), new_records(Sweep, sources), np.zeros(2, np.int64),
-        np.zeros((_LEVELS, 4), np.int64), np.zeros((cct_entries, 2), np.int64), (flows // WAYS).bit_length() - 1,
-        tick_cycles, shift_first,
+        new_records(Flow, sources, flows), new_records(Sweep, sources), np.zeros((sources, 2), np.int64),
+        np.zeros((sources, _LEVELS, 4), np.int64), np.zeros((sources, cct_entries, 2), np.int64),
+        (flows // WAYS).bit_length() - 1, tick_cycles, shift_first,
     )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def reset(made: Sources, source: int) -> None:
         made.flow[source, place].known = 0
     sweep = made.sweep[source]
     sweep.next, sweep.taken, sweep.lost = 0, 0, 0
-    made.port[:] = 0
+    made.port[source] = 0
 
 
 @inner
@@ -210,9 +210,9 @@ def is_settling(entry: Flow, cycle: int) -> bool:
 
 
 @inner
-def gap_of(made: Sources, ccti: int, blocks: int) -> int:
-    """Return the cycles that a flow keeps after a packet of so many blocks (CCS-2)."""
-    shift, multiplier = made.table[ccti, SHIFT], made.table[ccti, MULTIPLIER]
+def gap_of(made: Sources, source: int, ccti: int, blocks: int) -> int:
+    """Return the cycles that a flow of a source keeps after a packet of so many blocks (CCS-2)."""
+    shift, multiplier = made.table[source, ccti, SHIFT], made.table[source, ccti, MULTIPLIER]
     return (blocks >> shift) * multiplier if made.shift_first else (blocks * multiplier) >> shift
 
 
@@ -225,7 +225,7 @@ def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> b
     if is_held(entry, cycle):
         return False
     entry.injects = 1
-    entry.not_before = cycle + max(blocks + gap_of(made, entry.ccti, blocks), SHORTEST_GAP)
+    entry.not_before = cycle + max(blocks + gap_of(made, source, entry.ccti, blocks), SHORTEST_GAP)
     return True
 
 
@@ -233,7 +233,7 @@ def answer(made: Sources, source: int, place: int, blocks: int, cycle: int) -> b
 def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[int, int]:
     """Take a BECN of a flow in a cycle; return its entry, ``NOBODY`` if it is lost, and the CCTI before."""
     place = find(made, source, dlid, sl)
-    least = made.level[sl, MINIMUM]
+    least = made.level[source, sl, MINIMUM]
     before = least
     if place == NOBODY:
         place = vacant(made, source, dlid, sl)
@@ -246,9 +246,9 @@ def hear(made: Sources, source: int, dlid: int, sl: int, cycle: int) -> tuple[in
     else:
         before = made.flow[source, place].ccti
     entry = made.flow[source, place]
-    entry.ccti, entry.told = min(before + made.level[sl, INCREASE], made.port[LIMIT]), cycle
+    entry.ccti, entry.told = min(before + made.level[source, sl, INCREASE], made.port[source, LIMIT]), cycle
     if before <= least:
-        entry.ends = cycle // made.tick_cycles + made.level[sl, TIMER]
+        entry.ends = cycle // made.tick_cycles + made.level[source, sl, TIMER]
     return place, before
 
 
@@ -258,26 +258,27 @@ def visit(made: Sources, source: int, place: int, cycle: int) -> None:
     entry = made.flow[source, place]
     if entry.known == 0 or is_settling(entry, cycle):
         return
-    least = made.level[entry.sl, MINIMUM]
+    least = made.level[source, entry.sl, MINIMUM]
     if entry.ccti > least:
         if entry.ends <= cycle // made.tick_cycles:
             entry.ccti -= 1
-            entry.ends += made.level[entry.sl, TIMER]
+            entry.ends += made.level[source, entry.sl, TIMER]
     elif not is_held(entry, cycle):
         entry.known = 0
         made.sweep[source].taken -= 1
 
 
 @inner
-def write(made: Sources, written: NDArray[np.int64]) -> None:
-    """Write a setting; absent entries of the CCT are not written (CCS-13)."""
+def write(made: Sources, source: int, written: NDArray[np.int64]) -> None:
+    """Write a setting of a source; absent entries of the CCT are not written (CCS-13)."""
     select, index = written[W_SELECT], written[W_INDEX]
     if select == _PORT_CONTROL:
-        made.port[PORT_MODE] = written[W_PORT_MODE]
+        made.port[source, PORT_MODE] = written[W_PORT_MODE]
     elif select == _LIMIT:
-        made.port[LIMIT] = min(written[W_LIMIT], len(made.table) - 1)
+        made.port[source, LIMIT] = min(written[W_LIMIT], made.table.shape[1] - 1)
     elif select == _LEVEL:
         for value in range(4):
-            made.level[index & (_LEVELS - 1), value] = written[W_TIMER + value]
-    elif index < len(made.table):
-        made.table[index, SHIFT], made.table[index, MULTIPLIER] = written[W_SHIFT], written[W_MULTIPLIER]
+            made.level[source, index & (_LEVELS - 1), value] = written[W_TIMER + value]
+    elif index < made.table.shape[1]:
+        made.table[source, index, SHIFT] = written[W_SHIFT]
+        made.table[source, index, MULTIPLIER] = written[W_MULTIPLIER]

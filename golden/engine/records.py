@@ -57,8 +57,17 @@ class Records(Generic[R]):
 
 
 def new_records(kind: type[R], *counts: int) -> Records[R]:
-    """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``."""
+    """Return zeroed records; the fields are the annotations of ``kind``: ``Int16``, ``Int32`` or ``Int64``.
+
+    Raises
+    ------
+    TypeError
+        If a field has the name of an attribute that numpy's records have: uncompiled, it could not be reached.
+    """
     fields = [(name, hint.__metadata__[0]) for name, hint in get_type_hints(kind, include_extras=True).items()]
+    hidden = [name for name, _ in fields if hasattr(np.record, name)]
+    if hidden:
+        raise TypeError(f"fields of {kind.__name__} that numpy's records hide: {', '.join(hidden)}")
     return Records(np.zeros(counts, np.dtype((np.record, fields))))
 
 

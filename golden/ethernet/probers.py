@@ -12,7 +12,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.ethernet.points import in_units
 
-from vlane.e2cm_prober import OCCUPANCY_BITS, STAMP_BITS
+from vlane.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, STAMP_BITS
 from vlane.ethernet import saturation_bytes
 
 __all__ = [
@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 _MODULUS, _LATE = (1 << STAMP_BITS) - 1, 1 << STAMP_BITS - 1
-_MOST_EXCESS, _MOST_BYTES, _MOST_OCCUPANCY = (1 << 20) - 1, (1 << 21) - 1, (1 << OCCUPANCY_BITS) - 1
+_MOST_EXCESS, _MOST_BYTES = (1 << EXCESS_BITS) - 1, (1 << GOODPUT_BITS) - 1
+_MOST_OCCUPANCY = (1 << OCCUPANCY_BITS) - 1
 
 
 class Probe:
@@ -43,7 +44,7 @@ class Probe:
         Bytes of the flow, modulo 2**32, so far and at its last probe.
     arrival, reported : int
         Of the reply before: cycle in which the probe arrived, and bytes that it carried.
-    base : int
+    least : int
         Least one-way delay in cycles.
     occupancy : int
         Of the reply before.
@@ -55,7 +56,7 @@ class Probe:
     probed: Int64
     arrival: Int64
     reported: Int64
-    base: Int64
+    least: Int64
     occupancy: Int32
     begun: Int16
     heard: Int16
@@ -135,7 +136,7 @@ def reset(made: Probers, source: int) -> None:
 @inner
 def set_base(made: Probers, source: int, flow: int, cycles: int) -> None:
     """Give the least one-way delay of a flow (EPR-6)."""
-    made.probe[source, flow].base = cycles
+    made.probe[source, flow].least = cycles
 
 
 @inner
@@ -187,13 +188,13 @@ def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, re
         return NOTHING
     delay = (arrival - stamp) & _MODULUS
     if made.learned:
-        own.base = min(own.base, delay) if own.heard != 0 else delay
+        own.least = min(own.least, delay) if own.heard != 0 else delay
     first = own.heard == 0
     sent = (reported - own.reported) & _MODULUS
     own.heard, own.arrival, own.reported = 1, arrival & _MODULUS, reported & _MODULUS
     if first:
         return NOTHING
-    occupancy = occupancy_of(excess_of(delay, own.base), sent, gap)
+    occupancy = occupancy_of(excess_of(delay, own.least), sent, gap)
     change = occupancy - own.occupancy if own.known != 0 else 0
     own.occupancy, own.known = occupancy, 1
     feedback = made.set_point - occupancy - made.weight * change

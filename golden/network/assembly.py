@@ -23,10 +23,11 @@ from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import Unpaced
 from vlane.golden.network.parts import Alone
 from vlane.golden.network.routing import ChannelRoutes, Routes
-from vlane.golden.network.sources import CLASS_SL, WITH_SL, Sources
+from vlane.golden.network.senders import levels_of
+from vlane.golden.network.sources import Sources
 from vlane.golden.network.topology import End, Topology
-from vlane.golden.network.traffic import PATH_SL
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
+from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant, port_bits_for
 from vlane.golden.switches.kinds import INFINIBAND_MAKERS, Switches, infiniband_maker
 from vlane.golden.switches.marking import Unmarked
@@ -169,6 +170,8 @@ def assemble(
     faster = {} if iterations == speed == 1 else {"iterations": iterations, "speed": speed}
     switches = _MAKERS[kind.name, allocation, crossbar](topology, routes, central or buffers, **faster)
     switches = switches._replace(inputs=switches.inputs._replace(rule=routes.rule))
+    if congestion is not None and congestion.starves and form.vls_apart:
+        raise InputError("crossbar", "multiplexed with credit starvation", crossbar)
     credit = credit or Credits()
     _check_credits(buffers, form, credit)
     longest = max(flight, *(each.flight for each in cables.values())) if cables else flight
@@ -182,6 +185,7 @@ def assemble(
         remote=_remote_credit(buffers, credit, ends, longest), returns=returns, bank=bank, largest=buffers.largest,
         pace=paces_of_ends(topology, ends, cables),
         marking=Unmarked() if congestion is None else congestion.marking(topology, bits, buffers),
+        starvation=Unstarved() if congestion is None else congestion.starvation(topology, bits, buffers),
     )  # fmt: skip
     most_of_each = max(topology.ports * lanes, topology.ports + READERS * mports_of(topology.ports))
     most_grants = topology.switches * most_of_each
@@ -277,7 +281,6 @@ def _check_tables(topology: Topology, routes: Routes | ChannelRoutes) -> None:
 
 def _check_lanes(routes: Routes | ChannelRoutes, sources: Sources, lanes: int) -> None:
     """Refuse traffic on a service level that a NIC has no lane for."""
-    levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
-    for sl in sorted(int(level) for level in levels if level != PATH_SL):
+    for sl in levels_of(sources):
         if int(routes.nic_vl[:, sl].max()) >= lanes:
             raise InputError(f"VL of SL {sl} at a NIC", f"0 to {lanes - 1}", int(routes.nic_vl[:, sl].max()))

@@ -9,16 +9,45 @@ from vlane.golden.congestion.markers import new_markers, write_marking
 from vlane.golden.congestion.sources import INCREASE, LIMIT, MINIMUM, PORT_MODE, TIMER, TRIGGER, new_sources
 from vlane.golden.network.buffers import Buffers
 from vlane.golden.network.pacing import Pacing, new_pacing
+from vlane.golden.network.senders import levels_of
 from vlane.golden.network.sources import Sources
 from vlane.golden.network.topology import Topology
+from vlane.golden.switches.credit_starvation import (
+    Starvation,
+    Unstarved,
+    new_starvation,
+    write_element,
+    write_starvation,
+)
 from vlane.golden.switches.marking import Marking, new_marking
 
 from vlane.cc_marker import LEAST_PACKETS, CCMarkerSelect
 from vlane.cc_source import CCT_LEAST_ENTRIES
+from vlane.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.errors import InputError
 from vlane.marking_write import MarkingWrite
 
-__all__ = ["Congestion", "masked_ports"]
+__all__ = ["Congestion", "NICSettings", "masked_ports"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NICSettings:
+    """What a NIC is set to.
+
+    Parameters
+    ----------
+    port_control, ccti_limit : int
+        Of the CACongestionSetting and the CongestionControlTable.
+    levels : sequence of (int, int, int, int)
+        Of each of the 16 SLs: CCTI_Timer, CCTI_Increase, Trigger_Threshold, CCTI_Min.
+    table : sequence of (int, int)
+        The CCT: shift and multiplier.
+    """
+
+    port_control: int
+    ccti_limit: int
+    levels: Sequence[tuple[int, int, int, int]]
+    table: Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +82,20 @@ class Congestion:
         Threshold, Packet_Size and Marking_Rate of ports, from 0, of switches that have their own.
     cct_entries : int
         Entries that the CCT has after all writes, if these are more than ``table`` has.
+    hosts : mapping of int to NICSettings
+        NICs that have settings of their own.
     by_port : bool
         A NIC has one gap for all flows (NCC-17).
+    starves : bool
+        Ports of switches may hold room back.
+    credit_mask : str or int
+        Ports that are in Credit_Mask, as ``victim_mask``.
+    cs_threshold : int
+        CS_Threshold of the SwitchCongestionSetting.
+    cs_return_delay : (int, int)
+        Its CS_ReturnDelay: shift and multiplier.
+    cs_elements : mapping of (int, int) to (int, (int, int))
+        CS_Threshold and CS_ReturnDelay of ports, from 0, of switches that have elements of control type 1.
     """
 
     threshold: int
@@ -76,7 +117,13 @@ class Congestion:
     held_packets: int
     elements: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
     cct_entries: int = 0
+    hosts: Mapping[int, NICSettings] = field(default_factory=dict)
     by_port: bool = False
+    starves: bool = False
+    credit_mask: str | int = "none"
+    cs_threshold: int = 0
+    cs_return_delay: tuple[int, int] = (0, 0)
+    cs_elements: Mapping[tuple[int, int], tuple[int, tuple[int, int]]] = field(default_factory=dict)
 
     def marking(self, topology: Topology, port_bits: int, buffers: Buffers) -> Marking:
         """Return the marking of the outputs of all switches.
@@ -107,12 +154,39 @@ class Congestion:
             write_marking(markers, range(first, first + topology.ports), write)
         return new_marking(markers, ports=topology.ports, by_inputs=self.by_inputs)
 
+    def starvation(self, topology: Topology, port_bits: int, buffers: Buffers) -> Starvation | Unstarved:
+        """Return what the inputs of all switches hold back."""
+        if not self.starves:
+            return Unstarved()
+        made = new_starvation(ports=topology.switches << port_bits, maximum=buffers.maximum)
+        for switch in range(topology.switches):
+            for write in self.starvation_writes(topology, switch):
+                write_starvation(made, switch << port_bits, topology.ports, write)
+        for (switch, _), element in self._element_writes().items():
+            write_element(made, switch << port_bits, topology.ports, element)
+        return made
+
+    def starvation_writes(self, topology: Topology, switch: int) -> list[StarvationWrite]:
+        """Return the writes after which a switch that was reset holds room back as it shall."""
+        mask = sum(1 << port for port in masked_ports(self.credit_mask, topology, switch))
+        shift, multiplier = self.cs_return_delay
+        return [
+            StarvationWrite(select=StarvationSelect.CREDIT_MASK, credit_mask=mask),
+            StarvationWrite(
+                select=StarvationSelect.RETURN, threshold=self.cs_threshold, shift=shift, multiplier=multiplier
+            ),
+        ]
+
     def _element_writes(self) -> dict[tuple[int, int], MarkingWrite]:
-        return {
+        marking = {
             (switch, port): MarkingWrite(
                 select=CCMarkerSelect.PORT, port=port, threshold=threshold, packet_size=size, marking_rate=rate, valid=1
             )
             for (switch, port), (threshold, size, rate) in self.elements.items()
+        }
+        return marking | {
+            (switch, port): starvation_element(port, threshold, delay)
+            for (switch, port), (threshold, delay) in self.cs_elements.items()
         }
 
     def writes(self, topology: Topology, switch: int) -> list[MarkingWrite]:
@@ -125,6 +199,13 @@ class Congestion:
             *(write for (at, _), write in self._element_writes().items() if at == switch),
         ]
 
+    @property
+    def usual(self) -> NICSettings:
+        """What NICs are set to that have no settings of their own."""
+        return NICSettings(
+            port_control=self.port_control, ccti_limit=self.ccti_limit, levels=self.levels, table=self.table
+        )
+
     def masked(self, topology: Topology, switch: int) -> set[int]:
         """Return the outputs of a switch, from 0, that are in Victim_Mask."""
         return masked_ports(self.victim_mask, topology, switch)
@@ -132,18 +213,21 @@ class Congestion:
     def pacing(self, traffic: Sources, buffers: Buffers) -> Pacing:
         """Return the NICs, of a network with this traffic and these buffers of the switches."""
         nics, classes = traffic.due.shape
-        most = max(len(self.table), self.cct_entries)
+        each = [self.hosts.get(nic, self.usual) for nic in range(nics)]
+        most = max(self.cct_entries, *(len(own.table) for own in each))
         entries = max(CCT_LEAST_ENTRIES, 1 << (most - 1).bit_length())
         sources = new_sources(
             flows=self.flows, cct_entries=entries, tick_cycles=self.tick_cycles, shift_first=self.shift_first,
             sources=nics,
         )  # fmt: skip
-        sources.table[: len(self.table)] = self.table
-        sources.port[PORT_MODE], sources.port[LIMIT] = self.port_control, self.ccti_limit
-        sources.level[:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = self.levels
+        for nic, own in enumerate(each):
+            sources.table[nic, : len(own.table)] = own.table
+            sources.port[nic, [PORT_MODE, LIMIT]] = own.port_control, own.ccti_limit
+            sources.level[nic][:, [TIMER, INCREASE, TRIGGER, MINIMUM]] = own.levels
         return new_pacing(
             sources, classes=classes, most=self.held_packets, interval=self.cnp_interval,
-            port_blocks=max(buffers.largest) if self.by_port else 0,
+            port_blocks=max(buffers.largest) if self.by_port else 0, lids=int(traffic.lids.sum(axis=1).max()),
+            sls=levels_of(traffic),
         )  # fmt: skip
 
 

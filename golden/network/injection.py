@@ -19,6 +19,7 @@ from vlane.golden.network.pacing import (
     is_flow_held,
     let_go,
     note_injected,
+    number_packet,
     queue_cnp,
     take_becn,
     take_cnp,
@@ -131,6 +132,7 @@ def _take_paced(pacing: Pacing, net: Network, packets: Packets, nic: int, port: 
             net.staged[nic, number] = NOBODY
             advance(sources, nic, number)
         note_injected(pacing, packets, nic, packet, cycle)
+        number_packet(pacing, packets, nic, packet)
         take_in(net.out_ports, packets, port, packet, cycle + 1)
         return
 
@@ -202,7 +204,7 @@ def _causes_cnp(pacing: Pacing, net: Network, packets: Packets, packet: int, nic
         return False
     sources = net.sources
     origin.slid, origin.source, origin.target, origin.connection = field.dlid, nic, origin.source, -1
-    origin.born, origin.bytes = received, CNP_BYTES
+    origin.born, origin.bytes, origin.psn = received, CNP_BYTES, 0
     field.dlid, field.bth, field.hops = sources.lids[origin.target, 0], BECN, 0
     field.blocks, field.flits = 1, ((CNP_BYTES - 1) >> sources.flit_bits) + 1
     field.lane, field.channel = int(net.wiring.nic_vl[nic, field.sl]), int(net.wiring.nic_channel[nic, field.sl])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.bits import length
+from vlane.golden.engine.bins import FACTORS, MASK, bin_of, least_of, mixed
 from vlane.golden.engine.kernel import inner
 from vlane.golden.network.connection_meters import RATIOS, ConnectionMeters, count_arrival, new_connection_meters
 from vlane.golden.switches.packets import BECN, Origin, Packet
@@ -48,12 +48,11 @@ _FLOW_BINS = 16 << FLOW_FINE_BITS
 (TIMED, TIMED_LATENCY, MADE, RECEIVED, LOST) = range(5)
 (FIRST, END, SHARE) = range(3)
 (AT, WITH_SL, BORN, OF_FLITS, HOPS, SOURCE) = range(6)
-_TRACE_FIELDS = 12
-_MASK = (1 << 62) - 1
+_TRACE_FIELDS = 13
 _SHARE_BITS = 57
 _LOW_BITS = 31
+_BTH_BITS = 2
 _LOW = (1 << _LOW_BITS) - 1
-_FACTORS = (0x9E3779B97F4A7C15 & _MASK, 0xC2B2AE3D27D4EB4F & _MASK, 0x165667B19E3779F9)
 
 
 class Meters(NamedTuple):
@@ -81,9 +80,9 @@ class Meters(NamedTuple):
         Latencies: exact below 32, then 32 bins per power of two.
     digest : array of int64, (2,)
         Of every delivery, whatever its order within a cycle; all flits times switches, as a count of work.
-    trace : array of int64, (rows, 12)
+    trace : array of int64, (rows, 13)
         Deliveries: source, target, DLID, SL, flits, generated, delivered, switches, bytes, lane, channel,
-        what the base transport header says of congestion.
+        what the base transport header says of congestion, packet sequence number.
     traced : array of int64, (1,)
         Rows in use.
     flow_level : array of int64, (SLs,)
@@ -193,7 +192,7 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
     """Return the counts of the parts of a network together, flows and the stretch as of the first; no deliveries."""
     total = np.sum([meters.total for meters in each], axis=0)
     total[:, LATENCY_MOST] = np.max([meters.total[:, LATENCY_MOST] for meters in each], axis=0)
-    digest = np.array([sum(int(meters.digest[0]) for meters in each) & _MASK, sum(meters.digest[1] for meters in each)])
+    digest = np.array([sum(int(meters.digest[0]) for meters in each) & MASK, sum(meters.digest[1] for meters in each)])
     return each[0]._replace(
         total=total, digest=digest,
         part=np.sum([meters.part for meters in each], axis=0),
@@ -204,23 +203,9 @@ def merged_meters(each: Sequence[Meters]) -> Meters:
     )  # fmt: skip
 
 
-@inner
-def _bin_of(latency: int, fine_bits: int) -> int:
-    shift = max(0, length(latency) - fine_bits - 1)
-    return (shift << fine_bits) + (latency >> shift)
-
-
-@inner
-def _mixed(first: int, second: int) -> int:
-    """Return 62 bits in which every bit of both shows; products may lose bits beyond those."""
-    both = (first * _FACTORS[0] ^ second * _FACTORS[1]) & _MASK
-    return (both ^ both >> 31) * _FACTORS[2] & _MASK
-
-
 def latency_at(bin_number: int, fine_bits: int = FINE_BITS) -> int:
     """Return the least latency of a bin."""
-    shift = max(0, (bin_number >> fine_bits) - 1)
-    return (bin_number - (shift << fine_bits)) << shift
+    return least_of(bin_number, fine_bits)
 
 
 @inner
@@ -245,7 +230,7 @@ def _count_flow(meters: Meters, sl: int, source: int, target: int, flits: int, l
         flow[FLOW_TIMED] += 1
         flow[FLOW_LATENCY] += latency
         flow[FLOW_MOST] = max(flow[FLOW_MOST], latency)
-        place = min(_bin_of(latency, FLOW_FINE_BITS), meters.flow_histogram.shape[3] - 1)
+        place = min(bin_of(latency, FLOW_FINE_BITS), meters.flow_histogram.shape[3] - 1)
         meters.flow_histogram[source, target, level, place] += 1
 
 
@@ -272,10 +257,10 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
     sl, born, flits, hops = int(packet.sl), int(origin.born), int(packet.flits), int(packet.hops)
     source, target, connection = int(origin.source), int(origin.target), int(origin.connection)
     who = source | target << 20 | int(packet.dlid) << 40 | sl << 56
-    who ^= int(packet.bth) * _FACTORS[0]
-    who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * _FACTORS[2]
+    who ^= (int(packet.bth) | int(origin.psn) << _BTH_BITS) * FACTORS[0]
+    who ^= (born >> _LOW_BITS | cycle >> _LOW_BITS << _LOW_BITS) * FACTORS[2]
     low = born & _LOW | (cycle & _LOW) << _LOW_BITS
-    meters.digest[0] = (meters.digest[0] + _mixed(who, low)) & _MASK
+    meters.digest[0] = (meters.digest[0] + mixed(who, low)) & MASK
     meters.digest[1] += flits * hops
     if packet.bth & BECN == 0:
         _count(meters, sl, born, flits, hops, source, target, cycle)
@@ -288,7 +273,7 @@ def count_delivery(meters: Meters, packet: Packet, origin: Origin, cycle: int) -
         row[0], row[1], row[2], row[3] = source, target, packet.dlid, sl
         row[4], row[5], row[6], row[7] = flits, born, cycle, hops
         row[8], row[9], row[10] = origin.bytes, packet.lane, packet.channel
-        row[11] = packet.bth
+        row[11], row[12] = packet.bth, origin.psn
         meters.traced[0] += 1
 
 
@@ -317,6 +302,6 @@ def _count(meters: Meters, sl: int, born: int, flits: int, hops: int, source: in
         total[HOPS_IN] += hops
         part[TIMED] += 1
         part[TIMED_LATENCY] += latency
-        meters.histogram[level, _bin_of(latency, FINE_BITS)] += 1
+        meters.histogram[level, bin_of(latency, FINE_BITS)] += 1
     if meters.flow.size > 0:
         _count_flow(meters, sl, source, target, flits, cycle - born if born >= first else -1)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import list_members
-from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.kernel import by_type, inner, kernel
 from vlane.golden.engine.records import Records
 from vlane.golden.links.remote_credit import came_free, fcp_period
-from vlane.golden.links.returns import begin, forget_coming, places_coming
+from vlane.golden.links.returns import begin, begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW
 from vlane.golden.network.injection import acts, causes_cnp, inject, take_all_waiting
 from vlane.golden.network.meters import Meters, count_delivery, count_loss
@@ -21,6 +21,16 @@ from vlane.golden.network.pacing import sweep
 from vlane.golden.network.parts import Border, is_foreign, post_packet, post_room
 from vlane.golden.network.sources import Sources
 from vlane.golden.network.wiring import NOWHERE, Wiring
+from vlane.golden.switches.credit_starvation import (
+    Starvation,
+    Unstarved,
+    crosses,
+    freed_in,
+    note_grant,
+    note_waiting,
+    return_held,
+    starves,
+)
 from vlane.golden.switches.inputs import ROUTED, Grant, bit_of, load_input, word_of
 from vlane.golden.switches.kinds import Switches, allocate, comes_free, receive, store
 from vlane.golden.switches.marking import note_queued, note_taken
@@ -205,6 +215,7 @@ def _happens(net: Network, packets: Packets, packet: int, event: int, cycle: int
         lane = int(packets.pool[packet].lane)
         receive(net.switches, packets, place, packet, cycle)
         note_queued(net.out_ports.marking, net.switches.inputs, packets, place, lane, packet, cycle)
+        note_waiting(net.out_ports.starvation, place, lane, packets.pool[packet].blocks)
     elif event == TO_OUTPUT:
         queue_packet(net.out_ports, packets, place, packets.pool[packet].lane, packet, cycle)
         _wake(net, place)
@@ -245,11 +256,37 @@ def _switch(net: Network, packets: Packets, cycle: int) -> None:
         if port >= 0:
             note_taken(net.out_ports.marking, net.switches.inputs, packets, port, lane, packet, cycle)
             field = packets.pool[packet]
+            if starves(net.out_ports.starvation):
+                note_grant(net.out_ports.starvation, port, lane, field.blocks)
+                crosses(net.out_ports.starvation, port, lane, field, cycle + 1)
+                continue
             size = comes_free(net.switches, field)
             ahead = min(cycle - field.arrived, field.flits)  # more than all flits make no difference
             _come_free(net, size, port, lane, cycle, cycle + 2, ahead)
     if count:
         net.clock[MOVED] = cycle
+
+
+@inner
+def _hold_nothing(starvation: Unstarved, net: Network, cycle: int) -> None:
+    """Do nothing: what comes free is returned as it does."""
+
+
+@inner
+def _return_held(starvation: Starvation, net: Network, cycle: int) -> None:
+    returns = net.out_ports.returns
+    for port in range(len(starvation.port)):
+        freed = freed_in(starvation, returns, port, cycle)
+        lane, blocks = return_held(starvation, port, cycle, int(starvation.port[port].lane), freed, returns.speed)
+        if blocks != 0:
+            cable = net.wiring.cable[port]
+            begin_at_once(returns, int(cable.told), cycle + 1 + cable.telling, lane, blocks)
+            net.clock[MOVED] = cycle
+
+
+@by_type({Unstarved: _hold_nothing, Starvation: _return_held})
+def _return_credits(starvation: Any, net: Network, cycle: int) -> None:
+    """Let inputs that may hold room back return what they return in a cycle (IBS-K2 to IBS-K5)."""
 
 
 @inner
@@ -321,6 +358,7 @@ def run_cycle(net: Network, packets: Packets) -> None:
     if period != 0 and cycle % period == 0:
         _wake_all(net)
     _rooms_come_free(net, cycle)
+    _return_credits(net.out_ports.starvation, net, cycle)
     _events(net, packets, cycle)
     _switch(net, packets, cycle)
     sweep(net.pacing, cycle - 1)

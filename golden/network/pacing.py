@@ -5,6 +5,7 @@ What a BECN does in a cycle, and the visit of a cycle, are done as the next one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
 
+from vlane.bth import PSN_MODULUS
 from vlane.cc_source import SHORTEST_GAP
 from vlane.sl2vl import SL_COUNT
 
@@ -35,6 +37,7 @@ __all__ = [
     "let_go",
     "new_pacing",
     "note_injected",
+    "number_packet",
     "queue_cnp",
     "sweep",
     "take_becn",
@@ -114,6 +117,10 @@ class Pacing(NamedTuple):
         What ``COUNTS`` names.
     port_blocks : int
         With a gap per port: the packet size, in blocks, from which the gap is computed; 0 for a gap per flow.
+    psn : array of int32, (NICs, SLs of the traffic, LIDs)
+        Packet sequence number of the next packet that a NIC injects to a DLID on an SL (NCC-18).
+    psn_row : array of int64, (16,)
+        Place of each SL in ``psn``.
     """
 
     sources: Sources
@@ -125,13 +132,25 @@ class Pacing(NamedTuple):
     last_cnp: NDArray[np.int64]
     counts: NDArray[np.int64]
     port_blocks: int
+    psn: NDArray[np.int32]
+    psn_row: NDArray[np.int64]
 
 
 _LONG_AGO = -(1 << 60)
 
 
-def new_pacing(sources: Sources, *, classes: int, most: int, interval: int, port_blocks: int) -> Pacing:
-    """Return NICs without CNPs, with nothing that waits; as many as there are sources."""
+def new_pacing(
+    sources: Sources, *, classes: int, most: int, interval: int, port_blocks: int, lids: int, sls: Sequence[int]
+) -> Pacing:
+    """Return NICs without CNPs, with nothing that waits; as many as there are sources.
+
+    Parameters
+    ----------
+    lids : int
+        LIDs are below it.
+    sls : sequence of int
+        SLs of the traffic, each once.
+    """
     nics = len(sources.flow)
     nic, waiting = new_records(PacedNIC, nics), new_records(Waiting, nics, classes)
     waiting["first"] = NOBODY
@@ -139,13 +158,17 @@ def new_pacing(sources: Sources, *, classes: int, most: int, interval: int, port
     sides = (nics, nics, SL_COUNT) if interval else (0, 0, 0)
     last_cnp = np.full(sides, _LONG_AGO, np.int64)
     counts = np.zeros((nics, len(COUNTS)), np.int64)
-    return Pacing(sources, nic, new_queues(nics, 1), waiting, most, interval, last_cnp, counts, port_blocks)
+    psn, psn_row = np.zeros((nics, len(sls), lids), np.int32), np.zeros(SL_COUNT, np.int64)
+    psn_row[list(sls)] = range(len(sls))
+    return Pacing(
+        sources, nic, new_queues(nics, 1), waiting, most, interval, last_cnp, counts, port_blocks, psn, psn_row
+    )
 
 
 @inner
-def _flow_dlid(pacing: Pacing, dlid: int) -> int:
-    """Return the DLID of a flow: 0 while flows are SLs (CCS-6)."""
-    return 0 if pacing.sources.port[PORT_MODE] != 0 else dlid
+def _flow_dlid(pacing: Pacing, nic: int, dlid: int) -> int:
+    """Return the DLID of a flow of a NIC: 0 while flows are SLs (CCS-6)."""
+    return 0 if pacing.sources.port[nic, PORT_MODE] != 0 else dlid
 
 
 @inner
@@ -154,7 +177,7 @@ def flow_waits(pacing: Pacing, packets: Packets, nic: int, number: int, packet: 
     field, head = packets.pool[packet], int(pacing.waiting[nic, number].first)
     while head != NOBODY:
         other = packets.pool[head]
-        if other.sl == field.sl and _flow_dlid(pacing, other.dlid) == _flow_dlid(pacing, field.dlid):
+        if other.sl == field.sl and _flow_dlid(pacing, nic, other.dlid) == _flow_dlid(pacing, nic, field.dlid):
             return head
         head = int(other.arrived)
     return NOBODY
@@ -181,15 +204,24 @@ def note_injected(pacing: Pacing, packets: Packets, nic: int, packet: int, cycle
             entry = sources.flow[nic, place]
             if entry.known != 0:
                 largest = max(largest, entry.ccti)
-        gap = gap_of(sources, largest, pacing.port_blocks)
+        gap = gap_of(sources, nic, largest, pacing.port_blocks)
         pacing.nic[nic].not_before = cycle + max(blocks + gap, SHORTEST_GAP)
+
+
+@inner
+def number_packet(pacing: Pacing, packets: Packets, nic: int, packet: int) -> None:
+    """Give a packet that a NIC injects the sequence number that its flow is at (NCC-18)."""
+    field = packets.pool[packet]
+    row = pacing.psn[nic, pacing.psn_row[field.sl]]
+    psn = packets.origin[packet].psn = int(row[field.dlid])
+    row[field.dlid] = (psn + 1) % PSN_MODULUS
 
 
 @inner
 def place_of_flow(pacing: Pacing, packets: Packets, nic: int, packet: int) -> int:
     """Return the entry of a packet's flow; ``sources.NOBODY`` if it is not known."""
     field = packets.pool[packet]
-    return find(pacing.sources, nic, _flow_dlid(pacing, field.dlid), field.sl)
+    return find(pacing.sources, nic, _flow_dlid(pacing, nic, field.dlid), field.sl)
 
 
 # Of the first packet of a flow that waits, `arrived` is the next one of the list, `asks` the last of its flow.
@@ -296,11 +328,11 @@ def take_cnp(pacing: Pacing, packets: Packets, nic: int) -> None:
 @inner
 def take_becn(pacing: Pacing, nic: int, dlid: int, sl: int, cycle: int) -> None:
     """Let a BECN for a flow act in a cycle, once all questions of it are answered (NCC-9)."""
-    place, before = hear(pacing.sources, nic, _flow_dlid(pacing, dlid), sl, cycle)
+    place, before = hear(pacing.sources, nic, _flow_dlid(pacing, nic, dlid), sl, cycle)
     pacing.nic[nic].told = cycle
     pacing.counts[nic, BECNS] += 1
     if place != UNKNOWN:
-        trigger = pacing.sources.level[sl, TRIGGER]
+        trigger = pacing.sources.level[nic, sl, TRIGGER]
         pacing.counts[nic, LOGGED] += before < trigger <= pacing.sources.flow[nic, place].ccti
 
 

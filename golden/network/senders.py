@@ -21,10 +21,12 @@ from vlane.golden.network.sources import (
     TO,
     TO_OTHERS,
     UNIFORM,
+    WITH_SL,
     Sources,
 )
+from vlane.golden.network.traffic import PATH_SL
 
-__all__ = ["Senders", "mark_senders", "senders_of"]
+__all__ = ["Senders", "levels_of", "mark_senders", "senders_of"]
 
 
 class Senders(NamedTuple):
@@ -54,6 +56,12 @@ class Senders(NamedTuple):
     asks: NDArray[np.bool_]
     pairs: NDArray[np.int64]
     first: NDArray[np.int64]
+
+
+def levels_of(sources: Sources) -> list[int]:
+    """Return the SLs that packets may have, in order."""
+    levels = {*sources.setting[:, CLASS_SL].tolist(), *sources.trace[:, WITH_SL].tolist(), *sources.path_sl.flat}
+    return sorted(int(level) for level in levels if level != PATH_SL)
 
 
 def senders_of(sources: Sources, sl: int, end: int, *, replies: bool = False) -> Senders:

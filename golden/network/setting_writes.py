@@ -22,11 +22,22 @@ from vlane.golden.congestion.sources import (
 )
 from vlane.golden.network.network import Network
 from vlane.golden.network.runs import Change
+from vlane.golden.switches.credit_starvation import Starvation, write_element, write_starvation
 
 from vlane.cc_source import CCSourceSelect
+from vlane.credit_starvation import StarvationWrite
 from vlane.marking_write import MarkingWrite
 
-__all__ = ["HostWrite", "cct_entry", "level_of_sl", "limit", "marking_is_written", "pacing_is_written", "port_control"]
+__all__ = [
+    "HostWrite",
+    "cct_entry",
+    "level_of_sl",
+    "limit",
+    "marking_is_written",
+    "pacing_is_written",
+    "port_control",
+    "starvation_is_written",
+]
 
 HostWrite = dict[int, int]
 """A write of a source's settings: values by their places."""
@@ -38,9 +49,9 @@ def marking_is_written(switch: int, given: MarkingWrite, *, cycle: int) -> Chang
     return Change(cycle + _TAKES_EFFECT, partial(_mark, switch, given))
 
 
-def pacing_is_written(writes: Sequence[HostWrite], *, cycle: int) -> Change:
-    """Return the change after which all NICs have what is written in a cycle, behind its questions (NCC-16)."""
-    return Change(cycle + _TAKES_EFFECT, partial(_pace, tuple(writes)))
+def pacing_is_written(writes: Sequence[HostWrite], *, cycle: int, nics: Sequence[int] | None = None) -> Change:
+    """Return the change after which NICs, all unless given, have what is written in a cycle, behind its questions."""
+    return Change(cycle + _TAKES_EFFECT, partial(_pace, tuple(writes), nics))
 
 
 def port_control(mode: int) -> HostWrite:
@@ -66,15 +77,29 @@ def cct_entry(index: int, shift: int, multiplier: int) -> HostWrite:
     return {W_SELECT: CCSourceSelect.TABLE, W_INDEX: index, W_SHIFT: shift, W_MULTIPLIER: multiplier}
 
 
+def starvation_is_written(switch: int, given: StarvationWrite, *, cycle: int) -> Change:
+    """Return the change after which room is held back from a cycle on as what is written in the one before says."""
+    return Change(cycle + _TAKES_EFFECT, partial(_starve, switch, given))
+
+
 def _mark(switch: int, given: MarkingWrite, net: Network) -> None:
+    inputs, starvation = net.switches.inputs, net.out_ports.starvation
+    first, ports = switch << inputs.port_bits, 1 << inputs.port_bits
+    write_marking(net.out_ports.marking.markers, range(first, first + ports), given)
+    if isinstance(starvation, Starvation):
+        write_element(starvation, first, ports, given)
+
+
+def _starve(switch: int, given: StarvationWrite, net: Network) -> None:
     inputs = net.switches.inputs
-    first = switch << inputs.port_bits
-    write_marking(net.out_ports.marking.markers, range(first, first + (1 << inputs.port_bits)), given)
+    write_starvation(net.out_ports.starvation, switch << inputs.port_bits, 1 << inputs.port_bits, given)
 
 
-def _pace(writes: Sequence[HostWrite], net: Network) -> None:
+def _pace(writes: Sequence[HostWrite], nics: Sequence[int] | None, net: Network) -> None:
+    """Write settings of NICs (NCC-16)."""
     for each in writes:
         row = np.zeros(W_MULTIPLIER + 1, np.int64)
         for place, value in each.items():
             row[place] = value
-        write(net.pacing.sources, row)
+        for nic in range(len(net.staged)) if nics is None else nics:
+            write(net.pacing.sources, nic, row)

@@ -10,7 +10,7 @@ from vlane.golden.oracle.buffer import buffer_oracle
 from vlane.golden.oracle.congestion import cc_marker_oracle, cc_source_oracle
 from vlane.golden.oracle.credits import credit_ib_oracle, credit_opa_oracle
 from vlane.golden.oracle.egress import scheduler_oracle
-from vlane.golden.oracle.ethernet import ecm_cp_oracle, ecm_rp_oracle, pause_oracle
+from vlane.golden.oracle.ethernet import e2cm_prober_oracle, ecm_cp_oracle, ecm_rp_oracle, pause_oracle
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.switch_oracles import switch_oracle
 from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
@@ -18,6 +18,7 @@ from vlane.golden.oracle.tables import lft_oracle, sc_oracle, sl2vl_oracle
 from vlane.cc_marker import CCMarkerParameters
 from vlane.cc_source import CCSourceParameters
 from vlane.credit_ib import CreditIBParameters
+from vlane.e2cm_prober import E2CMProberParameters
 from vlane.ecm_cp import ECMCPParameters
 from vlane.ecm_rp import ECMRPParameters
 from vlane.ib_switch import IBSwitchParameters
@@ -44,6 +45,7 @@ ORACLES: dict[str, tuple[type[Parameters], Callable[[Any], Oracle]]] = {
     "pause": (PauseParameters, pause_oracle),
     "ecm_cp": (ECMCPParameters, ecm_cp_oracle),
     "ecm_rp": (ECMRPParameters, ecm_rp_oracle),
+    "e2cm_prober": (E2CMProberParameters, e2cm_prober_oracle),
     "vlbuffer": (VLBufferParameters, buffer_oracle),
     "lft": (LFTParameters, lft_oracle),
     "opa_switch": (OPASwitchParameters, switch_oracle),

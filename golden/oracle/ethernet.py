@@ -8,16 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.ethernet import ecm_cp, ecm_rp, pause, watermarks
+from vlane.golden.ethernet import e2cm_prober, ecm_cp, ecm_rp, pause, watermarks
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import RESET, Port, places, ports_of
 from vlane.golden.oracle.words import clear, flag, read, write
 
+from vlane.e2cm_prober import FLOW_BITS, STAMP_BITS
 from vlane.ecm_rp import RATE_BITS, Notice
 from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 from vlane.pause import DROP_BITS, MAX_MEMORY_BYTES, PAUSE_QUANTA
 
-__all__ = ["ECMCPMachine", "ECMRPMachine", "PauseMachine", "ecm_cp_oracle", "ecm_rp_oracle", "pause_oracle"]
+__all__ = [
+    "E2CMProberMachine",
+    "ECMCPMachine",
+    "ECMRPMachine",
+    "PauseMachine",
+    "e2cm_prober_oracle",
+    "ecm_cp_oracle",
+    "ecm_rp_oracle",
+    "pause_oracle",
+]
 
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _MARK_BITS = MAX_MEMORY_BYTES.bit_length()
@@ -211,3 +221,65 @@ def ecm_rp_oracle(parameters: Mapping[str, Any]) -> Oracle:
         places(outputs, [port.name for port in outputs]), np.zeros(len(ecm_rp.RULES), np.int64),
     )  # fmt: skip
     return Oracle(machine, ecm_rp_cycle, inputs, outputs, ecm_rp.RULES)
+
+
+class E2CMProberMachine(NamedTuple):
+    """A prober behind its ports; fields as of ``PauseMachine``."""
+
+    state: e2cm_prober.E2CMProberState
+    seen: NDArray[np.int64]
+    ins: NDArray[np.int64]
+    outs: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+@kernel
+def e2cm_prober_cycle(machine: E2CMProberMachine, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> None:
+    """Run one clock cycle."""
+    state, seen, ins, outs = machine.state, machine.seen, machine.ins, machine.outs
+    kept = state.kept
+    clear(shown)
+    for number in range(len(seen)):
+        seen[number] = read(given, ins, 1 + number)
+    ready = e2cm_prober.is_ready(state)
+    write(shown, outs, 0, ready)
+    if ready and kept[e2cm_prober.ANSWERS] != 0:
+        write(shown, outs, 1, 1)
+        for number in range(3):
+            write(shown, outs, 2 + number, kept[e2cm_prober.S_FOLLOW + number])
+        write(shown, outs, 5, kept[e2cm_prober.S_FEEDBACK] & _FEEDBACK_MASK)
+    e2cm_prober.step(state, seen, machine.rules)
+    if flag(given, ins, 0):
+        e2cm_prober.reset(state)
+
+
+def e2cm_prober_oracle(parameters: Mapping[str, Any]) -> Oracle:
+    """Return the oracle of a prober."""
+    inputs = ports_of(
+        RESET,
+        Port("order", 1, 1, "An order is given; it is taken in a cycle with ready."),
+        Port("reply", 1, 1, "A probe is back; otherwise something of the flow starts."),
+        Port("probe", 1, 1, "What starts is a probe; otherwise a frame."),
+        Port("flow", (parameters["flows"] - 1).bit_length(), 1, "Of which flow."),
+        Port("frame_bytes", BYTES_BITS, 1, "Size of the frame."),
+        Port("limited", 1, 1, "The flow has a rate limiter."),
+        Port("stamp", STAMP_BITS, 1, "Cycle in which the probe started on the wire."),
+        Port("arrival", STAMP_BITS, 1, "Cycle in which it arrived at the sink."),
+        Port("reported", STAMP_BITS, 1, "Bytes of the flow that it carries."),
+        Port("program__enable", 1, 1, "Write in this cycle; replies that are taken in later cycles have it."),
+        Port("program__flow", FLOW_BITS, 1, "Of which flow."),
+        Port("program__base", STAMP_BITS, 1, "Its least one-way delay in cycles."),
+    )
+    outputs = ports_of(
+        Port("ready", 1, 1, "An order may be given."),
+        Port("done", 1, 1, "The order is answered."),
+        Port("follow", 1, 1, "A probe follows the frame."),
+        Port("sent", STAMP_BITS, 1, "Bytes of the flow, for a probe to carry."),
+        Port("valid", 1, 1, "The reply has a feedback."),
+        Port("feedback", FEEDBACK_BITS, 1, "Fb in units of 64 bytes, two's complement."),
+    )
+    machine = E2CMProberMachine(
+        e2cm_prober.new_state(**parameters), e2cm_prober.new_inputs(), places(inputs, [port.name for port in inputs]),
+        places(outputs, [port.name for port in outputs]), np.zeros(len(e2cm_prober.RULES), np.int64),
+    )  # fmt: skip
+    return Oracle(machine, e2cm_prober_cycle, inputs, outputs, e2cm_prober.RULES)

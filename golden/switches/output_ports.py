@@ -27,6 +27,7 @@ from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blo
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
+from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.marking import Start, Unmarked, is_marked, note_grant, note_pause, note_starved
 from vlane.golden.switches.packets import (
     BECN,
@@ -148,6 +149,8 @@ class OutputPorts(NamedTuple):
         Statistics of each VL.
     marking : Unmarked or Marking
         Of packets that start, where congestion control is on.
+    starvation : Unstarved or Starvation
+        Of room that comes free at the inputs beside them, where credits are held back.
     """
 
     queues: Queues
@@ -162,6 +165,7 @@ class OutputPorts(NamedTuple):
     pace: NDArray[np.int64]
     counters: Records[LaneCounters]
     marking: Any
+    starvation: Any
 
 
 def new_output_ports(
@@ -173,6 +177,7 @@ def new_output_ports(
     largest: tuple[int, ...],
     pace: NDArray[np.int64] | None = None,
     marking: Any = Unmarked(),  # noqa: B008 - it is never changed
+    starvation: Any = Unstarved(),  # noqa: B008 - it is never changed
 ) -> OutputPorts:
     """Return ports without packets and idle links."""
     ports, lanes = len(buffer.taken), buffer.taken.shape[1]
@@ -189,6 +194,7 @@ def new_output_ports(
         pace=np.zeros(0, np.int64) if pace is None else pace,
         counters=new_records(LaneCounters, ports, lanes),
         marking=marking,
+        starvation=starvation,
     )
 
 

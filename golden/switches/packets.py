@@ -118,6 +118,8 @@ class Origin:
         From LRH to VCRC.
     slid : int
         LID that it comes from: of a CNP the DLID of the packet that caused it.
+    psn : int
+        Packet sequence number, where congestion control is on; 0 elsewhere, and of a CNP.
     """
 
     born: Int64
@@ -126,6 +128,7 @@ class Origin:
     connection: Int32
     bytes: Int32
     slid: Int32
+    psn: Int32
 
 
 class Chain:

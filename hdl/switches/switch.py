@@ -12,6 +12,7 @@ from vlane.hdl.buffers.buffer_geometry import BufferGeometry
 from vlane.hdl.common.select import one_of
 from vlane.hdl.congestion.cc_marker import CCMarker
 from vlane.hdl.congestion.marking_program import MarkingProgramSignature, program_output
+from vlane.hdl.congestion.starvation_settings import StarvationProgramSignature, StarvationSettings, program_input
 from vlane.hdl.links.fcp_round_robin import FCPTimes
 from vlane.hdl.links.link import LimitSignature, LinkSignature, field_of
 from vlane.hdl.schedulers.by_name import component
@@ -58,6 +59,8 @@ class Switch(wiring.Component):
             schedules |= {"schedule": program["program"], "schedule_ports": In(ports)}
         if p.marker is not None:
             schedules |= {"congestion": In(MarkingProgramSignature())}
+        if p.starves:
+            schedules |= {"starvation": In(StarvationProgramSignature())}
         if "swap" in program:
             schedules["swap"] = In(ports)
         returns = self.outputs[0].returns
@@ -82,7 +85,7 @@ class Switch(wiring.Component):
         return SwitchInput(
             ports=self.ports, geometry=self.geometry, data_bits=self.parameters.data_bits,
             flits=self.parameters.inner_flits, vl_bits=kind.vl_bits, by_channel=kind.by_channel,
-            counts_waiting=self.parameters.by_inputs,
+            counts_waiting=self.parameters.by_inputs, starves=self.parameters.starves,
         )  # fmt: skip
 
     def make_output(self, scheduler: Any, kind: SwitchKind, fcp: FCPTimes | None) -> Any:
@@ -105,6 +108,8 @@ class Switch(wiring.Component):
             m.submodules[f"input_{number}"] = port
             connect(m, flipped(self.rx[number]), port.rx)
             m.d.comb += self.dropped[number].eq(port.dropped)
+            if self.parameters.starves:
+                self._starve(m, number, port)
         for number, output in enumerate(self.outputs):
             m.submodules[f"output_{number}"] = output
             connect(m, output.tx, flipped(self.tx[number]))
@@ -118,6 +123,16 @@ class Switch(wiring.Component):
                 connect(m, output.says, flipped(self.says[number]))
             m.d.comb += output.ready.eq(self.ready[number])
             self._program(m, number, output)
+
+    def _starve(self, m: Module, number: int, port: Any) -> None:
+        """Let an input hold room back as the settings that are written for it say."""
+        m.submodules[f"starvation_{number}"] = settings = StarvationSettings()
+        program_input(m, self.starvation, self.congestion, number, settings)
+        m.d.comb += [
+            port.masked.eq(settings.masked),
+            port.threshold.eq(settings.threshold),
+            port.gap.eq(settings.gap),
+        ]
 
     def look_up(self, m: Module, number: int, *, mapped_away: Any) -> Signal:
         """Let the forwarding table say where an input's head goes (RT); return the output.

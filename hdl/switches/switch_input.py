@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from vlane.hdl.buffers.buffer_geometry import FLAGS, BufferGeometry
 from vlane.hdl.common.part import Part
 from vlane.hdl.links.link import CrossingSignature, ReturnSignature, with_channel, with_vl
+from vlane.hdl.switches.credit_starvation import CreditStarvation
 from vlane.hdl.switches.receiving_input import ReceivingInput
+
+from vlane.cc_marker import THRESHOLD_BITS
+from vlane.cc_source import MULTIPLIER_BITS
 
 __all__ = ["SwitchInput", "flits_of_head"]
 
@@ -23,6 +27,8 @@ class SwitchInput(ReceivingInput):
         As of ``ReceivingInput``.
     flits : int
         That may cross in a cycle.
+    starves : bool
+        Whether it may hold room back; it then counts what waits.
 
     Members
     -------
@@ -42,8 +48,10 @@ class SwitchInput(ReceivingInput):
         Their sizes.
     waiting : Out(ArrayLayout(range(maximum + 1), vls))
         With ``counts_waiting`` only: blocks of the packets that waited in the cycle before.
+    masked, threshold, gap : In(1), In(4), In(14)
+        With ``starves`` only: settings in force, as of ``StarvationSettings``.
     returned : Out(ReturnSignature(flits, vl_bits))
-        Blocks that left, a cycle later.
+        Blocks that left and are not held back, a cycle later.
     free : Out(1)
         The input may take part.
     granted, lane : In(1), In(vls)
@@ -56,11 +64,15 @@ class SwitchInput(ReceivingInput):
 
     def __init__(
         self, *, ports: int, geometry: BufferGeometry, data_bits: int, flits: int, vl_bits: int, by_channel: bool,
-        counts_waiting: bool = False,
+        counts_waiting: bool = False, starves: bool = False,
     ) -> None:  # fmt: skip
         self.flits = flits
+        sizes = {"vls": geometry.vls, "maximum": geometry.maximum, "flits": flits, "vl_bits": vl_bits}
+        self.starvation = CreditStarvation(**sizes) if starves else None
+        settings = {"masked": In(1), "threshold": In(THRESHOLD_BITS), "gap": In(MULTIPLIER_BITS)} if starves else {}
         self.storage = geometry.storage(data_bits=data_bits, read_flits=flits)
         members: dict[str, Any] = {
+            **settings,
             "returned": Out(ReturnSignature(flits, vl_bits)),
             "free": Out(1),
             "granted": In(1),
@@ -73,7 +85,7 @@ class SwitchInput(ReceivingInput):
         }
         super().__init__(
             members, ports=ports, geometry=geometry, data_bits=data_bits, vl_bits=vl_bits, by_channel=by_channel,
-            counts_waiting=counts_waiting,
+            counts_waiting=counts_waiting or starves,
         )  # fmt: skip
         self._crosses = Signal(self._routed)
 
@@ -131,7 +143,17 @@ class SwitchInput(ReceivingInput):
             m.d.sync += busy.eq(0)
         left = Signal.like(self.returned.blocks)
         m.d.comb += left.eq(Mux(busy, moves, 0))
-        m.d.sync += [self.returned.blocks.eq(left), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]
+        if self.starvation is None:
+            m.d.sync += [self.returned.blocks.eq(left), self.returned.vl.eq(Mux(left.any(), packet.vl, 0))]
+            return
+        m.submodules.starvation = starvation = self.starvation
+        connect(m, starvation.returned, flipped(self.returned))
+        m.d.comb += [
+            starvation.freed.eq(left),
+            starvation.vl.eq(packet.vl),
+            *(getattr(starvation, name).eq(getattr(self, name)) for name in ("masked", "threshold", "gap")),
+            *(starvation.waiting[lane].eq(self.waiting[lane]) for lane in range(self.geometry.vls)),
+        ]
 
 
 def flits_of_head(m: Module, shown: list[Signal], there: Signal) -> tuple[Signal, Signal]:

@@ -35,7 +35,8 @@ VERBS = {
         "study": "Run a paper's study and hold its figures against the published ones.",
         "plot": "Draw one column of results against another: means over seeds, 95 % intervals.",
         "compare": "Compare the runs that two results both have.",
-        "soak": "Run random switches against golden.",
+        "soak": "Run instances of a block, switches at random, against golden.",
+        "evidence": "Add up the cycles that soaks compared, block by block, and tell how many are of the RTL of today.",
         "export": "Write the block's Verilog, its port table, a FuseSoC core and, if wanted, a testbench"
         " that needs no Python.",
         "area": "Synthesise blocks and estimate their speed.",

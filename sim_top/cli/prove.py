@@ -13,15 +13,20 @@ from vlane.sim_top.cosim.proofs import ProvenInstance, prove_block, prove_block_
 from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.tb.proofs.properties import Instance
 
+from vlane.errors import InputError
+
 __all__ = ["app"]
 
 app = App()
 
 
-@app.command(epilog="Example: vlane prove vlarb --instance small")
+@app.command(epilog="Example: vlane prove vlarb --instance small --instance walk")
 def prove(
     block: BlockName,
-    instance: Annotated[str, typer.Option(help="Name of the instance that is proven; all of them without it.")] = "",
+    instance: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of an instance that is proven; repeat it for several. All of them without it."),
+    ] = None,
     minutes: Annotated[int, typer.Option(min=1, help="Given up per instance after that.")] = 30,
     covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
@@ -34,7 +39,9 @@ def prove(
     """
     found = find_block(block)
     check_netlist(netlist)
-    chosen = (found.instance(instance),) if instance else found.proofs
+    if netlist and instance:
+        raise InputError("--instance", "left out with --netlist", instance[0])
+    chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
     results = _of_netlist(found, netlist, minutes) if netlist else []
     if not netlist:
         for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes):

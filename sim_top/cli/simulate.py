@@ -38,7 +38,7 @@ app = App()
 _SHOWN_PARTS = ("D/10", "D/2", "D")
 _COUNTS = {
     "marked": "marked", "fecns": "with FECN", "cnps": "CNPs sent", "becns": "CNPs received", "held": "held",
-    "lost": "lost", "logged": "logged",
+    "lost": "lost", "logged": "logged", "withheld": "blocks withheld",
 }  # fmt: skip
 """Counts of congestion control that are shown, and their titles."""
 _UNITS = "flits per cycle and host; cycles; growth of what waits"

@@ -1,18 +1,20 @@
-"""``vlane soak``: many random instances of a switch."""
+"""``vlane soak``: many instances of a block, switches at random, for as long as is asked for."""
 
 from __future__ import annotations
 
-import random
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from vlane.sim_top.blocks import BLOCKS, find_block
 from vlane.sim_top.cli.options import AsJson, Seed, check_cycles
 from vlane.sim_top.cli.verbs import App
-from vlane.sim_top.cosim.soak import SWITCHES, command_of, random_point, run_point, shrunk
+from vlane.sim_top.cosim.soak import SWITCHES, command_of, points_of, run_point, shrunk
+from vlane.sim_top.cosim.soak_records import SoakRecord, add_records, read_records, rtl_of
 from vlane.sim_top.output.console import emit_json, note, screen
 
-from vlane.errors import InputError, unknown_word
+from vlane.errors import InputError
 
 __all__ = ["app"]
 
@@ -20,30 +22,53 @@ __all__ = ["app"]
 app = App()
 
 
-@app.command(epilog="Example: vlane soak opa_switch --points 50")
+@app.command(epilog="Example: vlane soak ib_switch --points 20 --param marking=true --param speed=2")
 def soak(
-    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"One of: {', '.join(SWITCHES)}.")] = SWITCHES[0],
-    points: Annotated[int, typer.Option(help="Random instances.")] = 50,
+    block: Annotated[str, typer.Argument(metavar="[BLOCK]", help=f"One of: {', '.join(BLOCKS)}.")] = SWITCHES[0],
+    points: Annotated[int, typer.Option(help="Instances, each with a seed of its own.")] = 50,
     cycles: Annotated[int, typer.Option(help="Cycles to compare of each; few leave kinds of traffic out.")] = 40_000,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="K=V", help="Only instances with this value; repeatable.")
+    ] = None,
+    full_size: Annotated[  # noqa: FBT002
+        bool, typer.Option("--full-size", help="Instances of the largest size instead of random or smaller ones.")
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File of records: instances that it holds are left out, those that agree are added."
+        ),
+    ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Run random switches against golden. Exit status 1 if one differs; told as small as it fails, with its command."""
-    if block not in SWITCHES:
-        raise unknown_word("BLOCK", SWITCHES, block)
+    """Run instances of a block, switches at random, against golden.
+
+    Exit status 1 if one differs; a switch is told as small as it differs, with its command.
+    """
+    found = find_block(block)
     if points < 1:
         raise InputError("--points", "at least 1", points)
     check_cycles("--cycles", cycles)
-    source = random.Random(seed)  # noqa: S311 - a repeatable choice
+    wanted = found.shape.values_of_words(param or [])
+    drawn = list(points_of(block, count=points, cycles=cycles, seed=seed, wanted=wanted, full_size=full_size))
+    kept = read_records(record) if record else ()
+    if record:
+        add_records(record)  # a file that cannot be written is refused before anything runs
     start = time.perf_counter()
     failures: list[dict[str, str]] = []
-    for number in range(1, points + 1):
-        point = random_point(source, block, cycles=cycles)
+    for number, point in enumerate(drawn, 1):
+        done = SoakRecord.of(point, rtl=rtl_of(block, point.parameters)) if record else None
+        if done and any(done.repeats(each) for each in kept):
+            note(f"{number} of {points}: on record: {command_of(point)}")
+            continue
         difference = run_point(point)
         note(f"{number} of {points}: {'DIFFERS' if difference else 'agrees'}: {command_of(point)}")
         if difference:
-            small = shrunk(point, run_point)
+            small = shrunk(point, run_point) if block in SWITCHES else point
             failures.append({"command": command_of(small), "difference": run_point(small)})
+        elif record and done:
+            add_records(record, done)
     seconds = time.perf_counter() - start
     if as_json:
         emit_json(
@@ -52,6 +77,7 @@ def soak(
                 "points": points,
                 "cycles": cycles,
                 "seed": seed,
+                "parameters": wanted,
                 "failures": failures,
                 "seconds": round(seconds, 1),
             }
@@ -59,5 +85,5 @@ def soak(
     else:
         for failure in failures:
             screen.print(f"{failure['command']}\n  {failure['difference']}", style="red", markup=False, soft_wrap=True)
-        screen.print(f"{points - len(failures)} of {points} random switches agree with golden in every cycle")
+        screen.print(f"{points - len(failures)} of {points} instances agree with golden in every cycle")
     raise typer.Exit(1 if failures else 0)

@@ -14,7 +14,7 @@ from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
-from vlane.sim_top.studies.by_name import study_by_name
+from vlane.sim_top.studies.by_name import STUDIES, study_by_name
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.measured import Measured
 from vlane.sim_top.studies.page import Outcome, write_pages
@@ -36,7 +36,7 @@ app = App()
 
 @app.command(epilog="Example: vlane study dtable --quick")
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The study: congestion, dtable, packet-size or voqsw.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"The study: {', '.join(STUDIES)}.")],
     quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs: minutes instead of hours.")] = False,  # noqa: FBT002
     part: Annotated[str | None, typer.Option(metavar="PART", help="Part of the study; its first unless given.")] = None,
     only: Annotated[
@@ -70,7 +70,8 @@ def study(
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     file = summary or folder / "summary.parquet"
-    kept = Summary.read(file, made.columns, made.level_of, measures=made.measures)
+    own = made.own_runs.schema if made.own_runs else None
+    kept = Summary.read(file, made.columns, made.level_of, measures=made.measures, own=own)
     runner = Runner(folder, jobs, resume, note, note, (lambda: Cluster(scheduler)) if scheduler else None)
     missing = sum(len(loads) for _, _, loads in missing_runs(chosen, kept)) if resume else None
 
@@ -133,7 +134,7 @@ def _check_known(option: str, known: Sequence[Any], values: Sequence[Any]) -> No
 def _outcome(made: PaperStudy, part: str, cases: Sequence[Case], kept: Summary, *, quick: bool) -> Outcome:
     wanted = {(case.digest, load, seed) for case in cases for load in case.loads for seed in case.seeds}
     rows = kept.rows(sorted(wanted))
-    measured = Measured(rows, cases[0].study.study.link.clock)
+    measured = Measured(rows, cases[0].clock)
     length = "quick" if quick else "in full"
     return Outcome(
         made, part, length, made.figures(part, measured), made.charts(part, measured), rows, len(wanted)

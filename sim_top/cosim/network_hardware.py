@@ -22,7 +22,7 @@ from vlane.sim_top.study.world import World
 from vlane.tb.native.packing import put_writes
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.native.stimulus import Layout
-from vlane.tb.switches.rtl_hardware import WORDS, Hardware, new_hardware, show_write
+from vlane.tb.switches.rtl_hardware import WORDS, WORDS_WITH_BTH, Hardware, new_hardware, show_write
 from vlane.tb.switches.stimulus_switch import switch_elements
 
 from vlane.cc_marker import OF_INPUTS, OF_OUTPUT
@@ -32,7 +32,7 @@ from vlane.lft import FIRST_MULTICAST, UNASSIGNED
 from vlane.parameters import refused_parameter
 from vlane.schedulers import LINE_RATE, SCHEDULERS
 from vlane.switch_kinds import SwitchKind
-from vlane.switch_programs import TableWrite, lft_write, lft_writes, marking_write, schedule_writes, top_write
+from vlane.switch_programs import TableWrite, congestion_write, lft_write, lft_writes, schedule_writes, top_write
 from vlane.units import BLOCK_BYTES
 
 __all__ = ["Cabled", "cable", "hardware_parameters", "period_of", "switch_block"]
@@ -121,7 +121,7 @@ def hardware_parameters(world: World) -> dict[str, Any]:
         "minimum": buffers.minimum[0], "maximum": buffers.maximum[0], "largest": buffers.largest[0],
         "scheduler": settings.scheduler, "entries": entries or 1, "line_rate": line_rate,
         "lids": max(2, world.routes.lft.shape[1]),
-        "data_bits": 64 * WORDS,
+        "data_bits": 64 * (WORDS if world.congestion is None else WORDS_WITH_BTH),
     }  # fmt: skip
     if len(kind.hardware_forms) > 1:
         parameters |= {"crossbar": study.switch.crossbar, "allocation": study.switch.allocation}
@@ -168,6 +168,7 @@ def cable(
 ) -> Cabled:
     """Cable a network at rest to switches in hardware whose components have those ports."""
     ports, bits, far = parameters["ports"], net.switches.inputs.port_bits, net.wiring.cable["far"]
+    words = parameters["data_bits"] // 64
     inputs, outputs = (row_layout(device_ports, inputs=each) for each in (True, False))
     own = np.concatenate([np.arange(ports) + (switch << bits) for switch in switches])
     peers = net.wiring.cable["peer"]
@@ -175,10 +176,10 @@ def cable(
     for number, switch in enumerate(switches):
         for port in range(ports):
             far[far == (switch << bits) + port] = -1 - (len(net.staged) + number * ports + port)
-    ins, outs = switch_elements(inputs, outputs, ports=ports, words=WORDS)
+    ins, outs = switch_elements(inputs, outputs, ports=ports, words=words)
     hardware = new_hardware(
         step=0, device=[0] * len(switches), first=[switch << bits for switch in switches], peer=peer, ports=ports,
-        lanes=parameters["data_vls"], ends=len(far), ins=ins, outs=outs,
+        words=words, lanes=parameters["data_vls"], ends=len(far), ins=ins, outs=outs,
         row_words=(row_words(inputs), row_words(outputs)),
     )  # fmt: skip
     boots = [_boot(world, switch, inputs, row_words(inputs), parameters) for switch in switches]
@@ -194,7 +195,9 @@ def _boot(world: World, switch: int, inputs: Layout, words: int, parameters: Map
     writes = [top_write(parameters["lids"]), *lft_writes(ports)]
     writes += routes.map_writes(switch)
     if world.congestion is not None:
-        writes += map(marking_write, world.congestion.writes(world.topology, switch))
+        writes += map(congestion_write, world.congestion.writes(world.topology, switch))
+        if world.congestion.starves:
+            writes += map(congestion_write, world.congestion.starvation_writes(world.topology, switch))
     writes += schedule_writes(settings.scheduler, tables, line_rate=parameters["line_rate"])
     rows = np.zeros((len(writes), words), np.uint64)
     inputs["ready"].put(rows, (1 << parameters["ports"]) - 1)
@@ -209,6 +212,7 @@ def _marking(given: Congestion | None) -> dict[str, Any]:
     measure = OF_INPUTS if given.by_inputs else OF_OUTPUT
     return {
         "marking": True,
+        "starving": given.starves,
         "measure": measure,
         **{name: getattr(given, name) for name in ("busy_blocks", "level_blocks", "idle_blocks")},
     }
@@ -233,7 +237,7 @@ def _table_writes(world: World, switch: int) -> dict[int, TableWrite]:
             written.setdefault(entry.cycle, {}).update(lft_write(entry.lid, entry.port))
     for each in setting_writes(world):
         if each.switch == switch:
-            written.setdefault(each.cycle, {}).update(marking_write(each.write))
+            written.setdefault(each.cycle, {}).update(congestion_write(each.write))
     for swap in swaps_of(world):
         if swap.switch == switch:
             for cycle, write in writes_of_swap(swap, world.settings.scheduler).items():

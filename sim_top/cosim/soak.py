@@ -1,24 +1,25 @@
-"""Random instances of a switch in lockstep; one that fails is made smaller for as long as it fails."""
+"""Instances of a block in lockstep, switches at random; a switch that fails is made smaller for as long as it fails."""
 
 from __future__ import annotations
 
 import random
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.blocks import BLOCKS, find_block
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model
 
 from vlane.cc_marker import BUSY_BLOCKS, IDLE_BLOCKS, LEAST_PACKETS, LEVEL_BLOCKS, MEASURES, OF_OUTPUT
 from vlane.credit_schemes import FCP, RETURNS
+from vlane.errors import InputError
 from vlane.schedulers import DEFAULT, SCHEDULERS
 from vlane.switch_kinds import SWITCH_KINDS
 from vlane.vlarb import MAX_DATA_VLS
 
-__all__ = ["SWITCHES", "Point", "command_of", "random_point", "run_point", "shrunk"]
+__all__ = ["SWITCHES", "Point", "command_of", "points_of", "random_point", "run_point", "shrunk"]
 
 _KINDS = {each.block: each for each in SWITCH_KINDS.values()}
 SWITCHES = tuple(_KINDS)
@@ -27,6 +28,9 @@ _HALF = 0.5
 _BY_FCP = 0.3
 _OTHER_FORM = 0.4
 _MARKS = 0.3
+_MOST_DRAWS = 100_000
+"""Points that are drawn, at most, for one with the values that are asked for."""
+_SEEDS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,50 @@ class Point:
     parameters: Mapping[str, Any]
     cycles: int
     seed: int
+
+
+def points_of(
+    block: str, *, count: int, cycles: int, seed: int, wanted: Mapping[str, Any], full_size: bool
+) -> Iterator[Point]:
+    """Return instances of a block and their traffic, the same for equal arguments; more of them begin with the same.
+
+    Parameters
+    ----------
+    block : str
+        A switch's parameters are drawn at random; another block has its defaults and those of its mutants in turn.
+    count : int
+        How many.
+    cycles : int
+        Of each.
+    seed : int
+        Of what is drawn, and of the seeds of tables and traffic.
+    wanted : mapping
+        Values that every instance has.
+    full_size : bool
+        Give every instance the parameters of the largest one.
+
+    Raises
+    ------
+    InputError
+        If no instance is drawn, among many, that has the values that are wanted.
+    """
+    found, source = find_block(block), random.Random(seed)  # noqa: S311 - a repeatable choice
+    for number in range(count):
+        if block in SWITCHES and not full_size:
+            yield _drawn(source, block, wanted, cycles)
+        else:
+            shape = found.full_size if full_size else ({}, found.mutated)[number % 2]
+            parameters = {**found.defaults(), **shape, **wanted}
+            yield Point(block, parameters, cycles, source.randrange(_SEEDS))
+
+
+def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles: int) -> Point:
+    for _ in range(_MOST_DRAWS):
+        point = random_point(source, block, cycles=cycles)
+        if all(point.parameters.get(name) == value for name, value in wanted.items()):
+            return point
+    given = " ".join(f"{name}={value}" for name, value in wanted.items())
+    raise InputError("--param", "values that random instances have together", given)
 
 
 def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
@@ -82,20 +130,23 @@ def random_point(source: random.Random, block: str, *, cycles: int) -> Point:
             "fcp_blocks": source.choice((0, 1, parameters["minimum"])),
         }  # fmt: skip
     first, *others = kind.hardware_forms
+    form = source.choice(others) if others and source.random() < _OTHER_FORM else first
     if others:
-        form = source.choice(others) if source.random() < _OTHER_FORM else first
         parameters |= {"crossbar": form.crossbar, "allocation": form.allocation}
         if form.vls_apart:
             parameters["maximum"] = parameters["minimum"]
         if kind.hardware_speed > 1:
             parameters["speed"] = form.most_speed if source.random() < _HALF else 1
     if first.marks:
-        parameters |= _random_marking(source, parameters)
-    return Point(block, parameters, cycles, source.randrange(1 << 16))
+        parameters |= _random_marking(source, parameters, has_rooms=not form.vls_apart)
+    return Point(block, parameters, cycles, source.randrange(_SEEDS))
 
 
-def _random_marking(source: random.Random, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough."""
+def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has_rooms: bool) -> dict[str, Any]:
+    """Return whether a switch marks, and what changes with it: buffers and flits must be large enough.
+
+    A switch whose inputs have rooms, which VLs share, may starve them.
+    """
     if source.random() >= _MARKS:
         return {"marking": False, "measure": OF_OUTPUT}
     lanes = parameters["data_vls"]
@@ -105,6 +156,7 @@ def _random_marking(source: random.Random, parameters: Mapping[str, Any]) -> dic
     return {
         "blocks": lanes * minimum + shared, "minimum": minimum, "maximum": minimum + source.randint(0, shared),
         "data_bits": 64 * source.choice((2, 3)), "marking": True, "measure": source.choice(MEASURES),
+        "starving": has_rooms and source.random() < _HALF,
         "busy_blocks": busy, "level_blocks": busy + source.choice((1, 40)), "idle_blocks": source.choice((1, 4, 16)),
     }  # fmt: skip
 
@@ -135,11 +187,12 @@ def shrunk(point: Point, fails: Callable[[Point], str]) -> Point:
         smaller["credit"] = (RETURNS.name,)
     if "marking" in point.parameters:
         unmarked = {
-            "marking": False, "measure": OF_OUTPUT, "busy_blocks": BUSY_BLOCKS, "level_blocks": LEVEL_BLOCKS,
-            "idle_blocks": IDLE_BLOCKS,
+            "marking": False, "starving": False, "measure": OF_OUTPUT, "busy_blocks": BUSY_BLOCKS,
+            "level_blocks": LEVEL_BLOCKS, "idle_blocks": IDLE_BLOCKS,
         }  # fmt: skip
         candidate = Point(point.block, {**point.parameters, **unmarked}, point.cycles, point.seed)
         point = candidate if fails(candidate) else point
+        smaller["starving"] = (False,)
     for name, values in smaller.items():
         for value in values:
             present = point.parameters[name]

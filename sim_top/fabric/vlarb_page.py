@@ -52,14 +52,14 @@ def in_words(level: LevelGets, clock: LinkClock) -> str:
     low, high = (f"{share * clock.rate_gbps:.3g}" for share in (level.least, level.most))
     gets = f"{low} to {high} Gb/s of a full cable" if low != high else f"{low} Gb/s of a full cable"
     if isinf(level.wait_blocks):
-        return f"{gets}; there is no limit to how long a packet may wait"
+        return f"{gets}; there is no bound to how long a packet may wait"
     return f"{gets}; a packet waits at most {shown_wait(level, clock)} us for its turn"
 
 
 def shown_wait(level: LevelGets, clock: LinkClock) -> str:
     """Return the longest wait in us, as people read it."""
     if isinf(level.wait_blocks):
-        return "no limit"
+        return "no bound"
     us = clock.ns(level.wait_blocks) / 1000
     return f"{us:,.0f}" if us >= 100 else f"{us:.3g}"
 

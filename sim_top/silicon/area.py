@@ -6,12 +6,13 @@ to register, and pins limit nothing. Cells are those of the block alone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,11 +24,11 @@ from vlane.sim_top.silicon.liberty import Liberty
 from vlane.tb.native.children import child_environment
 from vlane.tb.native.model import component_ports, to_verilog
 from vlane.tb.native.rows import Port
-from vlane.tb.native.yosys import YosysError, run_yosys, warmed
+from vlane.tb.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, run_yosys, warmed
 
 from vlane.errors import InputError
 
-__all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "measure_area"]
+__all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "first_that_maps", "measure_area"]
 
 _WORKERS = 2
 _SYNTHESIS_SECONDS = 1800
@@ -35,8 +36,9 @@ LUTS_OF_ECP5 = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 """What each cell counts as LUTs."""
 _ABC = "+&scorr;&sweep;&st;&if,-g,-K,6;&st;&synch2;&if,-W,700,-F,3,-A,3;&mfs"
 """Mapping for speed: balanced over several mappings, a wire taken for 700 ps."""
-_COUNTED_NAMES = "proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%\n"
-"""With some names of a block the mapping to cells ends without a word: then it is done with names that are counted."""
+_FLAT = "proc\nflatten\nopt_clean -purge\n"
+_NAMED = ("", _FLAT + COUNTED_NAMES, _FLAT + HIDDEN_NAMES)
+"""With some names of a block the mapping to cells fails: then it is done with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ _FAMILIES = {
     "ecp5": _Family(
         "synth_ecp5 -noiopad -top {top}",
         # Names that yosys counts up make the mapping independent of ours.
-        f'proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%\nscratchpad -set abc9.script "{_ABC}"\n',
+        f'proc\nflatten\nopt_clean -purge\n{COUNTED_NAMES}scratchpad -set abc9.script "{_ABC}"\n',
         "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v\nblackbox =A:whitebox",
         'TRELLIS_FF #(.GSR("DISABLED"), .CEMUX("1"), .CLKMUX("CLK"), .LSRMUX("LSR"), .SRMODE("LSR_OVER_CE"), '
         '.REGSET("RESET")) {n} (.CLK(clk), .LSR(1\'b0), .DI({d}), .Q({q}));',
@@ -169,10 +171,7 @@ def measure_area(
     family = _FAMILIES[target]
     synthesis = (family.before if parameters.get("form") == "line_rate" else "") + family.synthesis
     ports = component_ports(component)
-    try:
-        folder = _synthesised(text, block.name, synthesis, family, ports)
-    except YosysError:
-        folder = _synthesised(text, block.name, _COUNTED_NAMES + synthesis, family, ports)
+    folder = first_that_maps(lambda names: _synthesised(text, block.name, names + synthesis, family, ports), _NAMED)
     cells = json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
     with ThreadPoolExecutor(_WORKERS) as pool:
         fmax = tuple(pool.map(lambda seed: _placed(folder, family, seed), range(1, seeds + 1)))
@@ -183,6 +182,21 @@ def measure_area(
         dsp=sum(count for cell, count in cells.items() if re.match(r"MULT|SB_MAC", cell)),
         cells=cells, fmax_mhz=fmax,
     )  # fmt: skip
+
+
+def first_that_maps(synthesise: Callable[[str], Path], named: Sequence[str]) -> Path:
+    """Return what is synthesised with the first of several sets of commands that yosys can map.
+
+    Raises
+    ------
+    YosysError
+        If it can map none.
+    """
+    *others, last = named
+    for names in others:
+        with contextlib.suppress(YosysError):
+            return synthesise(names)
+    return synthesise(last)
 
 
 def _synthesised(text: str, top: str, synthesis: str, family: _Family, ports: Sequence[Port]) -> Path:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.sim_top.silicon.area import LUTS_OF_ECP5
+from vlane.sim_top.silicon.area import LUTS_OF_ECP5, first_that_maps
 from vlane.tb.native.model import to_verilog
-from vlane.tb.native.yosys import run_yosys
+from vlane.tb.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, run_yosys
 
 __all__ = ["Noun", "measured_noun", "nouns_of"]
 
@@ -27,8 +27,7 @@ hierarchy -top {top}
 proc
 flatten
 opt_clean
-rename -enumerate -pattern w%
-memory -nomap
+{names}memory -nomap
 techmap -map memory_box.v t:$mem_v2
 synth_ecp5 -noiopad -top {top}
 tee -q -o boxed.txt dump t:memory_of_many_ports
@@ -91,7 +90,12 @@ def measured_noun(kind: str, names: list[str], modules: Mapping[str, str]) -> No
     top = names[0]
     text = "".join(each for name, each in modules.items() if name == top or name.startswith(f"{top}."))
     files = {"block.v": text, **{name: Path(__file__).with_name(name).read_text() for name in _FILES}}
-    folder = run_yosys("area", files, _SCRIPT.format(top=top), result="cells.json", seconds=_SECONDS)
+    folder = first_that_maps(
+        lambda names: run_yosys(
+            "area", files, _SCRIPT.format(top=top, names=names), result="cells.json", seconds=_SECONDS
+        ),
+        (COUNTED_NAMES, HIDDEN_NAMES),
+    )
     found = json.loads((folder / "cells.json").read_text())
     cells = found["design"]["num_cells_by_type"]
     memories = re.findall(r"^  reg \[(\d+):0\] (\S+) \[(\d+):0\];", text, re.MULTILINE)

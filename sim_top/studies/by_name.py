@@ -13,6 +13,7 @@ __all__ = ["STUDIES", "study_by_name"]
 STUDIES = {
     "congestion": "vlane.sim_top.studies.study_congestion",
     "dtable": "vlane.sim_top.studies.study_dtable",
+    "e2cm": "vlane.sim_top.studies.study_e2cm",
     "packet-size": "vlane.sim_top.studies.study_packet_size",
     "voqsw": "vlane.sim_top.studies.study_voqsw",
 }

@@ -72,10 +72,8 @@ def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
     page, picture = folder / "study.html", folder / "study.png"
     sections = [Section("Figures", [_figures(outcome.figures)])]
     if outcome.charts:
-        notes = ["Curves are means over seeds, bands reach from the least to the greatest.",
-                 "Hollow: saturated with some seed; such a latency depends on the length of the run."]  # fmt: skip
-        caption = "Against offered load (flits per cycle and host)"
-        sections.append(Section("Curves", [drawn(outcome.charts, caption=caption, notes=notes)]))
+        study = outcome.study
+        sections.append(Section("Curves", [drawn(outcome.charts, caption=study.caption, notes=list(study.notes))]))
     sections.append(Section("Cases", [_cases(outcome)]))
     write(Page(outcome.study.title, sections, [_verdict(outcome)], _facts(outcome)), page, option="--out")
     return [_picture(outcome, picture), page] if outcome.charts else [page]
@@ -121,13 +119,15 @@ def _figures(figures: Sequence[Figure]) -> Table:
 def _cases(outcome: Outcome) -> Table:
     labels = list(outcome.study.columns)
     of_run = outcome.rows.unique(["point", "load", "seed"])
+    links = [pl.col("link_utilisation_max").max()] if "link_utilisation_max" in of_run.columns else []
     of_case = of_run.group_by(labels).agg(
         pl.col("seed").n_unique().alias("seeds"), pl.col("load").n_unique().alias("loads"), pl.len().alias("runs"),
-        pl.col("cycles").max(), pl.col("link_utilisation_max").max(), pl.col("seconds").cast(pl.Float64).sum(),
+        pl.col("cycles").max(), *links, pl.col("seconds").cast(pl.Float64).sum(),
     ).sort(labels)  # fmt: skip
     columns = [
         *(Column(label, is_number=False) for label in labels), Column("seeds"), Column("loads"), Column("runs"),
-        Column("cycles"), Column("most used link (flits per cycle)", form=".3f"), Column("CPU seconds", form=",.0f"),
+        Column("cycles"), *(Column("most used link (flits per cycle)", form=".3f") for _ in links),
+        Column("CPU seconds", form=",.0f"),
     ]  # fmt: skip
     return Table("Runs by case", columns, of_case.rows())
 

@@ -1,26 +1,29 @@
 """A sitting at a study: the runs that are missing are made, each is kept as it finishes, and the summary goes on.
 
-The runner is that of ``vlane simulate`` and ``vlane.Study.run``; a folder keeps the runs, the summary keeps what the
-study needs of them. What is in the summary is not made again.
+Of networks the runner is that of ``vlane simulate`` and ``vlane.Study.run``; a folder keeps the runs, the summary keeps
+what the study needs of them. Other runs are kept by the summary alone. What is in the summary is not made again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from vlane.golden.engine.kernel import source_digest
-from vlane.sim_top.studies.paper_study import Case, PaperStudy
+from vlane.sim_top.studies.paper_study import Case, DescribedCase, NetworkCase, PaperStudy, RowsOfRun
 from vlane.sim_top.studies.progress import Progress
 from vlane.sim_top.studies.summary import RunId, Summary
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RunKey, StudyId
 from vlane.sim_top.study.study_runs import run_sweep, shown_run
 from vlane.sim_top.study.sweep import Sweep, SweepPoint, make_sweep
-from vlane.sim_top.study.workers import Cluster
+from vlane.sim_top.study.workers import Cluster, Task, made_by_processes
 from vlane.sim_top.study.world import World
 
 __all__ = ["Runner", "missing_runs", "sit"]
@@ -112,33 +115,39 @@ def sit(study: PaperStudy, cases: Sequence[Case], summary: Summary, file: Path, 
     WorkerLostError
         If two processes ended while they made the same run.
     """
-    _Sitting(study, summary, file, runner).go(cases)
+    kind = _OwnSitting if study.own_runs else _NetworkSitting
+    kind(study, summary, file, runner).go(cases)
 
 
 class _Sitting:
+    """What sittings have in common, however runs are made."""
+
     def __init__(self, study: PaperStudy, summary: Summary, file: Path, runner: Runner) -> None:
         self.study, self.summary, self.file, self.runner = study, summary, file, runner
         self.model = source_digest()
-        self.id = StudyId(name=study.name, file=study.name, digest=hashlib.sha256(study.name.encode()).hexdigest())
-        self.worlds: dict[str, World] = {}
         self.written = time.monotonic()
 
-    def go(self, cases: Sequence[Case]) -> None:
+    def go(self, cases: Sequence[Any]) -> None:
         for case in cases:
             self.summary.relabel(case.digest, dict(case.labels))
         resume = self.runner.resume
         missing = missing_runs(cases, self.summary if resume else Summary(self.study.columns))
-        for case in {case.digest: case for case, _, _ in missing}.values():
-            (point,) = make_sweep(case.study).points
-            self.worlds[case.digest] = point.world
+        lacking = {case.digest: case for case, _, _ in missing}
+        self._prepare(list(lacking.values()))
         try:
             for case in cases if resume else ():
-                if case.digest in self.worlds:
+                if case.digest in lacking:
                     self._look_again(case)
             self._make(missing_runs(cases, self.summary) if resume else missing)
         finally:
             if self.summary.is_changed:
                 self.summary.write(self.file)
+
+    def _prepare(self, cases: Sequence[Any]) -> None:
+        """Refuse what cannot be run, before anything runs."""
+
+    def _make(self, missing: Sequence[tuple[Any, int, list[float]]]) -> None:
+        raise NotImplementedError
 
     def _look_again(self, case: Case) -> None:
         """Make a run again that another golden made, and forget that golden's runs of the case if it is another one."""
@@ -155,7 +164,30 @@ class _Sitting:
                 self.runner.remark(f"{len(runs)} runs of {_shown(case)} are made again: golden makes others now")
                 self.summary.drop(others)
 
-    def _make(self, missing: Sequence[tuple[Case, int, list[float]]]) -> None:
+    def _write_now_and_then(self) -> None:
+        if time.monotonic() - self.written > _WRITE_SECONDS:
+            self.summary.write(self.file)
+            self.written = time.monotonic()
+
+    def _told(self, count: int, whole: int, shown: str, seconds: float, left: str) -> None:
+        words = f"; about {left} left" if left else ""
+        self.runner.told(f"{count} of {whole}: {shown}, {seconds:.1f} s{words}")
+
+
+class _NetworkSitting(_Sitting):
+    """Runs of networks, made and kept as those of every study file."""
+
+    def __init__(self, study: PaperStudy, summary: Summary, file: Path, runner: Runner) -> None:
+        super().__init__(study, summary, file, runner)
+        self.id = StudyId(name=study.name, file=study.name, digest=hashlib.sha256(study.name.encode()).hexdigest())
+        self.worlds: dict[str, World] = {}
+
+    def _prepare(self, cases: Sequence[NetworkCase]) -> None:
+        for case in cases:
+            (point,) = make_sweep(case.study).points
+            self.worlds[case.digest] = point.world
+
+    def _make(self, missing: Sequence[tuple[NetworkCase, int, list[float]]]) -> None:
         if not missing:
             return
         work = [(case.digest, self._work(case, load)) for case, _, loads in missing for load in loads]
@@ -169,26 +201,45 @@ class _Sitting:
             left = progress.made(run.key.point, weight, seconds=run.result.seconds)
             self.summary.add(run, model=self.model)
             self._write_now_and_then()
-            words = f"; about {left} left" if left else ""
-            runner.told(f"{count} of {whole}: {shown_run(run.key)}, {run.result.seconds:.1f} s{words}")
+            self._told(count, whole, shown_run(run.key), run.result.seconds, left)
 
         run_sweep(
             Sweep(self.id, points), runner.out, jobs=runner.jobs, resume=runner.resume, trace=False, told=told,
             cluster=runner.cluster() if runner.cluster else None, with_tables=False, remark=runner.remark,
         )  # fmt: skip
 
-    def _portion(self, case: Case, seed: int, loads: Sequence[float]) -> _Portion:
+    def _portion(self, case: NetworkCase, seed: int, loads: Sequence[float]) -> _Portion:
         keys = tuple(RunKey(load, seed, case.digest, dict(case.labels)) for load in loads)
         return _Portion(self.worlds[case.digest], case.digest, case.labels, keys)
 
-    def _work(self, case: Case, load: float) -> float:
+    def _work(self, case: NetworkCase, load: float) -> float:
         world = self.worlds[case.digest]
         return load * len(world.topology.hosts) * world.study.run.cycles
 
-    def _write_now_and_then(self) -> None:
-        if time.monotonic() - self.written > _WRITE_SECONDS:
-            self.summary.write(self.file)
-            self.written = time.monotonic()
+
+class _OwnSitting(_Sitting):
+    """Runs that a study makes of descriptions; the summary alone keeps them."""
+
+    def _make(self, missing: Sequence[tuple[DescribedCase, int, list[float]]]) -> None:
+        keys = [RunKey(load, seed, case.digest, dict(case.labels)) for case, seed, loads in missing for load in loads]
+        of_case = {case.digest: case for case, _, _ in missing}
+        progress = Progress([(key.point, of_case[key.point].work) for key in keys], workers=self.runner.jobs)
+        make = self.study.own_runs.make  # type: ignore[union-attr]  # else it is another sitting
+        tasks = [
+            Task(shown_run(key), partial(_made, make, of_case[key.point].description, key)) for key in keys
+        ]  # fmt: skip
+        cluster = self.runner.cluster() if self.runner.cluster and tasks else None
+        with contextlib.closing(cluster.made(tasks) if cluster else made_by_processes(tasks, self.runner.jobs)) as runs:
+            for count, (key, made) in enumerate(runs, 1):
+                case = of_case[key.point]
+                left = progress.made(key.point, case.work, seconds=made.seconds)
+                self.summary.add_rows((key.point, key.load, key.seed), case.labels, made, model=self.model)
+                self._write_now_and_then()
+                self._told(count, len(keys), shown_run(key), made.seconds, left)
+
+
+def _made(make: Callable[[Any, float, int], RowsOfRun], description: object, key: RunKey) -> tuple[RunKey, RowsOfRun]:
+    return key, make(description, key.load, key.seed)
 
 
 def _shown(case: Case) -> str:

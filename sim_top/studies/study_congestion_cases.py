@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vlane.sim_top.studies.paper_study import Case
+from vlane.sim_top.studies.paper_study import NetworkCase
 
 from vlane.sl2vl import SL_COUNT, VL_DROP
 from vlane.study_congestion import geometric_cct
@@ -176,7 +176,7 @@ _MAP: dict[str, dict[str, Any]] = {
 _QUICK = ("dumbbell", "two_levels", "parking_lot", "tree43", "uniform06", "uniform10")
 
 
-def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part."""
     if part == "main":
         names = _QUICK if quick else SCENARIOS
@@ -225,7 +225,7 @@ def scenario_of(name: str) -> Scenario:
 
 
 @cache
-def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
+def _case(name: str, control: str, variant: str, *, quick: bool) -> NetworkCase:
     scenario = scenario_of(name)
     cycles = _RUN[1] // (2 if quick else 1)
     if variant == MANY_FLOWS:
@@ -256,7 +256,7 @@ def _case(name: str, control: str, variant: str, *, quick: bool) -> Case:
     content["run"]["loads"] = [load]
     labels = dict(zip(COLUMNS, (name, control, variant), strict=True))
     seeds = (1,) if quick or name == "ft36" or variant else _SEEDS
-    return Case(labels, study_of(content, base=Path(__file__).parent.parent / "configs"), (load,), seeds)
+    return NetworkCase(labels, (load,), seeds, study_of(content, base=Path(__file__).parent.parent / "configs"))
 
 
 def _traffic(scenario: Scenario, control: str, *, by_path: bool) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
-from vlane.sim_top.studies.paper_study import Case
+from vlane.sim_top.studies.paper_study import NetworkCase
 
 from vlane.schedulers import LINE_RATE
 from vlane.study_file import StudyFile, read_study_file
@@ -76,7 +76,7 @@ NETWORKS = {
 """The networks of the paper, by the study's names."""
 
 
-def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part."""
     return [
         _case(name, switch, variant, changes, loads=_loads(part, quick=quick), part=part, quick=quick)
@@ -92,7 +92,7 @@ def _loads(part: str, *, quick: bool) -> Sequence[float]:
 
 def _case(
     name: str, switch: str, variant: str, changes: Mapping[str, Any], *, loads: Sequence[float], part: str, quick: bool
-) -> Case:
+) -> NetworkCase:
     network = NETWORKS[name]
     centre = {"switch.central_blocks": _CENTRAL_BLOCKS} if SWITCH_KINDS[switch].has_centre else {}
     made = {"network": dict(network.section), "switch.kind": switch, **centre, **changes}
@@ -100,7 +100,7 @@ def _case(
     if quick:
         made["run.cycles"], made["run.warm_up_cycles"], seeds = network.quick
     labels = dict(zip(COLUMNS, (name, switch, variant), strict=True))
-    return Case(labels, _base().with_(made), loads, tuple(range(1, seeds + 1)))
+    return NetworkCase(labels, loads, tuple(range(1, seeds + 1)), _base().with_(made))
 
 
 @cache

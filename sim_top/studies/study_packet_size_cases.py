@@ -14,7 +14,7 @@ from vlane.sim_top.studies.packet_size_requests import (
     Requests,
     connections_file,
 )
-from vlane.sim_top.studies.paper_study import Case
+from vlane.sim_top.studies.paper_study import NetworkCase
 
 from vlane.schedulers import IB_ARBITER
 from vlane.study_file import study_of
@@ -42,7 +42,7 @@ _BUFFER_PACKETS = 4
 _ATTEMPTS = {16: 150_000, 8: 75_000, 64: 600_000}
 
 
-def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part; the connections of each are asked for if that was not done before."""
     if part == "main":
         return [_case(*MAIN, size, quick=quick) for size in SIZES]
@@ -57,7 +57,7 @@ def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every st
 @cache
 def _case(
     switches: int, gbps: float, size: int, crossbar: str = "speed2", packets: int = _PACKETS, *, quick: bool
-) -> Case:
+) -> NetworkCase:
     network = 1
     file = connections_file(Requests(switches, network, 1, size, gbps, _ATTEMPTS[switches]))
     lane = _BUFFER_PACKETS * blocks_of(size)
@@ -76,7 +76,7 @@ def _case(
         "run": {"cycles": cycles, "warm_up_cycles": cycles // 3 if quick else slowest, "stuck_cycles": 1_000_000},
     }  # fmt: skip
     labels = dict(zip(COLUMNS, (str(switches), f"{gbps:g}", str(size), str(network), crossbar), strict=True))
-    return Case(labels, study_of(content, base=file.parent), (1.0,), (1,))
+    return NetworkCase(labels, (1.0,), (1,), study_of(content, base=file.parent))
 
 
 def _slowest_interval(size: int, gbps: float) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import vlane.sim_top
-from vlane.sim_top.studies.paper_study import Case
+from vlane.sim_top.studies.paper_study import NetworkCase
 
 from vlane.study_file import StudyFile, read_study_file
 
@@ -59,7 +59,7 @@ def networks_of(switches: int, quick: bool) -> range:  # noqa: FBT001 - as that 
     return range(1, (_QUICK[switches] if quick else SIZES[switches][0]) + 1)
 
 
-def cases(part: str, quick: bool) -> list[Case]:  # noqa: FBT001 - what every study takes
+def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what every study takes
     """Return the cases of a part."""
     wanted: Iterable[tuple[int, str, str, str, dict[str, Any]]] = _variants()
     if part == "main":
@@ -98,7 +98,7 @@ def _variants() -> Iterator[tuple[int, str, str, str, dict[str, Any]]]:
 
 def _case(
     size: int, network: int, tables: str, traffic: str, variant: str, changes: Mapping[str, Any], *, quick: bool
-) -> Case:
+) -> NetworkCase:
     section = {**TABLES, **SPREAD}[tables]
     lanes = section.get("vls", _LANES)
     made = {
@@ -111,7 +111,7 @@ def _case(
         **{key: value for key, value in changes.items() if key != "bytes"},
     }  # fmt: skip
     labels = dict(zip(COLUMNS, (str(size), str(network), tables, traffic, variant), strict=True))
-    return Case(labels, _base().with_(made), SIZES[size][1], (1,))
+    return NetworkCase(labels, SIZES[size][1], (1,), _base().with_(made))
 
 
 def _traffic(section: Mapping[str, Any], traffic: str, size: int, network: int, octets: int) -> list[dict[str, Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from vlane.sim_top.studies.paper_study import RowsOfRun
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.simulate import PerSL
 
@@ -21,14 +22,18 @@ OPTION = "--summary"
 RunId = tuple[str, float, int]
 """Digest of the case, load, seed."""
 _POINT_DIGITS = 16
-_TYPES = {
+_OF_ALL = {
     "point": pl.String, "load": pl.Float64, "seed": pl.UInt32, "model": pl.String, "digest": pl.String,
-    "cycles": pl.UInt64, "seconds": pl.Float32, "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
+    "cycles": pl.UInt64, "seconds": pl.Float32,
+}  # fmt: skip
+"""Columns after the labels, of every study."""
+_TYPES = {
+    "flit_hops": pl.UInt64, "link_utilisation_mean": pl.Float32,
     "link_utilisation_max": pl.Float32, "sl": pl.UInt8, "packets": pl.UInt64, "offered": pl.Float32,
     "accepted": pl.Float32, "latency_mean_cycles": pl.Float32, "latency_p50": pl.UInt64, "latency_p99": pl.UInt64,
     "latency_max": pl.UInt64, "mean_switches": pl.Float32, "saturated": pl.Boolean, "decided": pl.Boolean,
 }  # fmt: skip
-"""Columns after the labels. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
+"""Columns after those, of networks. A mean of four bytes is exact to seven digits; nothing that is shown has more."""
 _DEADLINE_TYPES = {
     "connections": pl.UInt32, "largest": pl.Float64, "p999": pl.Float64,
     **dict.fromkeys(("within", "jitter", "best", "worst"), pl.List(pl.Float64)),
@@ -54,6 +59,8 @@ class Summary:
         As of ``PaperStudy``.
     measures : sequence of str
         Likewise.
+    own : mapping of str to type or None
+        Columns of a study that makes runs of its own, as of ``OwnRuns``.
 
     Attributes
     ----------
@@ -62,11 +69,19 @@ class Summary:
     """
 
     def __init__(
-        self, columns: Sequence[str], level_of: Callable[[int], int] | None = None, *, measures: Sequence[str] = ()
+        self,
+        columns: Sequence[str],
+        level_of: Callable[[int], int] | None = None,
+        *,
+        measures: Sequence[str] = (),
+        own: Mapping[str, Any] | None = None,
     ) -> None:
         self.columns, self._level_of = tuple(columns), level_of
         more = {name: kind for each in measures for name, kind in _MORE[each].items()}
-        self._schema: dict[str, Any] = {**dict.fromkeys(self.columns, pl.String), **_TYPES, **more}
+        of_rows = {**_TYPES, **more} if own is None else dict(own)
+        self._schema: dict[str, Any] = {**dict.fromkeys(self.columns, pl.String), **_OF_ALL, **of_rows}
+        self._own = tuple(own or ())
+        self._row = self._own[0] if self._own else "sl"
         self._frames: dict[RunId, pl.DataFrame] = {}
         self.is_changed = False
 
@@ -101,8 +116,34 @@ class Summary:
         }  # fmt: skip
         deadlines = {each.sl: asdict(each) for each in result.deadlines}
         rows = [{**deadlines.get(level.sl, {}), **asdict(level), **own} for level in self._levels(result.per_sl)]
-        rows = [{name: row.get(name) for name in self._schema} for row in rows]
-        self._frames[self._shortened((key.point, result.load, result.seed))] = pl.DataFrame(rows, schema=self._schema)
+        self._keep((key.point, result.load, result.seed), rows)
+
+    def add_rows(self, run: RunId, labels: Mapping[str, str], made: RowsOfRun, *, model: str) -> None:
+        """Add a run that was made of a description, as ``add``.
+
+        Raises
+        ------
+        ValueError
+            If its rows are not those of the study's columns, each with another value in the first one.
+        """
+        self._check_rows(made.rows)
+        own = {
+            **labels, "point": run[0][:_POINT_DIGITS], "load": run[1], "seed": run[2], "model": model,
+            "digest": made.digest, "cycles": made.cycles, "seconds": made.seconds,
+        }  # fmt: skip
+        self._keep(run, [{**row, **own} for row in made.rows])
+
+    def _check_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        unknown = sorted({name for row in rows for name in row} - set(self._own))
+        if unknown:
+            raise ValueError(f"rows of a run must have columns of the study, not {', '.join(unknown)}")
+        named = [row.get(self._row) for row in rows]
+        if not rows or None in named or len(set(named)) < len(named):
+            raise ValueError(f"a run must have one row or more, each with a {self._row} of its own, not {named}")
+
+    def _keep(self, run: RunId, rows: Sequence[Mapping[str, Any]]) -> None:
+        whole = [{name: row.get(name) for name in self._schema} for row in rows]
+        self._frames[self._shortened(run)] = pl.DataFrame(whole, schema=self._schema)
         self.is_changed = True
 
     def _levels(self, per_sl: Sequence[PerSL]) -> list[PerSL]:
@@ -164,7 +205,9 @@ class Summary:
         frames = [self._frames[run] for run in sorted(self._frames)]
         whole = pl.concat(frames) if frames else pl.DataFrame(schema=self._schema)
         content = io.BytesIO()
-        whole.sort(*self.columns, "load", "seed", "sl").write_parquet(content, compression="zstd", compression_level=19)
+        whole.sort(*self.columns, "load", "seed", self._row).write_parquet(
+            content, compression="zstd", compression_level=19
+        )
         write_whole(file, content.getvalue(), option=OPTION)
         self.is_changed = False
 
@@ -176,6 +219,7 @@ class Summary:
         level_of: Callable[[int], int] | None = None,
         *,
         measures: Sequence[str] = (),
+        own: Mapping[str, Any] | None = None,
     ) -> Summary:
         """Return the table of a file; an empty one if there is no such file.
 
@@ -184,7 +228,7 @@ class Summary:
         InputError
             If it is no summary of this study, or holds a run twice.
         """
-        made = cls(columns, level_of, measures=measures)
+        made = cls(columns, level_of, measures=measures, own=own)
         must = "a summary of this study: name another, or remove this one"
         try:
             with file.open("rb") as content:
@@ -203,7 +247,7 @@ class Summary:
         if dict(whole.schema) != made._schema:
             wrong = sorted(set(whole.schema.items()) ^ set(made._schema.items()), key=str)[0][0]
             raise InputError(OPTION, must, f"one whose column {wrong} differs", source=str(file))
-        if whole.select("point", "load", "seed", "sl").is_duplicated().any():
+        if whole.select("point", "load", "seed", made._row).is_duplicated().any():
             raise InputError(OPTION, must, "one that holds a run twice", source=str(file))
         for (point, load, seed), frame in whole.partition_by("point", "load", "seed", as_dict=True).items():
             made._frames[str(point), float(load), int(seed)] = frame

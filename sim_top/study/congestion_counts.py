@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from vlane.golden.network.network import Network
 from vlane.golden.network.pacing import BECNS, CNPS, FECNS, HELD, LOGGED, Pacing
+from vlane.golden.switches.credit_starvation import Starvation
 from vlane.golden.switches.marking import Marking
 
 __all__ = ["OfCongestion", "congestion_of"]
@@ -29,6 +30,8 @@ class OfCongestion:
         BECNs that found no free entry; a host's count stays at 65,535.
     logged : int
         BECNs that raised a CCTI to Trigger_Threshold.
+    withheld : int
+        Blocks of room that switches did not return as they came free (IBS-K2).
     cnp_share : float
         CNPs sent, of all packets that hosts sent.
     """
@@ -41,19 +44,21 @@ class OfCongestion:
     held: int
     lost: int
     logged: int
+    withheld: int
     cnp_share: float
 
 
 def congestion_of(net: Network) -> OfCongestion | None:
     """Return the counts; None if there is no congestion control."""
-    marking, pacing = net.out_ports.marking, net.pacing
+    marking, pacing, starvation = net.out_ports.marking, net.pacing, net.out_ports.starvation
     if not (isinstance(marking, Marking) and isinstance(pacing, Pacing)):
         return None
     count = pacing.counts.sum(axis=0)
     first = len(net.switches.inputs.port)
     packets = int(net.out_ports.counters["packets"][first : first + len(pacing.nic)].sum())
+    withheld = int(starvation.port["withheld"].sum()) if isinstance(starvation, Starvation) else 0
     return OfCongestion(
         marked=int(marking.lane["marked"].sum()), packets=packets, fecns=int(count[FECNS]), cnps=int(count[CNPS]),
         becns=int(count[BECNS]), held=int(count[HELD]), lost=int(pacing.sources.sweep["lost"].sum()),
-        logged=int(count[LOGGED]), cnp_share=int(count[CNPS]) / max(1, packets),
+        logged=int(count[LOGGED]), withheld=withheld, cnp_share=int(count[CNPS]) / max(1, packets),
     )  # fmt: skip

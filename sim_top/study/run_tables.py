@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ __all__ = ["delivery_table", "flow_table", "link_table", "queued_cycles", "trace
 
 _DELIVERY = (
     "source", "destination", "dlid", "sl", "flits", "cycle", "delivered_cycle", "switches", "bytes", "lane", "channel",
-    "bth",
+    "bth", "psn",
 )  # fmt: skip
 """What the meters keep of a delivery, in their order."""
 
@@ -40,6 +42,8 @@ _TRACE = {
     **dict.fromkeys(("flits", "dlid", "delivered_cycle", "switches"), pl.Int64),
     "lrh": pl.UInt64,
 }
+_OF_BTH = dict.fromkeys(("bth", "psn"), pl.Int64)
+"""Columns of a trace beside them, where congestion control is on."""
 
 
 def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
@@ -56,7 +60,13 @@ def delivery_table(world: World, meters: Meters) -> pl.DataFrame:
         pktlen=packet_words(np.maximum(words["bytes"], 2)),
         slid=world.routes.lids[columns["source"], 0].astype(np.uint64),
     )  # fmt: skip
-    return pl.DataFrame({**columns, "lrh": lrh}).select(pl.col(name).cast(kind) for name, kind in _TRACE.items())
+    return pl.DataFrame({**columns, "lrh": lrh}).select(
+        pl.col(name).cast(kind) for name, kind in _columns(world).items()
+    )
+
+
+def _columns(world: World) -> dict[str, Any]:
+    return _TRACE if world.congestion is None else {**_TRACE, **_OF_BTH}
 
 
 def trace_table(
@@ -75,19 +85,20 @@ def trace_table(
     """
     arrived = pl.concat([*earlier, *(delivery_table(world, meters) for meters in network.meters())])
     head = pl.col("delivered_cycle") - pl.col("flits")
-    under_way = _under_way_table(net, packets)
+    under_way = _under_way_table(world, net, packets)
     return pl.concat([arrived.sort(head, "destination"), under_way.sort("cycle", "source", "sl", "dlid", "bytes")])
 
 
-def _under_way_table(net: Network, packets: Packets) -> pl.DataFrame:
+def _under_way_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
     """Return the packets that left their NICs and did not arrive yet; what is said of an arrival is null."""
     drawn = net.staged[net.staged != NOBODY]
     sent = np.setdiff1d(packets_in_use(packets), drawn)
-    origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes"}
+    origin = {"cycle": "born", "source": "source", "destination": "target", "bytes": "bytes", "psn": "psn"}
     columns = {name: packets.origin[field][sent] for name, field in origin.items()}
     columns |= {name: packets.pool[name][sent] for name in ("sl", "flits", "dlid")}
     return pl.DataFrame(columns).select(
-        (pl.col(name) if name in columns else pl.lit(None)).cast(kind).alias(name) for name, kind in _TRACE.items()
+        (pl.col(name) if name in columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in _columns(world).items()
     )
 
 

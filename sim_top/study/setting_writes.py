@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from vlane.golden.network.congestion import Congestion, masked_ports
+from vlane.golden.network.congestion import Congestion, NICSettings, masked_ports
 from vlane.golden.network.runs import Change
 from vlane.golden.network.setting_writes import (
     HostWrite,
@@ -15,13 +16,16 @@ from vlane.golden.network.setting_writes import (
     marking_is_written,
     pacing_is_written,
     port_control,
+    starvation_is_written,
 )
 from vlane.sim_top.study.world import World
 
 from vlane.cc_marker import CCMarkerSelect
+from vlane.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.errors import InputError
+from vlane.host_settings import AllHosts, HostSettings
 from vlane.marking_write import MarkingWrite
-from vlane.study_congestion_parts import LEVEL_KEYS, RATE_KEYS, CongestionPort, CongestionWrite
+from vlane.study_congestion_parts import CS_KEYS, LEVEL_KEYS, RATE_KEYS, CongestionPort, CongestionWrite
 
 __all__ = ["SettingWrite", "changes_of_settings", "check_settings", "setting_writes"]
 
@@ -38,14 +42,14 @@ class SettingWrite:
         Place in the study's list.
     cycle, switch : int
         When and where.
-    write : MarkingWrite
+    write : MarkingWrite or StarvationWrite
         What.
     """
 
     number: int
     cycle: int
     switch: int
-    write: MarkingWrite
+    write: MarkingWrite | StarvationWrite
 
 
 def _by_cycle(world: World) -> list[tuple[int, CongestionWrite]]:
@@ -61,30 +65,56 @@ def setting_writes(world: World) -> list[SettingWrite]:
 
 
 def _writes(world: World, settings: Congestion) -> Iterator[SettingWrite]:
-    usual = {name: getattr(settings, name) for name in RATE_KEYS}
+    usual: dict[str, Any] = {name: getattr(settings, name) for name in (*RATE_KEYS, *CS_KEYS)}
     switches = [dict(usual) for _ in range(world.topology.switches)]
-    elements = {place: dict(zip(RATE_KEYS, values, strict=True)) for place, values in settings.elements.items()}
+    elements: dict[tuple[int, int], dict[str, Any]] = {
+        place: dict(zip(RATE_KEYS, values, strict=True)) for place, values in settings.elements.items()
+    }
+    elements |= {place: dict(zip(CS_KEYS, values, strict=True)) for place, values in settings.cs_elements.items()}
     for number, given in _by_cycle(world):
         if given.port is not None and given.switch is not None:
             place = given.switch, given.port - 1
-            values = elements.setdefault(place, dict(switches[given.switch]))
-            values.update(given.given(RATE_KEYS))
-            write = MarkingWrite(select=CCMarkerSelect.PORT, port=place[1], valid=int(given.valid), **values)
-            yield SettingWrite(number, given.cycle, given.switch, write)
+            before = elements.get(place, {})
+            keys = (
+                CS_KEYS
+                if given.given(CS_KEYS) or (before.keys() == set(CS_KEYS) and not given.given(RATE_KEYS))
+                else RATE_KEYS
+            )
+            values = {name: before.get(name, switches[given.switch][name]) for name in keys} | given.given(keys)
+            elements[place] = values
+            yield SettingWrite(
+                number, given.cycle, given.switch, _element_write(place[1], values, valid=int(given.valid))
+            )
             continue
         for switch in range(len(switches)) if given.switch is None else (given.switch,):
-            switches[switch].update(given.given(RATE_KEYS))
+            switches[switch].update(given.given((*RATE_KEYS, *CS_KEYS)))
             for later, write in enumerate(_parts(world, given, switch, switches[switch])):
                 yield SettingWrite(number, given.cycle + later, switch, write)
 
 
-def _parts(world: World, given: CongestionWrite, switch: int, values: dict[str, int]) -> Iterator[MarkingWrite]:
+def _element_write(port: int, values: dict[str, Any], *, valid: int) -> MarkingWrite:
+    if values.keys() == set(CS_KEYS):
+        return starvation_element(port, values["cs_threshold"], values["cs_return_delay"], valid=valid)
+    return MarkingWrite(select=CCMarkerSelect.PORT, port=port, valid=valid, **values)
+
+
+def _parts(
+    world: World, given: CongestionWrite, switch: int, values: dict[str, Any]
+) -> Iterator[MarkingWrite | StarvationWrite]:
     """Yield the parts of SwitchCongestionSetting that are written, in the order of Control_Map's bits."""
     if given.victim_mask is not None:
         mask = sum(1 << port for port in masked_ports(given.victim_mask, world.topology, switch))
         yield MarkingWrite(select=CCMarkerSelect.VICTIM_MASK, victim_mask=mask)
+    if given.credit_mask is not None:
+        mask = sum(1 << port for port in masked_ports(given.credit_mask, world.topology, switch))
+        yield StarvationWrite(select=StarvationSelect.CREDIT_MASK, credit_mask=mask)
     if given.given(_LIMITS):
         yield MarkingWrite(select=CCMarkerSelect.THRESHOLD, **{name: values[name] for name in _LIMITS})
+    if given.given(CS_KEYS):
+        shift, multiplier = values["cs_return_delay"]
+        yield StarvationWrite(
+            select=StarvationSelect.RETURN, threshold=values["cs_threshold"], shift=shift, multiplier=multiplier
+        )
     if given.marking_rate is not None:
         yield MarkingWrite(select=CCMarkerSelect.MARKING_RATE, marking_rate=given.marking_rate)
 
@@ -112,6 +142,13 @@ def check_settings(world: World) -> None:
             raise InputError(f"{where}.port", f"a cabled port of switch {each.switch}, from 1", each.port)
         if isinstance(each, CongestionWrite) and each.cycle >= cycles:
             raise InputError(f"{where}.cycle", f"below the run's cycles, {cycles}", each.cycle)
+    for where, hosts in (
+        *((f"congestion.host.{number}", each.hosts) for number, each in enumerate(given.host)),
+        *((f"congestion.write.{number}", each.hosts or ()) for number, each in enumerate(given.write)),
+    ):
+        for host in hosts:
+            if host >= len(topology.hosts):
+                raise InputError(f"{where}.hosts", f"numbers of hosts, 0 to {len(topology.hosts) - 1}", host)
     written: dict[tuple[int, int], int] = {}
     for write in setting_writes(world):
         before = written.setdefault((write.cycle, write.switch), write.number)
@@ -125,16 +162,37 @@ def changes_of_settings(world: World) -> list[Change]:
     settings = world.congestion
     if settings is None:
         return []
-    found = [marking_is_written(each.switch, each.write, cycle=each.cycle) for each in setting_writes(world)]
-    levels = [dict(zip(LEVEL_KEYS, values, strict=True)) for values in settings.levels]
+    found = [_change_of(each) for each in setting_writes(world)]
+    hosts = AllHosts(_host(settings.usual), {nic: _host(own) for nic, own in settings.hosts.items()})
     for _, given in _by_cycle(world):
         if given.of_hosts:
-            found.append(pacing_is_written(list(_of_hosts(given, levels)), cycle=given.cycle))
+            hosts.change(given)
+            found += _changes_of_hosts(given, hosts, len(world.topology.hosts))
     return found
 
 
-def _of_hosts(given: CongestionWrite, levels: list[dict[str, int]]) -> Iterator[HostWrite]:
-    """Yield what a write gives all hosts; the levels are changed."""
+def _change_of(given: SettingWrite) -> Change:
+    if isinstance(given.write, StarvationWrite):
+        return starvation_is_written(given.switch, given.write, cycle=given.cycle)
+    return marking_is_written(given.switch, given.write, cycle=given.cycle)
+
+
+def _host(nic: NICSettings) -> HostSettings:
+    levels = [dict(zip(LEVEL_KEYS, values, strict=True)) for values in nic.levels]
+    return HostSettings(nic.port_control, nic.ccti_limit, levels, list(nic.table))
+
+
+def _changes_of_hosts(given: CongestionWrite, hosts: AllHosts, count: int) -> Iterator[Change]:
+    """Yield a write's changes of the hosts, once for those that are set alike."""
+    if given.hosts is None:
+        others = [nic for nic in range(count) if nic not in hosts.own]
+        yield pacing_is_written(list(_of_host(given, hosts.usual.levels)), cycle=given.cycle, nics=others)
+    for nic in hosts.own if given.hosts is None else given.hosts:
+        yield pacing_is_written(list(_of_host(given, hosts.own[nic].levels)), cycle=given.cycle, nics=[nic])
+
+
+def _of_host(given: CongestionWrite, levels: list[dict[str, int]]) -> Iterator[HostWrite]:
+    """Yield what a write gives a host, whose levels are as they are behind it."""
     for index, (shift, multiplier) in enumerate(given.cct or ()):
         yield cct_entry(index, shift, multiplier)
     if given.ccti_limit is not None:
@@ -143,7 +201,6 @@ def _of_hosts(given: CongestionWrite, levels: list[dict[str, int]]) -> Iterator[
         yield port_control(given.port_control)
     for sl, level in enumerate(levels):
         if given.given(LEVEL_KEYS) and given.sl in (None, sl):
-            level.update(given.given(LEVEL_KEYS))
             yield level_of_sl(
                 sl, timer=level["ccti_timer"], increase=level["ccti_increase"], trigger=level["trigger_threshold"],
                 minimum=level["ccti_min"],

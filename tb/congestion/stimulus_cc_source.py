@@ -17,7 +17,7 @@ from vlane.tb.native.packing import clear_row, elements, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
-from vlane.cc_source import CCT_ENTRIES, CCSourceSelect
+from vlane.cc_source import CCT_ENTRIES, DLID_BITS, SL_BITS, CCSourceSelect
 
 __all__ = ["CERTAIN", "CCSourceNIC", "SourcePhase", "qualified"]
 
@@ -73,7 +73,7 @@ class SourcePhase:
 def _draw_flow(
     made: golden.Sources, flow: NDArray[np.int64], other: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> None:
-    """Draw DLID and SL: of a few flows, of one set's, of the entry that is visited next, of another question."""
+    """Draw DLID and SL: of a few flows, of one set, of the entry visited next, of another question or near it."""
     kind = below(bits, 16)
     if kind < 6:
         flow[1], flow[2] = below(bits, 3), below(bits, 2)
@@ -84,6 +84,10 @@ def _draw_flow(
         flow[1], flow[2] = entry.dlid, entry.sl
     elif kind < 13:
         flow[1], flow[2] = other[1], other[2]
+        if kind == 12:
+            bit = below(bits, DLID_BITS + SL_BITS)
+            flow[1] ^= 1 << bit if bit < DLID_BITS else 0
+            flow[2] ^= 1 << bit - DLID_BITS if bit >= DLID_BITS else 0
     elif kind < 15:
         flow[1], flow[2] = below(bits, made.flow.shape[1]), below(bits, 16)
     else:
@@ -96,7 +100,7 @@ def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[
     written[golden.W_ENABLE], written[golden.W_SELECT] = 1, below(bits, 4)
     if written[golden.W_SELECT] != _TABLE and below(bits, 3) != 0:
         written[golden.W_SELECT] = _TABLE
-    is_small, entries = below(bits, 16) != 0, len(made.table)
+    is_small, entries = below(bits, 16) != 0, made.table.shape[1]
     written[golden.W_INDEX] = below(bits, 16 if is_small else CCT_ENTRIES)
     written[golden.W_PORT_MODE] = below(bits, 8) == 0
     written[golden.W_LIMIT] = below(bits, 20 if below(bits, 2) else entries) if is_small else below(bits, CCT_ENTRIES)

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
 from vlane.golden.ethernet import ecm_cp as golden
+from vlane.golden.ethernet.prbs import after_draw, number_of
 from vlane.tb.ethernet import crosses_ecm_cp
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, places, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
-from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS, saturation_bytes
+from vlane.ecm_cp import CHANCE_BITS
+from vlane.ethernet import BYTES_BITS, CPID_BITS, DRAW_BITS, FEEDBACK_BITS, saturation_bytes
 
 __all__ = ["ECMCPOutput", "PointPhase", "qualified"]
 
@@ -93,6 +95,15 @@ def _length(distance: int, largest: int, bits: NDArray[np.uint64]) -> int:
 
 
 @inner
+def _just_sampled(state: golden.ECMCPState, bits: NDArray[np.uint64]) -> int:
+    """Return the bytes from which on the next managed frame is sampled, or one byte less."""
+    made = state.made
+    number = number_of(after_draw(made.point[0].word))
+    least = -(-(number + 1 << CHANCE_BITS - DRAW_BITS) // made.chance)
+    return max(min(least, _MOST_BYTES) - below(bits, 2), 0)
+
+
+@inner
 def _draw_frames(
     state: golden.ECMCPState,
     values: NDArray[np.int64],
@@ -117,6 +128,8 @@ def _draw_frames(
     if left <= _MOST_BYTES and below(bits, 8) == 0:
         values[golden.ENTER_BYTES] = left
     values[golden.MANAGED] = below(bits, CERTAIN) < chances[C_MANAGED]
+    if made.random and below(bits, 4) == 0:
+        values[golden.ENTER_BYTES] = _just_sampled(state, bits)
 
 
 @inner

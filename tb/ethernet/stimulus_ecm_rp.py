@@ -17,7 +17,7 @@ from vlane.tb.native.packing import clear_row, places, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
-from vlane.ecm_rp import Notice
+from vlane.ecm_rp import TOKENS_PER_BYTE, Notice
 from vlane.ethernet import BYTES_BITS, CPID_BITS, FEEDBACK_BITS
 
 __all__ = ["ECMRPSource", "SourcePhase", "qualified"]
@@ -80,9 +80,13 @@ def _draw_order(
     values[golden.FLOW] = below(bits, _HOT) if below(bits, 16) else below(bits, flows)
     own = made.flow[0, values[golden.FLOW]]
     values[golden.ASK] = below(bits, CERTAIN) < chances[C_ASK]
-    values[golden.FRAME_BYTES] = below(bits, made.bucket // 40_000 + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
-    if below(bits, 4) == 0:
-        values[golden.FRAME_BYTES] = min(made.bucket // 40_000, own.tokens // 40_000 + below(bits, 3))
+    values[golden.FRAME_BYTES] = (
+        below(bits, made.bucket // TOKENS_PER_BYTE + 1) if below(bits, 8) else below(bits, _MOST_BYTES)
+    )
+    if below(bits, 2) == 0:  # what the tokens that are there in this cycle let start, or one byte more
+        passed = max(state.kept[golden.NOW] - own.last, 0)
+        there = min(made.bucket, own.tokens + passed * own.rate)
+        values[golden.FRAME_BYTES] = min(_MOST_BYTES, there // TOKENS_PER_BYTE + (below(bits, 4) != 0))
     kind = below(bits, CERTAIN)
     if kind < chances[C_STOP]:
         values[golden.NOTICE] = _STOP

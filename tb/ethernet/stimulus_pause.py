@@ -29,8 +29,9 @@ CERTAIN = 65536
 (C_ARRIVE, C_LEAVE, C_TURN, C_SAY, C_UNASKED, C_WRITE, C_RESET) = range(7)
 _TARGET, _COUNT = range(2)
 _MORE_AT_ONCE = 16
-"""Resets are so much more likely in a cycle in which a frame is dropped or requested."""
+"""Resets are so much more likely in a cycle in which a frame is dropped or requested, writes in one in which one is."""
 _MOST_BYTES = (1 << BYTES_BITS) - 1
+_MARK_BITS = MAX_MEMORY_BYTES.bit_length()
 _VALUES = ("arrive", "arrive_bytes", "leave", "leave_bytes", "said", "program__enable", "program__high",
            "program__low", "program__pause_on")  # fmt: skip
 _SHOWN = ("drop", "paused", "request", "quanta", "level", "drops", "high", "low", "pause_on")
@@ -99,7 +100,7 @@ def _length(distance: int, bits: NDArray[np.uint64]) -> int:
 
 @inner
 def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Write the settings after reset, or watermarks about the level, now and then in the wrong order."""
+    """Write the settings after reset, or watermarks about the level, now and then in the wrong order, or far off."""
     marks = state.marks
     level, spread = marks.input[0].level, 1 + marks.memory_bytes // 8
     values[golden.W_ENABLE], values[golden.W_PAUSE] = 1, below(bits, 4) != 0
@@ -109,6 +110,8 @@ def _draw_settings(state: golden.PauseState, values: NDArray[np.int64], bits: ND
         low = max(high - below(bits, spread), 0)
         if below(bits, 4) == 0:
             high, low = low, high
+        if below(bits, 8) == 0:  # another one in a bit, which may be above all levels
+            high, low = high ^ (1 << below(bits, _MARK_BITS)), low ^ (1 << below(bits, _MARK_BITS))
         values[golden.W_HIGH], values[golden.W_LOW] = high, low
 
 
@@ -168,10 +171,10 @@ def _fill(
         else:
             _draw_frames(state, values, link, chances, full, bits)
             values[golden.SAID] = below(bits, CERTAIN) < (chances[C_SAY] if wanted else chances[C_UNASKED])
-        if below(bits, CERTAIN) < chances[C_WRITE]:
-            _draw_settings(state, values, bits)
         drops = golden.drops_frame(state, values)
         more = _MORE_AT_ONCE if drops or wanted else 1
+        if below(bits, CERTAIN) < (_MORE_AT_ONCE if drops else 1) * chances[C_WRITE]:
+            _draw_settings(state, values, bits)
         resets = below(bits, CERTAIN) < more * chances[C_RESET]
         clear_row(rows, cycle)
         clear_row(expected, cycle)

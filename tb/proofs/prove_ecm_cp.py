@@ -145,7 +145,8 @@ class ECMCPProperties(Properties):
         claim(m, "positive", p.notify == old["mine"], when=p.feedback > 0)
         claim(m, "silent", ~p.notify, when=(p.feedback == 0) & ~p.stop)
         claim(m, "stop", p.stop == (sampled & stops))
-        claim(m, "stop", p.notify, when=p.stop)
+        if shape.bcn_stop:
+            claim(m, "stop", p.notify, when=p.stop)
 
 
 _SMALL = {"set_point_bytes": 4000, "sample_bytes": 16_384, "queue_bytes": 32_767, "max_bytes": 16_000}

@@ -7,16 +7,19 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Module, Signal, Value
 from vlane.hdl.buffers.size_queue import SizeQueue
 from vlane.hdl.common.round_robin import RoundRobin
+from vlane.hdl.congestion.starvation_settings import StarvationSettings
 from vlane.hdl.links.fcp_limits import FCPLimits
 from vlane.hdl.links.fcp_round_robin import FCPRoundRobin
 from vlane.hdl.links.room import Room
 from vlane.hdl.switches.allocator import Allocator
+from vlane.hdl.switches.credit_starvation import CreditStarvation
 from vlane.hdl.switches.input_measure import InputMeasure
 from vlane.hdl.switches.pair_allocator import PairAllocator
 from vlane.hdl.switches.write_port import WritePort
 from vlane.tb.proofs.inside import inside
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
+from vlane.tb.proofs.prove_credit_starvation import StarvationProperties, StarvationSettingsProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
 from vlane.tb.proofs.prove_input_measure import (
     InputMeasureProperties,
@@ -25,6 +28,7 @@ from vlane.tb.proofs.prove_input_measure import (
 )
 from vlane.tb.proofs.prove_lane_input import LaneInputProperties, lane_input
 from vlane.tb.proofs.prove_lane_output import LaneOutputProperties, lane_output
+from vlane.tb.proofs.prove_marked_output import MarkedOutputProperties, marked_output
 from vlane.tb.proofs.prove_pair_allocator import PairAllocatorProperties
 from vlane.tb.proofs.prove_queues import DEPTH, SizeQueueProperties, WritePortProperties
 from vlane.tb.proofs.prove_room import PART, PERIOD, STEP, LimitsProperties, RoomProperties, TellsProperties
@@ -34,6 +38,7 @@ from vlane.tb.proofs.prove_switch_input import SwitchInputProperties, switch_inp
 from vlane.tb.proofs.prove_switch_output import SwitchOutputProperties, switch_output
 from vlane.tb.proofs.prove_tables import at
 
+from vlane.cc_marker import CCMarkerSelect
 from vlane.schedulers import DEFAULT, IB_ARBITER
 
 __all__ = ["INSTANCES", "IBSwitchProperties", "PerVLSwitchProperties"]
@@ -49,6 +54,8 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
         **SwitchWiringProperties.statements,
         "measured": "The measure of the inputs sees each lane's own head and what waits there, and each output has the"
         " measure of its own lanes.",
+        "settings": "A write of the congestion settings reaches every output, that of an element only the output of its"
+        " port, and each output has its own bit of Victim_Mask.",
     }
 
     def _mapped_away(self, number: int) -> Value:
@@ -65,6 +72,9 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
             claim(m, "lane-map", port.outgoing_vl == vl, when=vl < s.geometry.vls)
         if s.measure is not None:
             self._measured(m, s.measure)
+        for number, output in enumerate(s.outputs):
+            if output.marker is not None:
+                self._settings(m, number, output.marker.program)
 
     def _measured(self, m: Module, measure: InputMeasure) -> None:
         """Claim what the measure of the inputs sees, and which output is told what."""
@@ -78,6 +88,17 @@ class _SL2VLSwitchProperties(SwitchWiringProperties):
                     measure.waiting[pair] == port.waiting[lane], output.measure[lane] == measure.measure[pair],
                 ]  # fmt: skip
             self.claim(m, "measured", Cat(sees).all())
+
+    def _settings(self, m: Module, number: int, program: Any) -> None:
+        """Claim what an output's marker is told of a write of the switch's settings."""
+        port = self.switch.congestion
+        others = Value.cast(port.select) != int(CCMarkerSelect.PORT)
+        self.claim(m, "settings", program.enable == (port.enable & (others | (port.port == number))))
+        named = [name for name in program.signature.members if name not in ("enable", "victim_mask")]
+        told = [Value.cast(getattr(program, name)) for name in named]
+        written = [Value.cast(getattr(port, name)) for name in named]
+        mask = program.victim_mask == port.victim_mask.bit_select(number, 1)
+        self.claim(m, "settings", (Cat(told) == Cat(written)) & mask, when=program.enable)
 
 
 class IBSwitchProperties(_SL2VLSwitchProperties):
@@ -188,13 +209,25 @@ INSTANCES = (
     Instance("input-waits", WaitingProperties, {
         "flits": 1, "largest": 2, "channels": False, "waiting": True,
     }, part=switch_input),
+    Instance("input-waits-faster", WaitingProperties, {
+        "flits": 2, "largest": 2, "channels": False, "waiting": True,
+    }, part=switch_input),
     Instance("lane-input-waits", LaneWaitingProperties, {"largest": 2, "waiting": True}, part=lane_input),
+    Instance("starvation", StarvationProperties, {
+        "vls": 2, "maximum": 3, "flits": 1, "vl_bits": 4,
+    }, part=CreditStarvation),
+    Instance("starvation-faster", StarvationProperties, {
+        "vls": 2, "maximum": 4, "flits": 2, "vl_bits": 4,
+    }, part=CreditStarvation),
+    Instance("starvation-settings", StarvationSettingsProperties, {}, part=StarvationSettings),
     Instance("output", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp", SwitchOutputProperties, {"flits": 1, "write_ports": 1, "fcp": True}, part=switch_output),
     Instance("output-faster", SwitchOutputProperties, {"flits": 2, "write_ports": 1, "fcp": False}, part=switch_output),
     Instance("output-fcp-faster", SwitchOutputProperties, {
         "flits": 2, "write_ports": 1, "fcp": True,
     }, part=switch_output),
+    Instance("output-marked", MarkedOutputProperties, {"flits": 1, "measured": False}, part=marked_output),
+    Instance("output-marked-faster", MarkedOutputProperties, {"flits": 2, "measured": True}, part=marked_output),
     Instance("lane-input", LaneInputProperties, {"largest": 2}, part=lane_input),
     Instance("lane-output", LaneOutputProperties, {"fcp": False}, part=lane_output),
     Instance("lane-output-fcp", LaneOutputProperties, {"fcp": True}, part=lane_output),
@@ -226,8 +259,12 @@ INSTANCES = (
     Instance("connections-measured", IBSwitchProperties, {
         "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 1, "lids": 4, **_MARKED,
     }),
+    Instance("connections-measured-faster", IBSwitchProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 10, "minimum": 4, "maximum": 6, "largest": 1, "lids": 4, **_MARKED,
+        "speed": 2,
+    }),
     Instance("connections-pairs-measured", PerVLSwitchProperties, {
-        "ports": 2, "data_vls": 3, "blocks": 12, "minimum": 4, "maximum": 4, "largest": 1, "lids": 4, **_MARKED,
+        "ports": 2, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 1, "lids": 4, **_MARKED,
         "crossbar": "per_vl",
     }),
     Instance("delivery", DeliveryProperties, {

@@ -44,12 +44,15 @@ class AnyScheduler(wiring.Component):
         return Module()
 
 
-def switch_output(*, flits: int, write_ports: int, fcp: bool) -> SwitchOutput:
+def switch_output(
+    *, flits: int, write_ports: int, fcp: bool, marker: Any = None, measured: bool = False
+) -> SwitchOutput:
     """Return an output side with a scheduler that is not there: its decisions are inputs of the proof."""
     blocks, least, most = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
     return SwitchOutput(
         AnyScheduler(VLS), ports=2, geometry=BufferGeometry(VLS, blocks, least, most, LARGEST), data_bits=1,
         flits=flits, write_ports=write_ports, vl_bits=4, fcp=FCPTimes(STEP, PERIOD) if fcp else None,
+        marker=marker, measured=measured,
     )  # fmt: skip
 
 

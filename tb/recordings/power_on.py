@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vlane.cc_source import SL_BITS, CCSourceSelect
 from vlane.lft import UNASSIGNED
 from vlane.sc import SC_COUNT, SCTable
 from vlane.sl2vl import SL_COUNT
@@ -49,10 +50,24 @@ def _sc(ports: int, program: str = "program") -> Writes:
     ]  # fmt: skip
 
 
+def _cc_source(cct_entries: int) -> Writes:
+    """Values that a write does not name are 0, and so are all of these memories."""
+    places = [(CCSourceSelect.LEVEL, sl) for sl in range(1 << SL_BITS)]
+    places += [(CCSourceSelect.TABLE, entry) for entry in range(cct_entries)]
+    return [{"program__enable": 1, "program__select": int(select), "program__index": index} for select, index in places]
+
+
+def _delays(flows: int, base: str) -> Writes:
+    written = range(flows if base == "given" else 0)
+    return [{"program__enable": 1, "program__flow": flow, "program__base": 0} for flow in written]
+
+
 _WRITES: dict[str, Callable[[Mapping[str, Any]], Writes]] = {
     "lft": lambda given: _lft(given["entries"]),
     "sl2vl": lambda given: _sl2vl(given["outputs"], given["data_vls"]),
     "sc": lambda given: _sc(given["ports"]),
+    "cc_source": lambda given: _cc_source(given["cct_entries"]),
+    "e2cm_prober": lambda given: _delays(given["flows"], given["base"]),
     "ib_switch": lambda given: _lft(given["lids"], "lft") + _sl2vl(given["ports"], given["data_vls"], "sl2vl"),
     "opa_switch": lambda given: _lft(given["lids"], "lft") + _sc(given["ports"], "sc"),
 }

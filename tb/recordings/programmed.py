@@ -11,6 +11,7 @@ from vlane.tb.congestion.stimulus_cc_source import CCSourceNIC, SourcePhase
 from vlane.tb.credits.phases_credit_opa import CERTAIN as ALWAYS
 from vlane.tb.credits.phases_credit_opa import SharedPhase
 from vlane.tb.credits.stimulus_credit_opa import CreditOPALink
+from vlane.tb.ethernet.stimulus_e2cm_prober import E2CMProberSource, ProberPhase
 from vlane.tb.ethernet.stimulus_pause import PauseInput, PausePhase
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.schedulers.by_name import stimulus
@@ -102,6 +103,13 @@ def _pause(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any
     return PauseInput(parameters, phases=phases, **given)
 
 
+def _e2cm_prober(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
+    writes = min(_LOOKUP_WRITES, settle)
+    quiet = ProberPhase(settle - writes, order=0, write=0)
+    phases = (ProberPhase(writes, order=0, write=EACH), quiet, ProberPhase(cycles, write=0))
+    return E2CMProberSource(parameters, phases=phases, **given)
+
+
 def _switch(traffic: Callable[..., Stimulus]) -> Callable[..., Stimulus]:
     def make(parameters: Mapping[str, Any], settle: int, cycles: int, **given: Any) -> Stimulus:
         phase = SwitchPhase(
@@ -122,6 +130,7 @@ _MAKERS: dict[str, Callable[..., Stimulus]] = {
     "cc_marker": _cc_marker,
     "cc_source": _cc_source,
     "pause": _pause,
+    "e2cm_prober": _e2cm_prober,
     "ib_switch": _switch(IBSwitchTraffic),
     "opa_switch": _switch(OPASwitchTraffic),
 }

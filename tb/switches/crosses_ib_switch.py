@@ -38,13 +38,22 @@ def events(parameters: Mapping[str, Any]) -> dict[str, Event]:
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
+    shape = IBSwitchParameters(**parameters)
     return (
-        *drops(parameters), *shared(), *_faster(IBSwitchParameters(**parameters)),
+        *drops(parameters), *shared(), *_starving(shape), *_faster(shape),
         *together(
             "SL2VL written x granted", "SL2VL written x started", "SL2VL written x no_vl",
             "SL2VL written for every input x granted",
         ),
     )  # fmt: skip
+
+
+def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:
+    """Return the crosses of a switch that holds room back."""
+    if not parameters.starving:
+        return ()
+    beside = ("granted", "started", "waited", "table_written", "settings_written", "starvation_written", "marked")
+    return together(*(f"withheld x {each}" for each in beside))
 
 
 def _faster(parameters: IBSwitchParameters) -> tuple[Cross, ...]:

@@ -10,13 +10,16 @@ from vlane.golden.engine.kernel import inner
 from vlane.bth import CNP_OPCODE
 from vlane.lrh import LNH_BTH
 
-__all__ = ["FECN_BIT", "WORDS_PER_BLOCK", "header_of", "is_markable", "on_channel", "on_lane"]
+__all__ = ["FECN_BIT", "PSN_AT", "WORDS_PER_BLOCK", "header_of", "is_markable", "on_channel", "on_lane"]
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""
 
 FECN_BIT = 31
 """Of the word behind the header, in which the base transport header begins; BECN is the bit below it."""
+
+PSN_AT = 32
+"""Lowest bit, of the word behind that one, of the packet sequence number."""
 
 _LNH_AT, _OPCODE_AT = np.uint64(48), np.uint64(56)
 _VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)

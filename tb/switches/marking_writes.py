@@ -25,7 +25,7 @@ from vlane.tb.switches.surroundings_switch import (
 from vlane.cc_marker import LARGEST_THRESHOLD, RATE_BITS, SIZE_BITS, CCMarkerSelect
 from vlane.marking_write import PORT_BITS
 
-__all__ = ["MARKING_PROGRAM", "apply_marking", "draw_marking", "show_marking"]
+__all__ = ["MARKING_PROGRAM", "apply_marking", "draw_marking", "element_of", "show_marking"]
 
 _NAMES = (
     "enable", "select", "port", "threshold", "packet_size", "marking_rate", "valid", "control_type", "victim_mask"
@@ -36,6 +36,7 @@ MARKING_PROGRAM = tuple(f"congestion__{name}" for name in _NAMES)
 _MASK, _THRESHOLD, _RATE = (
     int(each) for each in (CCMarkerSelect.VICTIM_MASK, CCMarkerSelect.THRESHOLD, CCMarkerSelect.MARKING_RATE)
 )
+_PORT = int(CCMarkerSelect.PORT)
 _SELECTS, _VALID, _STARVES = len(CCMarkerSelect), 1 << SIZE_BITS, 1 << SIZE_BITS + 1
 _SIZES = _VALID - 1
 """``W_FOUR`` is Packet_Size with, above it, whether the element is valid and whether it is for credit starvation."""
@@ -83,6 +84,19 @@ def _apply(marking: Marking, around: SwitchSurroundings, cycle: int) -> None:
 @by_type({Unmarked: _nothing, Marking: _apply})
 def apply_marking(marking: Any, around: SwitchSurroundings, cycle: int) -> None:
     """Let golden's markers have the settings that were written in a cycle (IBS-M3)."""
+
+
+@inner
+def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, int]:
+    """Return what is written of a port's element: port, whether it rules credit starvation, threshold, parameter.
+
+    The port is -1 if no element is written.
+    """
+    write = around.written[slot]
+    if write[W_KIND] != WRITES_MARKING or write[W_ONE] != _PORT:
+        return -1, 0, 0, 0
+    both = _VALID | _STARVES
+    return write[W_TWO], int(write[W_FOUR] & both == both), write[W_THREE], write[W_FIVE]
 
 
 @inner

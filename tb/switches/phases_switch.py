@@ -90,6 +90,7 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
     """
     most = parameters["largest"]
     told = _told(parameters, map_writes)
+    heard = CERTAIN // (16 if parameters.get("starving") else 2)  # inputs that hold room back seldom use up the far one
     each = told + max(600, min(_TRAFFIC, cycles // _KINDS - told))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),
@@ -102,9 +103,7 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
             each, hear=CERTAIN // 2, most_blocks=most, write=CERTAIN // 16, bad=CERTAIN // 32, name="rewritten"
         ),
         SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
-        SwitchPhase(
-            each, hear=CERTAIN // 2, most_blocks=most, bad=1024, stall=CERTAIN // 64, reckless=True, name="anything"
-        ),
+        SwitchPhase(each, hear=heard, most_blocks=most, bad=1024, stall=CERTAIN // 64, reckless=True, name="anything"),
     )
     rounds = -(-cycles // (each * len(kinds)))
     return kinds * rounds

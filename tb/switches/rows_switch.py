@@ -14,6 +14,7 @@ from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, draw
 from vlane.golden.links.returns import flits_moved
 from vlane.golden.links.room import fits, give_back, take
+from vlane.golden.switches.credit_starvation import note_grant, note_waiting
 from vlane.golden.switches.inputs import DROPPED
 from vlane.golden.switches.kinds import allocate, receive, store, vls_apart
 from vlane.golden.switches.marking import note_pause, note_queued, note_taken
@@ -62,6 +63,7 @@ from vlane.tb.switches.rows_credit import (
     show_heard,
     show_told,
 )
+from vlane.tb.switches.starvation_rows import apply_starvation, freed_before, hold
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
     GRANTED,
@@ -150,6 +152,7 @@ def _happens(around: SwitchSurroundings, packet: int, event: int, cycle: int, ru
         lane = int(packets.pool[packet].lane)
         receive(around.switches, packets, place, packet, cycle)
         note_queued(around.out_ports.marking, around.switches.inputs, packets, place, lane, packet, cycle)
+        note_waiting(around.out_ports.starvation, place, lane, packets.pool[packet].blocks)
         if packets.pool[packet].output == DROPPED:
             cause = _cause(around, packet)
             around.dropped[place, cycle % RING] = cause
@@ -176,7 +179,8 @@ def _switch(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) ->
             continue
         note_taken(around.out_ports.marking, around.switches.inputs, around.packets, port, lane, packet, cycle)
         field = around.packets.pool[packet]
-        crossing = around.back[port, (cycle + 1) % RING, LANES_TOLD]
+        note_grant(around.out_ports.starvation, port, lane, field.blocks)
+        crossing, _ = freed_before(around.out_ports.starvation, around, port, (cycle + 1) % RING)
         if vls_apart(around.switches):
             crossing &= 1 << lane
         rules[ONE_FLIT] += field.flits == 1 and crossing != 0
@@ -313,12 +317,15 @@ def _show_flit(
 def _told_back(around: SwitchSurroundings, slot: int) -> None:
     """Let the input buffers have the room that is told in a cycle; it was free since the cycle before."""
     for port in range(len(around.tx)):
+        lanes, freed = freed_before(around.out_ports.starvation, around, port, slot)
+        while lanes != 0:
+            give_back(around.own, port, lowest(lanes), freed)
+            lanes &= lanes - 1
         told = around.back[port, slot]
         lanes = told[LANES_TOLD]
         while lanes != 0:
             lane = lowest(lanes)
             lanes &= lanes - 1
-            give_back(around.own, port, lane, told[BLOCKS_TOLD])
             count_told(around.remote, port, lane, told[BLOCKS_TOLD])
 
 
@@ -338,7 +345,9 @@ def fill_rows(
         slot = cycle % RING
         apply_write(around, cycle - 2)
         apply_marking(around.out_ports.marking, around, cycle - 1)
+        apply_starvation(around.out_ports.starvation, around, cycle - 1)
         _told_back(around, slot)
+        hold(around.out_ports.starvation, around, cycle, rules)
         _events(around, cycle, rules)
         _switch(around, cycle, rules)
         for port in range(ports):

@@ -19,10 +19,21 @@ from vlane.tb.switches.rows_credit import fields
 
 from vlane.switch_programs import TableWrite
 
-__all__ = ["BAD_FLITS", "DROPPED", "HEADS", "MARKS", "WORDS", "Hardware", "layout_of", "new_hardware", "show_write"]
+__all__ = [
+    "BAD_FLITS",
+    "DROPPED",
+    "HEADS",
+    "MARKS",
+    "WORDS",
+    "WORDS_WITH_BTH",
+    "Hardware",
+    "layout_of",
+    "new_hardware",
+    "show_write",
+]
 
-WORDS = 2
-"""Words of a flit."""
+WORDS, WORDS_WITH_BTH = 2, 3
+"""Words of a flit: the header and one that names the flit; of switches that mark, all of the base transport header."""
 
 (BAD_FLITS, DROPPED, MARKS) = range(3)
 HEADS = 4
@@ -40,8 +51,8 @@ class Entering:
         Its number in the pool and its size; 0 flits if there is none.
     place : int
         Flits that are in.
-    lane, header, stamp, bth : int
-        Its lane, its header without its stamp, the stamp, and its ``bth``.
+    lane, header, stamp, bth, psn : int
+        Its lane, its header without its stamp, the stamp, its ``bth`` and sequence number.
     """
 
     packet: Int64
@@ -51,6 +62,7 @@ class Entering:
     header: Int64
     stamp: Int64
     bth: Int64
+    psn: Int64
 
 
 class Leaving:
@@ -84,6 +96,8 @@ class Hardware(NamedTuple):
         Sending end at the other end of each port's cable, ``NOWHERE`` if there is none.
     ports : int
         Of a switch.
+    words : int
+        Of a flit.
     ins, outs : array of int64, (elements, 3)
         Where inputs and outputs are in their rows.
     given, shown : array of uint64, (switches, words)
@@ -110,6 +124,7 @@ class Hardware(NamedTuple):
     first: NDArray[np.int64]
     peer: NDArray[np.int64]
     ports: int
+    words: int
     ins: NDArray[np.int64]
     outs: NDArray[np.int64]
     given: NDArray[np.uint64]
@@ -124,8 +139,8 @@ class Hardware(NamedTuple):
 
 
 def new_hardware(
-    *, step: int, device: Sequence[int], first: Sequence[int], peer: NDArray[np.int64], ports: int, lanes: int,
-    ends: int, ins: NDArray[np.int64], outs: NDArray[np.int64], row_words: tuple[int, int],
+    *, step: int, device: Sequence[int], first: Sequence[int], peer: NDArray[np.int64], ports: int, words: int,
+    lanes: int, ends: int, ins: NDArray[np.int64], outs: NDArray[np.int64], row_words: tuple[int, int],
 ) -> Hardware:  # fmt: skip
     """Return switches into which nothing goes yet; ``row_words`` are those of their inputs and outputs."""
     switches, places = len(device), len(device) * ports
@@ -138,6 +153,7 @@ def new_hardware(
         first=np.array(first, np.int64),
         peer=peer,
         ports=ports,
+        words=words,
         ins=ins,
         outs=outs,
         given=np.zeros((switches, row_words[0]), np.uint64),
@@ -155,7 +171,7 @@ def new_hardware(
 @inner
 def layout_of(net: Network, hardware: Hardware) -> RowLayout:
     """Return where ports are in the rows of a switch."""
-    return RowLayout(hardware.ports, WORDS, fields(net.out_ports.remote, net.switches))
+    return RowLayout(hardware.ports, hardware.words, fields(net.out_ports.remote, net.switches))
 
 
 def show_write(inputs: Layout, write: TableWrite, writes: Words, number: int, _: Network) -> None:

@@ -1,9 +1,10 @@
 """Golden's network with some of its switches in hardware: packets go in and out flit by flit, cycle by cycle.
 
 A switch in hardware is an end outside for every cable that leads to it. Its outputs come from flip-flops, so those of
-a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the lowest
-one says which packet and which flit of it this is, and is checked when it comes out. A stalled link is one that
-golden says is not free.
+a cycle are known before its inputs. Of a flit the top word is the header, or repeats the packet's number; the one
+behind it says which packet and which flit of it this is, and is checked when it comes out. Switches that mark carry a
+third word: the end of the base transport header, with the sequence number. A stalled link is one that golden says is
+not free.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from vlane.golden.switches.packets import (
 )  # fmt: skip
 from vlane.tb.native.calls import call_step
 from vlane.tb.native.packing import get, put
-from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of
+from vlane.tb.switches.flits import FECN_BIT, PSN_AT, WORDS_PER_BLOCK, header_of
 from vlane.tb.switches.row_layout import (
     DATA,
     FIRST,
@@ -88,6 +89,12 @@ def _first_word(packet: int, bth: int) -> Any:
 
 
 @inner
+def _last_word(packet: int, psn: int) -> Any:
+    """Return the word behind it: the sequence number, and the packet's number again."""
+    return np.uint64(psn << PSN_AT) | np.uint64(packet)
+
+
+@inner
 def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int, port: int, cycle: int) -> None:
     """Take the flit that a port of a switch shows."""
     outs, shown, wiring = hardware.outs, hardware.shown, net.wiring
@@ -99,7 +106,8 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
         hardware.counts[BAD_FLITS] += is_within
         return
     lane = int(get(shown, number, outs, flit + VL))
-    low, top = get(shown, number, outs, flit + DATA), get(shown, number, outs, flit + DATA + WORDS - 1)
+    top_at = flit + DATA + hardware.words - 1
+    top, low = get(shown, number, outs, top_at), get(shown, number, outs, top_at - 1)
     if get(shown, number, outs, flit + FIRST) != 0:
         packet = int(low & np.uint64(_NUMBER_BITS))
         is_there = packet < len(packets.pool) and lane < hardware.back.shape[1] and wiring.cable[end].far != NOWHERE
@@ -114,6 +122,9 @@ def _flit_comes(net: Network, packets: Packets, hardware: Hardware, number: int,
             field.bth |= FECN
             hardware.counts[MARKS] += 1
         hardware.counts[BAD_FLITS] += low != _first_word(packet, int(field.bth))
+        if hardware.words > WORDS:
+            last = _last_word(packet, int(packets.origin[packet].psn))
+            hardware.counts[BAD_FLITS] += get(shown, number, outs, flit + DATA) != last
         stamp = stamp_of(net.switches, field, lane)
         hardware.counts[BAD_FLITS] += top != stamped(
             net.switches, _header(field, int(packets.origin[packet].source)), stamp
@@ -280,7 +291,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         field.hops += 1
         field.event = _INSIDE + number
         rx.packet, rx.place, rx.flits = packet, 0, field.flits
-        rx.bth = field.bth
+        rx.bth, rx.psn = field.bth, packets.origin[packet].psn
         rx.lane, rx.header = field.lane, _header(field, int(packets.origin[packet].source))
         rx.stamp = stamp_of(net.switches, field, int(field.lane))
     if rx.place < rx.flits:
@@ -290,9 +301,12 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         put(given, number, ins, first + FIRST, rx.place == 0)
         put(given, number, ins, first + LAST, rx.place == rx.flits - 1)
         name = _first_word(rx.packet, rx.bth) if rx.place == 0 else _word(rx.packet, rx.place)
-        put(given, number, ins, first + DATA, name)
         top = ~name if rx.place > 0 else stamped(net.switches, rx.header, rx.stamp)
-        put(given, number, ins, first + DATA + WORDS - 1, top)
+        top_at = first + DATA + hardware.words - 1
+        put(given, number, ins, top_at, top)
+        put(given, number, ins, top_at - 1, name)
+        if hardware.words > WORDS and rx.place == 0:
+            put(given, number, ins, first + DATA, _last_word(rx.packet, rx.psn))
         rx.place += 1
     put(given, number, ins, ready_at(layout, port), net.out_ports.sending[end].free_from <= cycle)
     _room_goes(net.out_ports.remote, net, hardware, number, port, cycle)

@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.congestion.markers import new_markers, write_marking
+from vlane.golden.switches.credit_starvation import (
+    Unstarved,
+    new_starvation,
+    write_element,
+    write_starvation,
+)
 from vlane.golden.switches.kinds import Switches, infiniband_maker
 from vlane.golden.switches.marking import Unmarked, new_marking
 from vlane.golden.switches.vl_tables import rows_apart
@@ -16,14 +22,15 @@ from vlane.tb.switches import crosses_ib_switch
 from vlane.tb.switches.phases_switch import full_round, switch_phases
 from vlane.tb.switches.rows_ib_switch import RULES, rules_shown
 from vlane.tb.switches.stimulus_switch import SwitchTraffic
-from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS
+from vlane.tb.switches.surroundings_switch import MARKED, SETTINGS, STARVATION, WITHHELD
 from vlane.tb.switches.surroundings_switch import RULES as SHARED
 
 from vlane.cc_marker import CCMarkerSelect
+from vlane.credit_starvation import StarvationSelect, StarvationWrite, starvation_element
 from vlane.ib_switch import IBSwitchParameters
 from vlane.marking_write import MarkingWrite
 from vlane.sl2vl import SL_COUNT
-from vlane.switch_programs import TableWrite, marking_write, sl2vl_writes
+from vlane.switch_programs import TableWrite, congestion_write, sl2vl_writes
 
 __all__ = ["PROGRAM", "IBSwitchTraffic", "qualified"]
 
@@ -45,8 +52,10 @@ class IBSwitchTraffic(SwitchTraffic):
         self._vl = np.zeros((1, ports, ports, SL_COUNT), np.uint8)
         self._shape = IBSwitchParameters(**parameters)
         self._settings: list[MarkingWrite] = []
+        self._starvation: list[StarvationWrite] = []
         super().__init__(parameters, **traffic)
         self.applicable |= {SHARED[MARKED].name, SHARED[SETTINGS].name} if self._shape.marking else set()
+        self.applicable |= {SHARED[WITHHELD].name, SHARED[STARVATION].name} if self._shape.starving else set()
         self.applicable -= {rule.name for rule in RULES} - rules_shown(self._shape)
 
     @property
@@ -74,6 +83,30 @@ class IBSwitchTraffic(SwitchTraffic):
             write_marking(markers, range(self._shape.ports), write)
         return new_marking(markers, ports=self._shape.ports, by_inputs=self._shape.by_inputs)
 
+    def make_starvation(self, ends: int) -> Any:
+        """Return the credit starvation of so many inputs, with the settings drawn last."""
+        shape = self._shape
+        if not shape.starving:
+            return Unstarved()
+        made = new_starvation(ports=ends, maximum=(shape.maximum,) * shape.data_vls)
+        for write in self._starvation:
+            write_starvation(made, 0, shape.ports, write)
+        for element in self._settings:
+            write_element(made, 0, shape.ports, element)
+        return made
+
+    def _draw_starvation(self) -> list[StarvationWrite]:
+        """Draw a mask of most ports, a threshold that is soon reached, and a delay of a few cycles a block."""
+        source, ports = self.source, self._shape.ports
+        mask = source.getrandbits(ports) | source.getrandbits(ports)
+        return [
+            StarvationWrite(select=StarvationSelect.CREDIT_MASK, credit_mask=mask),
+            StarvationWrite(
+                select=StarvationSelect.RETURN, threshold=source.choice((0, 12, 14, 15, 15)),
+                shift=source.randrange(4), multiplier=source.randrange(40),
+            ),
+        ]  # fmt: skip
+
     def draw_marking(self) -> list[TableWrite]:
         """Draw thresholds that most packets meet, small rates and sizes, the mask, and elements of some ports."""
         if self._shape.marker is None:
@@ -92,7 +125,13 @@ class IBSwitchTraffic(SwitchTraffic):
             MarkingWrite(select=CCMarkerSelect.PORT, port=port, valid=1, **values())
             for port in range(ports) if source.random() < _ELEMENT
         ]  # fmt: skip
-        return [marking_write(each) for each in self._settings]
+        self._starvation = self._draw_starvation() if self._shape.starving else []
+        if self._shape.starving:
+            self._settings += [
+                starvation_element(port, source.choice((13, 15)), (source.randrange(4), source.randrange(60)))
+                for port in range(ports) if source.random() < _ELEMENT
+            ]  # fmt: skip
+        return [*map(congestion_write, self._settings), *map(congestion_write, self._starvation)]
 
     def draw_maps(self) -> list[TableWrite]:
         """Draw SL2VL, the same for all inputs."""

@@ -17,6 +17,7 @@ from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns
 from vlane.golden.links.room import Rooms, new_rooms
 from vlane.golden.schedulers.bank import Write, install, new_bank, new_scheduler
+from vlane.golden.switches.credit_starvation import Unstarved
 from vlane.golden.switches.inputs import Grant
 from vlane.golden.switches.kinds import Switches
 from vlane.golden.switches.marking import Unmarked
@@ -30,6 +31,7 @@ from vlane.tb.schedulers.by_name import stimulus
 from vlane.tb.switches.marking_writes import MARKING_PROGRAM
 from vlane.tb.switches.phases_switch import SwitchPhase
 from vlane.tb.switches.rows_switch import fill_rows
+from vlane.tb.switches.starvation_rows import STARVATION_PROGRAM
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
     MARKED,
@@ -37,7 +39,9 @@ from vlane.tb.switches.surroundings_switch import (
     RULES,
     SETTINGS,
     STARTS,
+    STARVATION,
     TOLD,
+    WITHHELD,
     Sender,
     Shown,
     SwitchSurroundings,
@@ -110,15 +114,17 @@ class SwitchTraffic(Stimulus):
         self._bits, self.source = seeded(seed), random.Random(seed)  # noqa: S311 - a repeatable choice
         ports = parameters["ports"]
         self._words = parameters["data_bits"] // _WORD_BITS
-        marking = MARKING_PROGRAM if MARKING_PROGRAM[0] in inputs else ()
+        congestion = [name for name in (*STARVATION_PROGRAM, *MARKING_PROGRAM) if name in inputs]
         self._ins, self._outs = switch_elements(
-            inputs, outputs, ports=ports, words=self._words, program=(*self.program_inputs, *marking)
+            inputs, outputs, ports=ports, words=self._words, program=(*self.program_inputs, *congestion)
         )
         self._lft = np.full(parameters["lids"], UNASSIGNED, np.uint8)
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        never = {RULES[MARKED].name, RULES[SETTINGS].name} | (set() if self._credit.by_fcps else {RULES[TOLD].name})
+        never = {RULES[each].name for each in (MARKED, SETTINGS, WITHHELD, STARVATION)} | (
+            set() if self._credit.by_fcps else {RULES[TOLD].name}
+        )
         self.applicable = frozenset(rule.name for rule in self.own_rules) - never
 
     own_rules: ClassVar[tuple[Rule, ...]]
@@ -134,6 +140,10 @@ class SwitchTraffic(Stimulus):
     def make_marking(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that marks
         """Return the marking of so many outputs, with the settings that were drawn."""
         return Unmarked()
+
+    def make_starvation(self, ends: int) -> Any:  # noqa: ARG002 - of a switch that may hold room back
+        """Return the credit starvation of so many inputs, with the settings that were drawn."""
+        return Unstarved()
 
     def draw_marking(self) -> list[TableWrite]:
         """Draw the settings of the marking, if there is any; return their writes."""
@@ -174,7 +184,7 @@ class SwitchTraffic(Stimulus):
         out_ports = new_output_ports(
             buffer=self._rooms(ends), remote=remote, bank=bank,
             returns=new_returns(ends=ends, rows=1, flight=1, flit_shift=0, speed=self.speed),
-            largest=(given["largest"],) * lanes, marking=self.make_marking(ends),
+            largest=(given["largest"],) * lanes, marking=self.make_marking(ends), starvation=self.make_starvation(ends),
         )  # fmt: skip
         pool = ports * (2 * given["blocks"] + 4) + self.packets_inside
         return SwitchSurroundings(
@@ -191,6 +201,7 @@ class SwitchTraffic(Stimulus):
             number=np.zeros(pool, np.int64),
             tx=new_records(Shown, ports, RING),
             back=np.zeros((ports, RING, 2), np.int64),
+            left=np.zeros((ports, 2), np.int64),
             dropped=np.zeros((ports, RING), np.int64),
             owed=np.zeros((ports, lanes), np.int64),
             heard=np.zeros((ports, 3), np.int64),

@@ -31,13 +31,16 @@ __all__ = [
     "STALLED",
     "STARTED",
     "STARTS",
+    "STARVATION",
     "TOLD",
     "UNKNOWN",
     "WAITED",
+    "WITHHELD",
     "WRITES_LFT",
     "WRITES_MAP",
     "WRITES_MARKING",
     "WRITES_NOTHING",
+    "WRITES_STARVATION",
     "WRITES_TOP",
     "WRITTEN",
     "W_FIVE",
@@ -58,8 +61,9 @@ RING = 128
 """Elements of ``regs``."""
 
 (W_KIND, W_ONE, W_TWO, W_THREE, W_FOUR, W_FIVE) = range(6)
-(WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP, WRITES_MARKING) = range(5)
-"""What is written: the forwarding table, its top, the map from levels or channels to lanes, or settings of marking."""
+(WRITES_NOTHING, WRITES_LFT, WRITES_TOP, WRITES_MAP, WRITES_MARKING, WRITES_STARVATION) = range(6)
+"""What is written: the forwarding table, its top, the map from levels or channels to lanes, settings of marking, or of
+credit starvation."""
 
 RULES = (
     Rule("granted", "IBS-3, IBS-P2, OPAS-3", "a packet was granted"),
@@ -76,9 +80,11 @@ RULES = (
     Rule("limit_told", "IBS-C4", "a flow-control packet took the link while packets waited"),
     Rule("marked", "IBS-M1", "a packet was marked as it entered a link"),
     Rule("settings_written", "IBS-M3", "settings of marking were written while packets were there"),
+    Rule("withheld", "IBS-K2", "room that came free was not returned at once"),
+    Rule("starvation_written", "IBS-K6", "settings of credit starvation were written while packets were there"),
 )
 (GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED,
- SETTINGS) = range(len(RULES))  # fmt: skip
+ SETTINGS, WITHHELD, STARVATION) = range(len(RULES))  # fmt: skip
 
 
 class Sender:
@@ -149,6 +155,8 @@ class SwitchSurroundings(NamedTuple):
         By cycle, what each output shows.
     back : array of int64, (ports, ring, 2)
         By cycle: lanes, as bits, of the blocks told on ``returned``, and how many of each.
+    left : array of int64, (ports, 2)
+        Of the cycle before: the same of the blocks that left an input that may hold room back.
     dropped : array of int64, (ports, ring)
         By cycle: why a packet drops.
     owed : array of int64, (ports, lanes)
@@ -186,6 +194,7 @@ class SwitchSurroundings(NamedTuple):
     number: NDArray[np.int64]
     tx: Records[Shown]
     back: NDArray[np.int64]
+    left: NDArray[np.int64]
     dropped: NDArray[np.int64]
     owed: NDArray[np.int64]
     heard: NDArray[np.int64]

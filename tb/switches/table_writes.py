@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.random_bits import below
+from vlane.golden.switches.credit_starvation import starves
 from vlane.golden.switches.marking import marks
 from vlane.tb.native.packing import put
 from vlane.tb.switches.marking_writes import draw_marking, show_marking
+from vlane.tb.switches.starvation_rows import draw_starvation, show_starvation
 from vlane.tb.switches.surroundings_switch import (
     SETTINGS,
+    STARVATION,
     W_KIND,
     W_ONE,
     W_TWO,
@@ -18,6 +21,7 @@ from vlane.tb.switches.surroundings_switch import (
     WRITES_MAP,
     WRITES_MARKING,
     WRITES_NOTHING,
+    WRITES_STARVATION,
     WRITES_TOP,
     WRITTEN,
     SwitchSurroundings,
@@ -36,6 +40,9 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
     if marks(around.out_ports.marking) and below(bits, 2):
         draw_marking(around, slot, bits)
         return SETTINGS
+    if starves(around.out_ports.starvation) and below(bits, 2):
+        draw_starvation(around, slot, bits)
+        return STARVATION
     write[W_KIND] = WRITES_MAP if below(bits, 2) else WRITES_LFT if below(bits, 8) else WRITES_TOP
     if write[W_KIND] == WRITES_MAP:
         draw_map(around.switches, around, slot, bits)
@@ -93,3 +100,5 @@ def show_write(
         show_map(around.switches, around, slot, rows, row, ins, first + 4)
     elif write[W_KIND] == WRITES_MARKING:
         show_marking(around, slot, rows, row, ins)
+    elif write[W_KIND] == WRITES_STARVATION:
+        show_starvation(around, slot, rows, row, ins)

@@ -6,7 +6,7 @@ Select 0 is the component as it is. Clock ports are left alone: a mutated clock 
 from __future__ import annotations
 
 import re
-import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,20 @@ from vlane.tb.native.model import CompiledModel, compile_verilog, component_port
 from vlane.tb.native.rows import Port
 from vlane.tb.native.yosys import YosysError, run_yosys
 
-__all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog"]
+__all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog", "prove_equivalent"]
 
 SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
-_PROOF_SECONDS = 60
+_SECONDS = 40
+"""Processor time of each of the two steps of a proof."""
+_MERGED, _INVARIANT = "merged.il", "invariant.txt"
+_SEARCH = (
+    f"read_rtlil {_MERGED}; hierarchy -top watched; simplemap; techmap; opt_clean; "
+    f"abc -dff -script +strash;pdr,-d,-I,{_INVARIANT}; write_rtlil end.il"
+)
+_FOUND = "# Inductive invariant"
+"""What ABC writes at the head of the file; of a search that found none, or a counterexample, it writes its clauses."""
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
 """Ports that are not mutated: clocks, and ports that an asynchronously read memory does not have."""
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -71,7 +79,8 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
         Seed that determines the selection.
     """
     asked = count + count // 4 + 8  # clock ports are dropped afterwards
-    folder = _run(component, top, f"{_FLATTEN} mutate -list {asked} -seed {seed} -o mutants.txt", "mutants.txt")
+    listed = f"{_FLATTEN} mutate -list {asked} -seed {seed} -o mutants.txt"
+    folder = _run({"design.il": to_rtlil(component, top)}, top, listed, "mutants.txt")
     commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
     return tuple(
         Mutant(number, command, tuple(dict.fromkeys(_shown(s) for s in re.findall(r"-src (\S+)", command))))
@@ -87,7 +96,8 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
     script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
-    return (_run(component, top, script, "mutated.v") / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
+    folder = _run({"design.il": to_rtlil(component, top)}, top, script, "mutated.v")
+    return (folder / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
 
 
 def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> CompiledModel:
@@ -99,37 +109,64 @@ def mutant_model(component: Any, top: str, mutants: tuple[Mutant, ...]) -> Compi
 def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     """Return whether a mutant is proven equivalent to the component.
 
-    Both get the same inputs and, bit by bit, the same arbitrary state; the proof is that every output and
-    every next state is the same. States that cannot be reached are not excluded, so a proof may be missed.
+    Both get the same inputs, whatever they are, and a reset in the first cycle; the proof is that every output is the
+    same in every cycle after it. Signals that are equal in all cycles are found by induction and merged (signal
+    correspondence); for what is left, an inductive invariant is looked for (property-directed reachability).
     """
-    # One design, of which two are made that differ in a constant only: so nets have the same names in both.
-    script = (
-        f"{_FLATTEN} {_controlled(mutant, 1, 1)}; "
-        "rename -enumerate -pattern made_%; memory_map; opt_clean; dffunmap; splitcells t:$dff; splitnets; "
-        "select -set outs o:*; expose -evert-dff; delete -output o:* @outs %d w:*.d %d w:*.c %d; design -save everted; "
-    )
-    for name, chosen in (("gold", 0), ("gate", 1)):
-        script += (
-            f"design -load everted; delete -input w:{SELECT}; connect -set {SELECT} 1'{chosen}; opt_clean; "
-            f"rename {{top}} {name}; write_rtlil {name}.il; "
-        )
-    script += (
-        "design -reset; read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
-        "opt -full both; "
-        f"sat -verify -timeout {_PROOF_SECONDS} -prove trigger 0 both; write_rtlil proven.il"
-    )
-    try:
-        _run(component, top, script, "proven.il", seconds=2 * _PROOF_SECONDS)
-    except (YosysError, subprocess.TimeoutExpired):
-        return False
-    return True
+    return bool(prove_equivalent(component, top, [mutant]))
 
 
 def prove_equivalent(component: Any, top: str, mutants: list[Mutant]) -> list[Mutant]:
-    """Return those of the mutants that are proven equivalent."""
+    """Return those of the mutants that are proven equivalent, as ``is_equivalent`` says."""
+    design = to_rtlil(component, top)  # once: a component with memories can be elaborated only once
+    files = {"design.il": design, "watched.v": _watched(component_ports(component))}
     with ThreadPoolExecutor(2) as pool:
-        verdicts = list(pool.map(lambda mutant: is_equivalent(component, top, mutant), mutants))
+        verdicts = list(pool.map(lambda mutant: _does_the_same(files, top, mutant), mutants))
     return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
+
+
+def _watched(ports: tuple[Port, ...]) -> str:
+    """Return a module around the pair of component and mutant: it resets both first, and watches from then on."""
+    inputs = [port for port in ports if port.is_input]
+    declared = "".join(f", input [{port.bits - 1}:0] {port.name}" for port in inputs)
+    given = "".join(f", .in_{port.name}({port.name}{' | first' * (port.name == 'rst')})" for port in inputs)
+    return (
+        f"module watched(input clk{declared}, output wrong);\nreg first = 1;\nwire differs;\n"
+        f"always @(posedge clk) first <= 0;\nassign wrong = differs & ~first;\n"
+        f"both both(.in_clk(clk){given}, .trigger(differs));\nendmodule\n"
+    )
+
+
+def _does_the_same(files: Mapping[str, str], top: str, mutant: Mutant) -> bool:
+    try:
+        merged = (_run(files, top, _merging(mutant), _MERGED, seconds=_SECONDS) / _MERGED).read_text()
+        if "connect \\wrong 1'0\n" in merged:
+            return True
+        found = _run({_MERGED: merged}, top, _SEARCH, _INVARIANT, seconds=_SECONDS) / _INVARIANT
+    except YosysError:
+        return False
+    return found.read_text().startswith(_FOUND)
+
+
+def _merging(mutant: Mutant) -> str:
+    """Return the script that merges what component and mutant have in common, until nothing is left that differs."""
+    # A mutated register may have lost the value that it has at power-on; with all of them at 0 there is one way.
+    script = (
+        f"{_FLATTEN} {_controlled(mutant, 1, 1)}; "
+        "memory_map; dffunmap; opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; "
+        "design -save made; "
+    )
+    for name, chosen in (("gold", 0), ("gate", 1)):
+        script += (
+            f"design -load made; delete -input w:{SELECT}; connect -set {SELECT} 1'{chosen}; opt_clean; "
+            f"rename {{top}} {name}; write_rtlil {name}.il; "
+        )
+    return script + (
+        "design -reset; read_rtlil gold.il; read_rtlil gate.il; miter -equiv -flatten gold gate both; "
+        "read_verilog watched.v; hierarchy -top watched; proc; flatten; opt -full; opt_merge -share_all; dffunmap; "
+        "simplemap; techmap; opt_clean; setundef -zero -init; dfflegalize -cell $_DFF_P_ 01; opt_clean; "
+        f"abc -dff -script +strash;scorr; delete t:$scopeinfo; opt_clean -purge; write_rtlil {_MERGED}"
+    )
 
 
 def _controlled(mutant: Mutant, bits: int, number: int) -> str:
@@ -150,8 +187,7 @@ def _shown(source: str) -> str:
         return f"{Path(path).name}:{line.split('.')[0]}"
 
 
-def _run(component: Any, top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
-    """Return the folder in which yosys ran a script on the component as ``design.il``."""
-    design = to_rtlil(component, top)
+def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
+    """Return the folder in which yosys ran a script on files, one of them the design, ``design.il``."""
     commands = script.replace("{top}", top).replace("; ", "\n")
-    return run_yosys("mutate", {"design.il": design}, commands, result=result, seconds=seconds)
+    return run_yosys("mutate", files, commands, result=result, seconds=seconds)

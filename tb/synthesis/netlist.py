@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_verilog
-from vlane.tb.native.yosys import YosysError, run_yosys
+from vlane.tb.native.yosys import HIDDEN_NAMES, YosysError, run_yosys
 from vlane.tb.proofs.prove import Proof
 
 from vlane.paths import cache_dir
@@ -18,8 +18,6 @@ from vlane.paths import cache_dir
 __all__ = ["NETLISTS", "compile_netlist", "prove_netlist"]
 
 _SYNTHESIS = {"generic": "synth -flatten -top {top}", "ecp5": "synth_ecp5 -noiopad -nobram -nodsp -top {top}"}
-_COUNTED_NAMES = "proc\nflatten\nopt_clean -purge\nrename -enumerate -pattern w%"
-"""With some of our names the mapping to cells ends without a word."""
 _MODELS = {"generic": "", "ecp5": "ecp5/cells_sim.v"}
 NETLISTS = tuple(_SYNTHESIS)
 """What a component can be synthesised to: yosys' own gates, or cells of ECP5 (memories and multiplications in LUTs,
@@ -34,7 +32,7 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
     RuntimeError
         If a tool fails.
     """
-    synthesis = f"{_COUNTED_NAMES}\n{_SYNTHESIS[target]}"
+    synthesis = f"proc\nflatten\nopt_clean -purge\n{HIDDEN_NAMES}{_SYNTHESIS[target]}"
     script = f"read_verilog block.v\n{synthesis}\nopt_clean -purge\nwrite_verilog -noattr netlist.v\n"
     folder = run_yosys("netlist", {"block.v": to_verilog(component, top)}, script.format(top=top), result="netlist.v")
     models = _MODELS[target]

@@ -21,12 +21,13 @@ from vlane.sl2vl import SL_COUNT
 __all__ = ["CongestionOptions", "SLOptions", "congestion_findings", "congestion_options"]
 
 _PREFIX, _SWITCH, _CA = "cc_", "cc_sw_cong_setting_", "cc_ca_cong_setting_"
-_VICTIM_BIT, _THRESHOLD_BIT, _RATE_BIT = 0, 2, 4
+_VICTIM_BIT, _CREDIT_BIT, _THRESHOLD_BIT, _STARVATION_BIT, _RATE_BIT = range(5)
 """Bits of Control_Map: what of the SwitchCongestionSetting is valid."""
 _MASK_BITS = 256
 _MOST = {
     "control_map": 0xFFFFFFFF, "victim_mask": (1 << _MASK_BITS) - 1, "threshold": LARGEST_THRESHOLD,
-    "packet_size": (1 << SIZE_BITS) - 1, "marking_rate": (1 << RATE_BITS) - 1,
+    "packet_size": (1 << SIZE_BITS) - 1, "marking_rate": (1 << RATE_BITS) - 1, "credit_mask": (1 << _MASK_BITS) - 1,
+    "credit_starvation_threshold": LARGEST_THRESHOLD,
 }  # fmt: skip
 _OF_SL = {
     "ccti_timer": (1 << TIMER_BITS) - 1, "ccti_increase": (1 << BYTE_BITS) - 1,
@@ -59,8 +60,10 @@ class CongestionOptions:
     ----------
     is_on : bool
         ``congestion_control`` is ``TRUE``.
-    control_map, victim_mask, threshold, packet_size, marking_rate : int
-        Of the SwitchCongestionSetting; bit p of the mask is port p.
+    control_map, victim_mask, threshold, packet_size, marking_rate, credit_mask, credit_starvation_threshold : int
+        Of the SwitchCongestionSetting; bit p of a mask is port p.
+    return_delay : (int, int)
+        CS_ReturnDelay of it: shift and multiplier.
     port_control, sl_map : int
         Of the CACongestionSetting; SLs that are set, as bits.
     levels : tuple of SLOptions
@@ -77,6 +80,9 @@ class CongestionOptions:
     threshold: int
     packet_size: int
     marking_rate: int
+    credit_mask: int
+    credit_starvation_threshold: int
+    return_delay: tuple[int, int]
     port_control: int
     sl_map: int
     levels: tuple[SLOptions, ...]
@@ -89,6 +95,14 @@ class CongestionOptions:
         has_limit, has_rate = (self.control_map >> bit & 1 for bit in (_THRESHOLD_BIT, _RATE_BIT))
         mask = self.victim_mask if self.control_map >> _VICTIM_BIT & 1 else 0
         return self.threshold * has_limit, self.packet_size * has_limit, self.marking_rate * has_rate, mask
+
+    @property
+    def starvation(self) -> tuple[int, int, tuple[int, int]]:
+        """Credit_Mask, CS_Threshold and CS_ReturnDelay as far as Control_Map sends them, else 0."""
+        mask = self.credit_mask if self.control_map >> _CREDIT_BIT & 1 else 0
+        if not self.control_map >> _STARVATION_BIT & 1:
+            return mask, 0, (0, 0)
+        return mask, self.credit_starvation_threshold, self.return_delay
 
     def level(self, sl: int) -> SLOptions:
         """Return what is sent of an SL: nothing if the map has it not."""
@@ -117,7 +131,7 @@ def congestion_options(conf: OpenSMConf) -> CongestionOptions | None:
     return CongestionOptions(
         is_on=on is not None and on.value == "TRUE", **switch,
         port_control=_number(conf, f"{_CA}port_control", 0xFFFF), sl_map=_number(conf, f"{_CA}control_map", 0xFFFF),
-        levels=tuple(levels), cct=_entries(conf), lines=lines,
+        levels=tuple(levels), cct=_entries(conf), return_delay=_return_delay(conf), lines=lines,
     )  # fmt: skip
 
 
@@ -152,10 +166,25 @@ def _pair(conf: OpenSMConf, option: Option, most: int) -> tuple[int, int]:
     return int(sl or 0), int(value or 0)
 
 
+def _return_delay(conf: OpenSMConf) -> tuple[int, int]:
+    option = conf.get(f"{_SWITCH}credit_starvation_return_delay")
+    if option is None:
+        return 0, 0
+    found = _delays(conf, option)
+    if len(found) != 1:
+        raise _refuse(conf, option, "one shift:multiplier")
+    return found[0]
+
+
 def _entries(conf: OpenSMConf) -> tuple[tuple[int, int], ...]:
     option = conf.get("cc_cct")
-    if option is None:
-        return ()
+    found = () if option is None else _delays(conf, option)
+    if option is not None and len(found) > CCT_ENTRIES:
+        raise _refuse(conf, option, f"of at most {CCT_ENTRIES} entries")
+    return found
+
+
+def _delays(conf: OpenSMConf, option: Option) -> tuple[tuple[int, int], ...]:
     found = []
     for part in filter(None, re.split(r"[,\s]+", option.value)):
         entry = _ENTRY.fullmatch(part)
@@ -164,8 +193,6 @@ def _entries(conf: OpenSMConf) -> tuple[tuple[int, int], ...]:
             limits = f"0 to {(1 << SHIFT_BITS) - 1}:0 to {(1 << MULTIPLIER_BITS) - 1}"
             raise _refuse(conf, option, f"a list of shift:multiplier, {limits}, not with {part}")
         found.append((shift, multiplier))
-    if len(found) > CCT_ENTRIES:
-        raise _refuse(conf, option, f"of at most {CCT_ENTRIES} entries")
     return tuple(found)
 
 
@@ -175,7 +202,12 @@ def congestion_findings(fabric: Fabric) -> list[Finding]:
     options = congestion_options(conf) if conf else None
     if conf is None or options is None:
         return []
-    is_set = any(options.in_force) or any(options.cct) or any(level != SLOptions() for level in options.levels)
+    is_set = (
+        any(options.in_force)
+        or any(options.starvation[:2])
+        or any(options.cct)
+        or any(level != SLOptions() for level in options.levels)
+    )
     if not options.is_on:
         why = "congestion_control is not TRUE, so the cc_ options have no effect"
         return [Finding("CC_OFF", conf.file, why)] if is_set else []

@@ -1,0 +1,199 @@
+"""Adapters of an Ethernet network: orders to the reaction point, frames that may start, probes that are back."""
+
+from __future__ import annotations
+
+from vlane.golden.engine.bins import FACTORS, MASK, bin_of, mixed
+from vlane.golden.engine.kernel import inner
+from vlane.golden.ethernet import limiters, logs, probers
+from vlane.golden.ethernet.frames import (
+    CONTROL_BYTES,
+    DATA,
+    NONE,
+    PROBE,
+    REPLY,
+    Frame,
+    append,
+    free,
+    new_frame,
+    take,
+)
+from vlane.golden.ethernet.heap import SERVE, push
+from vlane.golden.ethernet.messages import begun
+from vlane.golden.ethernet.network import (
+    CYCLE_BITS,
+    DIGEST,
+    FINE_BITS,
+    FRAME_BYTES,
+    WAITING,
+    Ethernet,
+)
+
+from vlane.ecm_rp import ASK_CYCLES, NOTICE_CYCLES, VISIT_CYCLES, Notice
+
+__all__ = ["ask_to_serve", "next_frame", "receive", "serve"]
+
+_AHEAD = 2
+"""Frames that may wait for the wire after they were let start (ETH-14)."""
+_CYCLE = (1 << CYCLE_BITS) - 1
+_FAR = 1 << 38
+"""A cycle that does not come."""
+_PROBE = int(Notice.PROBE)
+
+
+@inner
+def ask_to_serve(net: Ethernet, node: int, time: int) -> None:
+    """Look for an adapter's next order from a time on, as soon as its reaction point is ready (ETH-12)."""
+    own = net.adapter[node]
+    at = max((time + _CYCLE) & ~_CYCLE, own.ready << CYCLE_BITS)
+    if own.served == NONE or at < own.served:
+        own.served = at
+        push(net.heap, at, SERVE, node)
+
+
+@inner
+def serve(net: Ethernet, node: int, time: int) -> None:
+    """Give the reaction point its next order, if it is ready and there is one (ETH-12 to ETH-14)."""
+    own = net.adapter[node]
+    if time != own.served:
+        return
+    own.served = NONE
+    cycle = time >> CYCLE_BITS
+    while max(own.due, own.ready) < cycle:
+        begins = max(own.due, own.ready)
+        own.ready = begins + ASK_CYCLES
+        own.due = (begins // VISIT_CYCLES + 1) * VISIT_CYCLES
+    if own.ready > cycle:
+        ask_to_serve(net, node, own.ready << CYCLE_BITS)
+        return
+    place = take(net.frames, net.heard[node])
+    if place != NONE:
+        said = net.frames.frame[place]
+        limiters.hear(net.limiters, node, said.source, said.notice, said.tag, said.feedback, cycle)
+        if net.log.node[node] != 0:
+            _log(net, node, logs.HEARD, said.source, (said.source, said.notice, said.tag, said.feedback), 0, cycle)
+        free(net.frames, place)
+        own.ready = cycle + NOTICE_CYCLES
+        ask_to_serve(net, node, own.ready << CYCLE_BITS)
+        return
+    if own.granted >= _AHEAD:
+        return
+    flow, nodes, soonest = own.turn, net.adapter.shape[0], _FAR
+    for _ in range(nodes):
+        if net.messages.backlog[node, flow].frames != 0:
+            at = limiters.ready_at(net.limiters, node, flow, FRAME_BYTES, cycle)
+            if at == cycle:
+                _grant(net, node, flow, cycle)
+                own.turn = flow + 1 if flow + 1 < nodes else 0
+                own.ready = cycle + ASK_CYCLES
+                ask_to_serve(net, node, own.ready << CYCLE_BITS)
+                return
+            soonest = min(soonest, at)
+        flow = flow + 1 if flow + 1 < nodes else 0
+    if soonest != _FAR:
+        _wait(net, node, soonest << CYCLE_BITS)
+
+
+@inner
+def _wait(net: Ethernet, node: int, time: int) -> None:
+    """Look again when tokens may be there; while they are waited for, many events may look before."""
+    own = net.adapter[node]
+    own.served = time
+    if own.waited != time:
+        own.waited = time
+        push(net.heap, time, SERVE, node)
+
+
+@inner
+def _grant(net: Ethernet, node: int, flow: int, cycle: int) -> None:
+    """Take a frame whose tokens are there; it carries the tag of its limiter (ETH-13)."""
+    limiters.may(net.limiters, node, flow, FRAME_BYTES, cycle)
+    place = new_frame(net.frames, DATA, node, flow, FRAME_BYTES)
+    frame, limiter = net.frames.frame[place], net.limiters.flow[node, flow]
+    frame.born, frame.serial, frame.of, frame.is_last = begun(net.messages, node, flow)
+    frame.ready = cycle + ASK_CYCLES
+    frame.tag, frame.is_tagged = limiter.cpid, limiter.limited != 0 and limiter.probe == 0
+    if net.log.node[node] != 0:
+        _log(net, node, logs.ASKED, flow, (flow, FRAME_BYTES, 0, 0), 1, cycle)
+    append(net.frames, net.granted[node], place)
+    net.adapter[node].granted += 1
+    net.common[WAITING] -= 1
+
+
+@inner
+def _log(
+    net: Ethernet, node: int, what: int, flow: int, given: tuple[int, int, int, int], may: int, cycle: int
+) -> None:
+    own = net.limiters.flow[node, flow]
+    there = int(own.limited != 0)
+    logs.note(net.log, cycle, what, node, given, (may, there, own.rate * there, own.cpid * there))
+
+
+@inner
+def next_frame(net: Ethernet, node: int, time: int) -> int:
+    """Take the frame that an adapter sends next: probes and replies go ahead of data (ETH-15, ETH-16)."""
+    cycle = time >> CYCLE_BITS
+    place = take(net.frames, net.control[node])
+    if place != NONE:
+        frame = net.frames.frame[place]
+        if frame.kind == PROBE:
+            frame.stamp, frame.counted = cycle, probers.carried(net.probers, node, frame.destination)
+        return place
+    first = net.granted[node].first
+    if first == NONE or net.frames.frame[first].ready << CYCLE_BITS > time:
+        return NONE
+    place = take(net.frames, net.granted[node])
+    net.adapter[node].granted -= 1
+    to = net.frames.frame[place].destination
+    if net.probes:
+        is_limited = limiters.is_limited(net.limiters, node, to)
+        if probers.count(net.probers, node, to, FRAME_BYTES, is_limited):
+            probe = new_frame(net.frames, PROBE, node, to, CONTROL_BYTES)
+            append(net.frames, net.control[node], probe)
+    ask_to_serve(net, node, time)
+    return place
+
+
+@inner
+def receive(net: Ethernet, node: int, place: int, time: int) -> bool:
+    """Receive a frame; tell whether a reply waits to be sent (ETH-16, ETH-17)."""
+    frame = net.frames.frame[place]
+    cycle = time >> CYCLE_BITS
+    if frame.kind == DATA:
+        _deliver(net, frame, time)
+        free(net.frames, place)
+        return False
+    if frame.kind == PROBE:
+        frame.kind, frame.arrival = REPLY, cycle
+        frame.source, frame.destination = frame.destination, frame.source
+        frame.input = NONE
+        append(net.frames, net.control[node], place)
+        return True
+    if frame.kind == REPLY:
+        found = probers.returned(net.probers, node, frame.source, frame.stamp, frame.arrival, frame.counted)
+        if not found.valid:
+            free(net.frames, place)
+            return False
+        frame.notice, frame.tag, frame.feedback = _PROBE, frame.source, found.feedback
+    append(net.frames, net.heard[node], place)
+    ask_to_serve(net, node, time)
+    return False
+
+
+@inner
+def _deliver(net: Ethernet, frame: Frame, time: int) -> None:
+    """Count data that arrived, and its message if it is whole (ETH-18)."""
+    flow, cycle = net.flow[frame.source, frame.destination], time >> CYCLE_BITS
+    flow.delivered += 1
+    who = frame.source * net.adapter.shape[0] + frame.destination
+    net.common[DIGEST] = (net.common[DIGEST] + mixed(who ^ frame.serial * FACTORS[2] & MASK, cycle)) & MASK
+    part = min(time // net.part, net.course.shape[0] - 1)
+    net.course[part, frame.source, frame.destination] += frame.length
+    if flow.serial != frame.serial:
+        flow.serial, flow.whole = frame.serial, 0
+    flow.whole += 1
+    if frame.is_last != 0 and flow.whole == frame.of:
+        waited = cycle - frame.born
+        flow.completed += 1
+        flow.waited += waited
+        flow.longest = max(flow.longest, waited)
+        net.completion[frame.source, frame.destination, bin_of(waited, FINE_BITS)] += 1

@@ -1,0 +1,183 @@
+"""Prober of one source, cycle by cycle: reference behaviour (``docs/e2cm_prober.md``)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.rule import Rule
+from vlane.golden.ethernet import probers
+from vlane.golden.ethernet.probers import Probers
+
+from vlane.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, REPLY_CYCLES, STAMP_BITS, START_CYCLES
+
+__all__ = ["RULES", "E2CMProberState", "is_ready", "new_inputs", "new_state", "reset", "step"]
+
+RULES = (
+    Rule("counted", "EPR-1", "the bytes of a frame were counted"),
+    Rule("first", "EPR-2", "a probe followed the first frame of a flow"),
+    Rule("due", "EPR-2", "a probe followed a frame as enough bytes were sent since the last one"),
+    Rule("just_due", "EPR-2", "a probe followed a frame with which exactly as many bytes as needed were sent"),
+    Rule("not_due", "EPR-2", "no probe followed a frame"),
+    Rule("one_short", "EPR-2", "no probe followed a frame as one byte lacked"),
+    Rule("unlimited", "EPR-3", "no probe followed a frame as its flow had no limiter"),
+    Rule("first_again", "EPR-3", "a probe followed the first frame with a limiter after one without"),
+    Rule("carried", "EPR-4", "a probe started with bytes of its flow"),
+    Rule("lower", "EPR-6", "a reply lowered the least delay"),
+    Rule("below_given", "EPR-6", "a delay below the given one counted as equal"),
+    Rule("no_excess", "EPR-7", "a delay was the least one"),
+    Rule("most_excess", "EPR-7", "the excess was taken as the largest"),
+    Rule("most_bytes", "EPR-7", "the bytes were taken as the largest"),
+    Rule("most_occupancy", "EPR-7", "the occupancy was taken as the largest"),
+    Rule("first_reply", "EPR-8", "the first reply of a flow gave no feedback"),
+    Rule("second_reply", "EPR-8", "the second reply counted the change of occupancy as 0"),
+    Rule("negative", "EPR-9", "a feedback was negative"),
+    Rule("positive", "EPR-9", "a feedback was positive"),
+    Rule("towards_zero", "EPR-9", "a difference of less than 64 bytes gave feedback 0"),
+    Rule("least", "EPR-9", "a feedback was saturated at the most negative one"),
+    Rule("most", "EPR-9", "a feedback was saturated at the most positive one"),
+    Rule("same_cycle", "EPR-10", "a reply was ignored as its probe arrived in the cycle of the one before"),
+    Rule("earlier", "EPR-10", "a reply was ignored as its probe arrived before the one before"),
+    Rule("lost", "EPR-11", "a reply came after the bytes of two probes"),
+    Rule("given", "EPR-12", "the least delay of a flow was written"),
+    Rule("given_beside", "EPR-14", "the least delay of a flow was written as a reply of it was taken"),
+    Rule("absent", "EPR-14", "the least delay of a flow that is not there was written"),
+    Rule("too_early", "EPR-13", "an order was given while records were cleared"),
+)
+(COUNTED, FIRST, DUE, JUST_DUE, NOT_DUE, ONE_SHORT, UNLIMITED, FIRST_AGAIN, CARRIED, LOWER, BELOW_GIVEN, NO_EXCESS,
+ MOST_EXCESS, MOST_BYTES, MOST_OCCUPANCY, FIRST_REPLY, SECOND_REPLY, NEGATIVE, POSITIVE, TOWARDS_ZERO, LEAST, MOST,
+ SAME_CYCLE, EARLIER, LOST, GIVEN, GIVEN_BESIDE, ABSENT, TOO_EARLY) = range(len(RULES))  # fmt: skip
+
+(ORDER, REPLY, PROBE, FLOW, FRAME_BYTES, LIMITED, STAMP, ARRIVAL, REPORTED, W_ENABLE, W_FLOW, W_BASE,
+ VALUES) = range(13)  # fmt: skip
+(LEFT, CLEARS, ANSWERS, S_FOLLOW, S_SENT, S_VALID, S_FEEDBACK, KEPT) = range(8)
+_MODULUS = (1 << STAMP_BITS) - 1
+
+
+class E2CMProberState(NamedTuple):
+    """State of one source.
+
+    Parameters
+    ----------
+    made : Probers
+        Of one source.
+    kept : array of int64, (7,)
+        Cycles until the next order may be given; whether records are cleared until then; whether an answer is shown
+        then; the answer: follow, sent, valid, feedback.
+    """
+
+    made: Probers
+    kept: NDArray[np.int64]
+
+
+def new_inputs() -> NDArray[np.int64]:
+    """Return inputs that do nothing: those of an order, in the order of the ports, and what is written."""
+    return np.zeros(VALUES, np.int64)
+
+
+def new_state(**parameters: Any) -> E2CMProberState:
+    """Return the state after reset, with given delays 0; parameters as of ``E2CMProberParameters``."""
+    state = E2CMProberState(probers.new_probers(**parameters), np.zeros(KEPT, np.int64))
+    reset(state)
+    return state
+
+
+@kernel
+def reset(state: E2CMProberState) -> None:
+    """Return to the state after reset (EPR-12, EPR-13)."""
+    probers.reset(state.made, 0)
+    state.kept[:] = 0
+    state.kept[LEFT], state.kept[CLEARS] = state.made.probe.shape[1], 1
+
+
+@inner
+def is_ready(state: E2CMProberState) -> bool:
+    """Tell whether an order may be given in a cycle."""
+    return state.kept[LEFT] == 0
+
+
+@inner
+def step(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Run one clock cycle: take an order, or go on; then write a least delay."""
+    kept = state.kept
+    if is_ready(state):
+        kept[CLEARS:KEPT] = 0
+        if values[ORDER] != 0:
+            kept[ANSWERS] = 1
+            kept[LEFT] = REPLY_CYCLES if values[REPLY] != 0 else START_CYCLES
+            if values[REPLY] != 0:
+                _take_reply(state, values, rules)
+            elif values[PROBE] != 0:
+                kept[S_SENT] = probers.carried(state.made, 0, values[FLOW])
+                rules[CARRIED] += kept[S_SENT] != 0
+            else:
+                kept[S_FOLLOW] = _count_frame(state.made, values, rules)
+    rules[TOO_EARLY] += kept[CLEARS] != 0 and values[ORDER] != 0
+    if kept[LEFT] != 0:
+        kept[LEFT] -= 1
+    if values[W_ENABLE] != 0 and not state.made.learned:
+        _write(state.made, values, rules)
+
+
+@inner
+def _write(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    """Write the least delay of a flow that is there (EPR-14)."""
+    if values[W_FLOW] >= made.probe.shape[1]:
+        rules[ABSENT] += 1
+        return
+    probers.set_base(made, 0, values[W_FLOW], values[W_BASE])
+    rules[GIVEN] += 1
+
+
+@inner
+def _count_frame(made: Probers, values: NDArray[np.int64], rules: NDArray[np.int64]) -> bool:
+    flow, length = values[FLOW], values[FRAME_BYTES]
+    own = made.probe[0, flow]
+    begun, fresh = own.begun != 0, own.sent == 0
+    since = (own.sent + length - own.probed) & _MODULUS
+    follows = probers.count(made, 0, flow, length, values[LIMITED])
+    unlimited = not made.all_flows and values[LIMITED] == 0
+    rules[COUNTED] += 1
+    rules[UNLIMITED] += unlimited
+    rules[FIRST] += follows and not begun and fresh
+    rules[FIRST_AGAIN] += follows and not begun and not fresh and not made.all_flows
+    rules[DUE] += follows and begun
+    rules[JUST_DUE] += follows and begun and since == made.probe_bytes
+    rules[NOT_DUE] += not follows and not unlimited
+    rules[ONE_SHORT] += not follows and not unlimited and since == made.probe_bytes - 1
+    return follows
+
+
+@inner
+def _take_reply(state: E2CMProberState, values: NDArray[np.int64], rules: NDArray[np.int64]) -> None:
+    made, kept, flow = state.made, state.kept, values[FLOW]
+    stamp, arrival, reported = values[STAMP], values[ARRIVAL], values[REPORTED]
+    own = made.probe[0, flow]
+    heard, known, base, before = own.heard != 0, own.known != 0, own.least, own.occupancy
+    gap, sent = (arrival - own.arrival) & _MODULUS, (reported - own.reported) & _MODULUS
+    feedback = probers.returned(made, 0, flow, stamp, arrival, reported)
+    kept[S_VALID], kept[S_FEEDBACK] = feedback.valid, feedback.feedback
+    rules[GIVEN_BESIDE] += values[W_ENABLE] != 0 and not made.learned and values[W_FLOW] == flow
+    if not feedback.valid:
+        rules[FIRST_REPLY] += not heard
+        rules[SAME_CYCLE] += heard and gap == 0
+        rules[EARLIER] += heard and gap != 0
+        return
+    delay = (arrival - stamp) & _MODULUS
+    excess = delay - own.least
+    rules[LOWER] += own.least < base
+    rules[BELOW_GIVEN] += excess < 0
+    rules[NO_EXCESS] += excess == 0
+    rules[MOST_EXCESS] += excess >> EXCESS_BITS > 0
+    rules[MOST_BYTES] += sent >> GOODPUT_BITS > 0
+    rules[MOST_OCCUPANCY] += own.occupancy == (1 << OCCUPANCY_BITS) - 1
+    rules[SECOND_REPLY] += not known
+    rules[LOST] += sent >= 2 * made.probe_bytes
+    plain = made.set_point - own.occupancy - made.weight * (own.occupancy - before if known else 0)
+    rules[NEGATIVE] += feedback.feedback < 0
+    rules[POSITIVE] += feedback.feedback > 0
+    rules[TOWARDS_ZERO] += plain != 0 and feedback.feedback == 0
+    rules[LEAST] += plain < -made.most
+    rules[MOST] += plain > made.most

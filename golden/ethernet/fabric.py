@@ -1,0 +1,75 @@
+"""What an Ethernet network is made of: nodes, switches, links and static routes (``docs/ethernet.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlane.errors import InputError
+
+__all__ = ["Cable", "Fabric"]
+
+Cable = tuple[int, int, int]
+"""Two ends and Mb/s; nodes come first, node 0 being end 0, then switches."""
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Nodes, switches and the links between them.
+
+    Parameters
+    ----------
+    nodes, switches : int
+        How many.
+    cables : tuple of Cable
+        Each node has one, to a switch; two ends have at most one.
+    hops : tuple of tuple of int
+        Of each switch, by destination: the end that a frame goes to next.
+    managed : tuple of bool
+        Of each switch: whether its outputs are congestion points.
+
+    Raises
+    ------
+    InputError
+        If an end does not exist, a node has not exactly one cable, or a route uses none.
+    """
+
+    nodes: int
+    switches: int
+    cables: tuple[Cable, ...]
+    hops: tuple[tuple[int, ...], ...]
+    managed: tuple[bool, ...]
+
+    def __post_init__(self) -> None:
+        ends, beside = self.nodes + self.switches, set[tuple[int, int]]()
+        for one, other, mbps in self.cables:
+            if not (0 <= one < ends and 0 <= other < ends) or one == other or (one, other) in beside:
+                raise InputError("cables", f"between two of {ends} ends, once", f"{one} and {other}")
+            if mbps not in (1_000, 10_000):
+                raise InputError("cables", "of 1000 or 10000 Mb/s", mbps)
+            beside |= {(one, other), (other, one)}
+        for node in range(self.nodes):
+            links = [other for one, other in beside if one == node]
+            if len(links) != 1 or links[0] < self.nodes:
+                raise InputError("cables", "one of each node, to a switch", f"node {node} with {len(links)}")
+        if len(self.hops) != self.switches or len(self.managed) != self.switches:
+            raise InputError("hops", f"a row for each of {self.switches} switches", len(self.hops))
+        for switch, row in enumerate(self.hops):
+            wrong = [hop for hop in row if (self.nodes + switch, hop) not in beside]
+            if wrong or len(row) != self.nodes:
+                raise InputError("hops", f"a neighbour of switch {switch} for each node", wrong or len(row))
+
+    def channels(self) -> list[Cable]:
+        """Return both directions of every cable: from, to, Mb/s; that against channel c is c ^ 1."""
+        return [way for one, other, mbps in self.cables for way in ((one, other, mbps), (other, one, mbps))]
+
+    def path(self, source: int, destination: int) -> list[int]:
+        """Return the channels that frames of a flow take."""
+        number = {(one, other): channel for channel, (one, other, _) in enumerate(self.channels())}
+        at, found = next(other for one, other in number if one == source), [next(
+            channel for (one, _), channel in number.items() if one == source
+        )]  # fmt: skip
+        while at != destination:
+            to = self.hops[at - self.nodes][destination]
+            found.append(number[at, to])
+            at = to
+        return found

@@ -1,0 +1,102 @@
+"""Events in the order of their time: a binary heap of numbers that hold time, kind and place (``docs/ethernet.md``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+
+__all__ = [
+    "AGAIN", "ARRIVE", "CHECK", "DONE", "DRIFT", "GENERATE", "LOOK", "NOTIFY", "RESTED", "RESUME", "SERVE", "SERVICE",
+    "Heap", "grown_heap", "kind_of", "new_heap", "place_of", "pop", "push", "time_of",
+]  # fmt: skip
+
+(ARRIVE, NOTIFY, SERVE, CHECK, AGAIN, RESUME, GENERATE, DONE, SERVICE, DRIFT, LOOK, RESTED) = range(12)
+"""Kinds of events, in the order in which those of one time are handled.
+
+A frame arrives; a notification is sent; an adapter looks for its next order; an input's watermarks are looked at; a
+PAUSE is said again; a transmitter's silence ends; a source makes a message; a frame ends; an output's service changes;
+rates drift; queues are noted; a slow output has rested.
+"""
+_KIND_BITS, _PLACE_BITS = 4, 19
+_TIME = _KIND_BITS + _PLACE_BITS
+
+
+class Heap(NamedTuple):
+    """Events to come.
+
+    Parameters
+    ----------
+    event : array of int64
+        Each is not before the one at half its place.
+    events : array of int64, (1,)
+        Events that there are.
+    """
+
+    event: NDArray[np.int64]
+    events: NDArray[np.int64]
+
+
+def new_heap(size: int) -> Heap:
+    """Return a heap without events, with room for so many."""
+    return Heap(np.zeros(size, np.int64), np.zeros(1, np.int64))
+
+
+def grown_heap(heap: Heap) -> Heap:
+    """Return the heap with room for twice the events."""
+    return Heap(np.concatenate([heap.event, np.zeros_like(heap.event)]), heap.events)
+
+
+@inner
+def push(heap: Heap, time: int, kind: int, place: int) -> None:
+    """Add an event. At one time the lower kind comes first, then the lower place."""
+    event = time << _TIME | kind << _PLACE_BITS | place
+    at = heap.events[0]
+    heap.events[0] = at + 1
+    while at > 0:
+        above = (at - 1) >> 1
+        if heap.event[above] <= event:
+            break
+        heap.event[at] = heap.event[above]
+        at = above
+    heap.event[at] = event
+
+
+@inner
+def pop(heap: Heap) -> int:
+    """Take the first event out."""
+    first, count = heap.event[0], heap.events[0] - 1
+    heap.events[0] = count
+    last, at = heap.event[count], 0
+    while True:
+        below = 2 * at + 1
+        if below >= count:
+            break
+        if below + 1 < count and heap.event[below + 1] < heap.event[below]:
+            below += 1
+        if heap.event[below] >= last:
+            break
+        heap.event[at] = heap.event[below]
+        at = below
+    heap.event[at] = last
+    return first
+
+
+@inner
+def time_of(event: int) -> int:
+    """Return when an event is."""
+    return event >> _TIME
+
+
+@inner
+def kind_of(event: int) -> int:
+    """Return what an event is."""
+    return event >> _PLACE_BITS & ((1 << _KIND_BITS) - 1)
+
+
+@inner
+def place_of(event: int) -> int:
+    """Return where an event is."""
+    return event & ((1 << _PLACE_BITS) - 1)

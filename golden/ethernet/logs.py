@@ -1,0 +1,65 @@
+"""What chosen blocks of an Ethernet network were given and what they decided, for hardware to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+
+__all__ = ["ASKED", "HEARD", "JOINED", "LEFT", "Log", "new_log", "note"]
+
+JOINED, LEFT, ASKED, HEARD = range(4)
+_VALUES = 11
+
+
+class Log(NamedTuple):
+    """Entries in the order of their cycles.
+
+    Parameters
+    ----------
+    point, node : array of int64
+        Whether a channel's congestion point, and a node's reaction point, is logged.
+    entry : array of int64, (entries, 11)
+        Cycle, what happened, whose block, then four values that were given and four that were decided:
+
+        * joined: bytes, managed, tagged, tag; sampled, sends, stop, feedback
+        * left: bytes
+        * asked: flow, bytes; may, limited, rate, tag
+        * heard: flow, notice, CPID, feedback; 0, limited, rate, tag
+    used : array of int64, (1,)
+        Entries that were made; more than there is room for if some are missing.
+    """
+
+    point: NDArray[np.int64]
+    node: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    used: NDArray[np.int64]
+
+
+def new_log(channels: int, nodes: int, points: Sequence[int], sources: Sequence[int], *, room: int) -> Log:
+    """Return a log of the congestion points of some channels, and of the reaction points of some nodes."""
+    made = Log(
+        np.zeros(channels, np.int64), np.zeros(nodes, np.int64), np.zeros((room, _VALUES), np.int64),
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+    made.point[list(points)] = 1
+    made.node[list(sources)] = 1
+    return made
+
+
+@inner
+def note(
+    log: Log, cycle: int, what: int, whose: int, given: tuple[int, int, int, int], decided: tuple[int, int, int, int]
+) -> None:
+    """Make an entry."""
+    at = log.used[0]
+    log.used[0] = at + 1
+    if at >= log.entry.shape[0]:
+        return
+    entry = log.entry[at]
+    entry[0], entry[1], entry[2] = cycle, what, whose
+    entry[3], entry[4], entry[5], entry[6] = given
+    entry[7], entry[8], entry[9], entry[10] = decided

@@ -1,0 +1,175 @@
+"""Messages that wait in the adapters, and the sources that make them (``docs/ethernet.md``, Sources)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.random_bits import draw, seeded
+from vlane.golden.engine.records import Int32, Int64, Records, new_records
+
+__all__ = ["CERTAIN", "Backlog", "Message", "Messages", "begun", "grown_messages", "make", "new_messages"]
+
+CERTAIN = 1 << 62
+"""A chance that is 1."""
+_GOES_ON, _IS_IDLE = range(2)
+
+
+class Message:
+    """A message that waits.
+
+    Parameters
+    ----------
+    born : int
+        Cycle in which it was made.
+    after : int
+        The next one of its flow.
+    frames : int
+        How many it has.
+    """
+
+    born: Int64
+    after: Int32
+    frames: Int32
+
+
+class Backlog:
+    """What waits of a flow.
+
+    Parameters
+    ----------
+    serial : int
+        Messages that were begun to be sent.
+    frames : int
+        Frames that wait.
+    first, last : int
+        Its messages; ``first`` counts only while frames wait.
+    begun : int
+        Frames of the first message that were sent.
+    """
+
+    serial: Int64
+    frames: Int64
+    first: Int32
+    last: Int32
+    begun: Int32
+
+
+class Messages(NamedTuple):
+    """All messages that wait, and what every node makes.
+
+    Parameters
+    ----------
+    message : Records of Message
+        The pool.
+    unused : array of int64, (2,)
+        The first unused message, and how many there are.
+    backlog : Records of Backlog, (nodes, nodes)
+        By source and destination.
+    to : array of int64, (nodes, nodes)
+        Chance, out of 2**62, that a message of a node goes to a destination of this number or a lower one.
+    more : array of int64, (nodes, 2)
+        Chance, out of 2**62, that a message goes on after a frame, and that a slot without a message follows one.
+    bits : array of uint64, (nodes, 1)
+        Random sequences.
+    """
+
+    message: Records[Message]
+    unused: NDArray[np.int64]
+    backlog: Records[Backlog]
+    to: NDArray[np.int64]
+    more: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+
+
+def new_messages(
+    load: NDArray[np.float64], shares: NDArray[np.float64], mean_frames: float, *, seed: int, count: int
+) -> Messages:
+    """Return sources that have made nothing.
+
+    Parameters
+    ----------
+    load : array of float64, (nodes,)
+        Of each node, as a part of its link; 0 for one that sends nothing.
+    shares : array of float64, (nodes, nodes)
+        Of each node's messages, those to each destination; rows of nodes that send sum to 1.
+    mean_frames : float
+        Mean length of a message, which is geometric.
+    seed : int
+        Of all random sequences.
+    count : int
+        Messages that fit into the pool.
+    """
+    nodes = len(load)
+    to = np.minimum(np.cumsum(shares, axis=1) * CERTAIN, float(CERTAIN)).astype(np.int64)
+    for node in np.flatnonzero(load):
+        to[node, np.flatnonzero(shares[node])[-1] :] = CERTAIN
+    idle = np.array([mean_frames * (1 - each) / each if each else 0.0 for each in load])
+    chances = np.stack([np.full(nodes, 1 - 1 / mean_frames), idle / (1 + idle)], axis=1)
+    more = (chances * CERTAIN).astype(np.int64)
+    message = new_records(Message, count)
+    message["after"] = np.arange(1, count + 1)
+    bits = np.array([seeded(seed, node) for node in range(nodes)], np.uint64).reshape(nodes, 1)
+    unused = np.array([0, count], np.int64)
+    return Messages(message, unused, new_records(Backlog, nodes, nodes), to, more, bits)
+
+
+def grown_messages(messages: Messages) -> Messages:
+    """Return the pool with twice the messages; none of those in use moves."""
+    before = len(messages.message)
+    message = new_records(Message, 2 * before)
+    message["after"] = np.arange(1, 2 * before + 1)
+    message[:before] = messages.message
+    messages.unused[1] += before
+    return messages._replace(message=message)
+
+
+@inner
+def _in_a_row(messages: Messages, node: int, chance: int) -> int:
+    """Return how often what has a chance happens before it does not."""
+    count = 0
+    while draw(messages.bits[node]) < chance:
+        count += 1
+    return count
+
+
+@inner
+def make(messages: Messages, node: int, cycle: int) -> tuple[int, int, int]:
+    """Make a message of a node; return its destination, its frames, and the slots until the node's next one."""
+    drawn, to = draw(messages.bits[node]), 0
+    while drawn >= messages.to[node, to]:
+        to += 1
+    frames = 1 + _in_a_row(messages, node, messages.more[node, _GOES_ON])
+    place = messages.unused[0]
+    message, own = messages.message[place], messages.backlog[node, to]
+    messages.unused[0] = message.after
+    messages.unused[1] -= 1
+    message.born, message.frames = cycle, frames
+    if own.frames == 0:
+        own.first = place
+    else:
+        messages.message[own.last].after = place
+    own.last = place
+    own.frames += frames
+    return to, frames, frames + _in_a_row(messages, node, messages.more[node, _IS_IDLE])
+
+
+@inner
+def begun(messages: Messages, node: int, to: int) -> tuple[int, int, int, bool]:
+    """Take a frame of a flow that has some; return when its message was made, its serial and length, and if it ends."""
+    own = messages.backlog[node, to]
+    place = own.first
+    message = messages.message[place]
+    if own.begun == 0:
+        own.serial += 1
+    own.begun += 1
+    own.frames -= 1
+    is_last = own.begun == message.frames
+    if is_last:
+        own.begun, own.first = 0, message.after
+        message.after = messages.unused[0]
+        messages.unused[0] = place
+        messages.unused[1] += 1
+    return message.born, own.serial, message.frames, is_last

@@ -1,0 +1,200 @@
+"""Links and shared-memory switches of an Ethernet network: what arrives, joins a queue, and is sent."""
+
+from __future__ import annotations
+
+from vlane.golden.engine.kernel import inner
+from vlane.golden.ethernet import logs, points, watermarks
+from vlane.golden.ethernet.adapters import next_frame
+from vlane.golden.ethernet.frames import (
+    CONTROL_BYTES,
+    DATA,
+    NONE,
+    NOTIFICATION,
+    PAUSE,
+    Queue,
+    append,
+    free,
+    new_frame,
+    take,
+)
+from vlane.golden.ethernet.heap import AGAIN, ARRIVE, CHECK, DONE, NOTIFY, RESTED, RESUME, push
+from vlane.golden.ethernet.network import CYCLE_BITS, HOPS, TIMES_A_CYCLE, Ethernet
+from vlane.golden.ethernet.parts import Channel
+from vlane.golden.ethernet.points import Notification
+
+from vlane.ecm_cp import SHOWN_CYCLES
+from vlane.ecm_rp import Notice
+
+__all__ = ["end", "hear_pause", "join", "keep", "say_again", "start"]
+
+_STOP, _POINT = int(Notice.STOP), int(Notice.POINT)
+_QUANTUM_BYTES = 64
+_SENDS, _PAUSES = 1, 2
+
+
+@inner
+def _check_input(net: Ethernet, channel: int, cycle: int) -> None:
+    """Look at an input's watermarks in the next cycle, if what was said may be wrong then (ETH-8)."""
+    own, mark = net.channel[channel], net.marks.input[channel]
+    turns = mark.level < mark.low if mark.told != 0 else mark.level > mark.high
+    if net.paused and turns:
+        _look(net, own, channel, cycle + 1)
+
+
+@inner
+def _look(net: Ethernet, own: Channel, channel: int, cycle: int) -> None:
+    """Look at an input's watermarks as a cycle begins."""
+    if own.looked != cycle:
+        own.looked = cycle
+        push(net.heap, cycle << CYCLE_BITS, CHECK, channel)
+
+
+@inner
+def keep(net: Ethernet, channel: int, place: int, time: int) -> bool:
+    """Let a frame into the memory of an input, or drop and count it (ETH-5)."""
+    frame = net.frames.frame[place]
+    cycle, switch = time >> CYCLE_BITS, net.channel[channel].receiver - net.adapter.shape[0]
+    if not watermarks.arrive(net.marks, channel, frame.length, cycle):
+        net.switch[switch].dropped += frame.kind == DATA
+        net.switch[switch].lost += frame.kind != DATA
+        if frame.kind == DATA:
+            net.flow[frame.source, frame.destination].dropped += 1
+        free(net.frames, place)
+        return False
+    frame.input, frame.ready = channel, NONE
+    _check_input(net, channel, cycle)
+    return True
+
+
+@inner
+def join(net: Ethernet, switch: int, place: int, late: Queue, time: int) -> int:
+    """Let a frame join the queue of its output, and return that (ETH-6).
+
+    If one joined in this cycle, it waits behind others that came with it, and ``NONE`` is returned.
+    """
+    frame = net.frames.frame[place]
+    to, cycle = net.route[switch, frame.destination], time >> CYCLE_BITS
+    output = net.channel[to]
+    if output.joined == cycle:
+        frame.ready = cycle
+        append(net.frames, late, place)
+        return NONE
+    output.joined = cycle
+    row = 0
+    if not net.by_arrival:
+        row = net.inputs[switch] - 1 if frame.input == NONE else net.channel[frame.input].local
+    append(net.frames, net.queue[row, to], place)
+    is_managed = net.managed[switch] != 0 and frame.kind == DATA
+    mine = frame.is_tagged != 0 and frame.tag == to
+    found = points.join(net.points, to, frame.length, is_managed, mine)
+    if net.log.point[to] != 0:
+        logs.note(
+            net.log, cycle, logs.JOINED, to, (frame.length, int(is_managed), frame.is_tagged, frame.tag),
+            (int(found.sampled), int(found.sends), int(found.stop), found.feedback),
+        )  # fmt: skip
+    if found.sends or found.stop:
+        _note(net, to, frame.source, frame.destination, found, time)
+    return to
+
+
+@inner
+def _note(net: Ethernet, to: int, source: int, destination: int, found: Notification, time: int) -> None:
+    """Make a notification, which is sent when the congestion point shows it (ETH-7)."""
+    place = new_frame(net.frames, NOTIFICATION, destination, source, CONTROL_BYTES)
+    note, switch = net.frames.frame[place], net.channel[to].sender - net.adapter.shape[0]
+    note.tag, note.feedback, note.notice = to, found.feedback, _STOP if found.stop else _POINT
+    net.switch[switch].raising += found.feedback > 0
+    net.switch[switch].lowering += found.feedback <= 0
+    append(net.frames, net.noted[to], place)
+    push(net.heap, time + (SHOWN_CYCLES << CYCLE_BITS), NOTIFY, to)
+
+
+@inner
+def say_again(net: Ethernet, channel: int) -> None:
+    """Say an input's PAUSE again when it is time, if one stands (PAU-7); one event waits for that at most."""
+    again, own = watermarks.refreshes_at(net.marks, channel), net.channel[channel]
+    if again != watermarks.NEVER and own.is_said == 0:
+        own.is_said = 1
+        push(net.heap, again << CYCLE_BITS, AGAIN, channel)
+
+
+@inner
+def hear_pause(net: Ethernet, channel: int, quanta: int, time: int) -> None:
+    """Be silent for so many quanta of the link, from the end of the frame that is on the wire (ETH-9)."""
+    own = net.channel[channel]
+    begins = own.ends if own.sending != 0 else time
+    own.until = begins + quanta * _QUANTUM_BYTES * own.unit
+
+
+@inner
+def start(net: Ethernet, channel: int, time: int) -> None:
+    """Let a transmitter start its next frame, if it is free and may (ETH-3, ETH-8, ETH-9, ETH-10)."""
+    own = net.channel[channel]
+    if own.sending != 0:
+        return
+    back, cycle = channel ^ 1, time >> CYCLE_BITS
+    at_switch = own.sender >= net.adapter.shape[0]
+    if at_switch and net.paused and watermarks.wants(net.marks, back, cycle):
+        place = new_frame(net.frames, PAUSE, NONE, NONE, CONTROL_BYTES)
+        net.frames.frame[place].feedback = watermarks.quanta(net.marks, back, cycle)
+        watermarks.said(net.marks, back, cycle)
+        say_again(net, back)
+        _look(net, net.channel[back], back, cycle + 1)
+        _send(net, own, channel, place, time)
+        return
+    if time < own.rests:
+        return
+    if time < own.until:
+        if own.is_waking == 0:
+            own.is_waking = 1
+            push(net.heap, own.until, RESUME, channel)
+        return
+    place = _dequeue(net, own, channel) if at_switch else next_frame(net, own.sender, time)
+    if place != NONE:
+        _send(net, own, channel, place, time)
+
+
+@inner
+def _dequeue(net: Ethernet, own: Channel, channel: int) -> int:
+    """Take the frame that an output serves next (ETH-4)."""
+    if net.by_arrival:
+        return take(net.frames, net.queue[0, channel])
+    inputs = net.inputs[own.sender - net.adapter.shape[0]]
+    for _ in range(inputs):
+        row = own.turn
+        own.turn = row + 1 if row + 1 < inputs else 0
+        place = take(net.frames, net.queue[row, channel])
+        if place != NONE:
+            return place
+    return NONE
+
+
+@inner
+def _send(net: Ethernet, own: Channel, channel: int, place: int, time: int) -> None:
+    """Put a frame on the wire: it arrives in the cycle after its last byte (ETH-2, ETH-3)."""
+    frame = net.frames.frame[place]
+    is_pause = frame.kind == PAUSE
+    own.sending, own.length, own.input = _PAUSES if is_pause else _SENDS, frame.length, frame.input
+    free_at = time + frame.length * own.unit
+    own.ends = free_at
+    if own.slower > 1 and not is_pause:
+        own.rests = time + frame.length * own.unit * own.slower
+        push(net.heap, own.rests, RESTED, channel)
+    append(net.frames, net.flying[channel], place)
+    push(net.heap, free_at, DONE, channel)
+    push(net.heap, ((free_at + net.flight) // TIMES_A_CYCLE + 1) * TIMES_A_CYCLE, ARRIVE, channel)
+    net.common[HOPS] += (frame.length + 63) // 64
+
+
+@inner
+def end(net: Ethernet, channel: int, time: int) -> None:
+    """End a frame on the wire: its memory is free, and its queue is shorter (ETH-5, ETH-6)."""
+    own = net.channel[channel]
+    if own.sender >= net.adapter.shape[0] and own.sending == _SENDS:
+        points.leave(net.points, channel, own.length)
+        if net.log.point[channel] != 0:
+            logs.note(net.log, time >> CYCLE_BITS, logs.LEFT, channel, (own.length, 0, 0, 0), (0, 0, 0, 0))
+        if own.input != NONE:
+            watermarks.leave(net.marks, own.input, own.length, time >> CYCLE_BITS)
+            _check_input(net, own.input, time >> CYCLE_BITS)
+    own.sending = 0

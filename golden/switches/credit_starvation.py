@@ -1,0 +1,308 @@
+"""Room that ports of switches hold back from their senders: rules IBS-K1 to IBS-K6 of ``docs/ib_switch.md``.
+
+Inputs from which one packet at a time crosses. A caller says when a packet is queued and granted, and in each cycle,
+before all else that happens in it, what comes free; it is told what is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
+from vlane.golden.links.returns import Returns, flits_moved, whole_blocks
+from vlane.golden.switches.packets import NOBODY, Packet
+
+from vlane.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect
+from vlane.credit_starvation import StarvationSelect, StarvationWrite, block_gap, starvation_limit
+from vlane.marking_write import MarkingWrite
+
+__all__ = [
+    "Starvation",
+    "Unstarved",
+    "crosses",
+    "freed_in",
+    "is_over",
+    "new_starvation",
+    "note_grant",
+    "note_waiting",
+    "return_held",
+    "set_credit_mask",
+    "set_element",
+    "set_return",
+    "starves",
+    "write_element",
+    "write_starvation",
+]
+
+_NEVER = 1 << 30
+"""A limit that is never reached."""
+
+
+class Unstarved(NamedTuple):
+    """Ports that return all room at once.
+
+    Parameters
+    ----------
+    kind : int
+        0; a tuple of nothing is no type of its own.
+    """
+
+    kind: int = 0
+
+
+class StarvingPort:
+    """What a port keeps for all its VLs.
+
+    Parameters
+    ----------
+    since : int
+        First cycle in which a flit of the packet that crosses last could cross.
+    lane, flits, blocks, given, ahead : int
+        Of that packet: VL, size, blocks that came free so far, flits that were there beside the one of each cycle.
+    held : int
+        Blocks that all VLs hold.
+    withheld : int
+        Blocks since the start that were not returned in the cycle in which they came free.
+    last : int
+        VL that returned last.
+    masked, threshold, gap : int
+        Of the switch: the port's bit of Credit_Mask, CS_Threshold, cycles that CS_ReturnDelay adds to each block's.
+    rules, own_threshold, own_gap : int
+        Of the port's element: whether it is valid and of control type 1, and the same two.
+    """
+
+    since: Int64
+    withheld: Int64
+    lane: Int32
+    flits: Int32
+    blocks: Int32
+    given: Int32
+    ahead: Int32
+    held: Int32
+    last: Int32
+    masked: Int16
+    threshold: Int16
+    gap: Int32
+    rules: Int16
+    own_threshold: Int16
+    own_gap: Int32
+
+
+class StarvingLane:
+    """What a port keeps for each VL.
+
+    Parameters
+    ----------
+    not_before : int
+        First cycle in which a block may be returned again while the VL is over.
+    waiting, going : int
+        Blocks of the packets in its queue, and of those that were granted since ``return_held``.
+    held : int
+        Blocks that came free and are not returned.
+    """
+
+    not_before: Int64
+    waiting: Int32
+    going: Int32
+    held: Int32
+
+
+class Starvation(NamedTuple):
+    """Ports that may hold room back.
+
+    Parameters
+    ----------
+    port : Records of StarvingPort, (ports,)
+        State of each.
+    lane : Records of StarvingLane, (ports, lanes)
+        State of each VL.
+    limits : array of int64, (lanes, 16)
+        Blocks that wait from which a VL is over, by threshold.
+    maximum : array of int64, (lanes,)
+        Most blocks that a VL holds.
+    """
+
+    port: Records[StarvingPort]
+    lane: Records[StarvingLane]
+    limits: NDArray[np.int64]
+    maximum: NDArray[np.int64]
+
+
+def new_starvation(*, ports: int, maximum: tuple[int, ...]) -> Starvation:
+    """Return ports after reset; ``maximum`` are the blocks that each VL may take of an input buffer."""
+    lanes = len(maximum)
+    limits = [
+        [_NEVER, *(starvation_limit(threshold, most) for threshold in range(1, LARGEST_THRESHOLD + 1))]
+        for most in maximum
+    ]
+    made = Starvation(
+        new_records(StarvingPort, ports),
+        new_records(StarvingLane, ports, lanes),
+        np.array(limits, np.int64),
+        np.array(maximum, np.int64),
+    )
+    made.port["last"] = lanes - 1
+    return made
+
+
+@inner
+def _not(starvation: Unstarved) -> bool:  # noqa: ARG001 - as of starvation
+    return False
+
+
+@inner
+def _so(starvation: Starvation) -> bool:  # noqa: ARG001 - of any
+    return True
+
+
+@by_type({Unstarved: _not, Starvation: _so})
+def starves(starvation: Any) -> bool:  # type: ignore[empty-body]
+    """Tell whether ports may hold room back at all."""
+
+
+@inner
+def _not_waiting(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
+    """Nothing is counted."""
+
+
+@inner
+def _waiting(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
+    starvation.lane[port, lane].waiting += blocks
+
+
+@by_type({Unstarved: _not_waiting, Starvation: _waiting})
+def note_waiting(starvation: Any, port: int, lane: int, blocks: int) -> None:
+    """Note that a packet is queued on a VL, in the first cycle in which it may be granted."""
+
+
+@inner
+def _not_granted(starvation: Unstarved, port: int, lane: int, blocks: int) -> None:
+    """Nothing is counted."""
+
+
+@inner
+def _granted(starvation: Starvation, port: int, lane: int, blocks: int) -> None:
+    own = starvation.lane[port, lane]
+    own.waiting -= blocks
+    own.going += blocks
+
+
+@by_type({Unstarved: _not_granted, Starvation: _granted})
+def note_grant(starvation: Any, port: int, lane: int, blocks: int) -> None:
+    """Note that a packet of a VL is granted, or begins to drop, in this cycle."""
+
+
+@inner
+def _does_not_cross(starvation: Unstarved, port: int, lane: int, packet: Packet, since: int) -> None:
+    """Its room is not looked at."""
+
+
+@inner
+def _crosses(starvation: Starvation, port: int, lane: int, packet: Packet, since: int) -> None:
+    own = starvation.port[port]
+    own.since, own.lane, own.flits, own.blocks, own.given = since, lane, packet.flits, packet.blocks, 0
+    own.ahead = min(since - 1 - packet.arrived, packet.flits)
+
+
+@by_type({Unstarved: _does_not_cross, Starvation: _crosses})
+def crosses(starvation: Any, port: int, lane: int, packet: Packet, since: int) -> None:
+    """Note that a packet's flits cross from a cycle on, those that are there; the packet before it has crossed then."""
+
+
+@inner
+def freed_in(starvation: Starvation, returns: Returns, port: int, cycle: int) -> int:
+    """Return the blocks of the packet that crosses which come free in a cycle; each cycle is asked for once."""
+    own = starvation.port[port]
+    if own.given == own.blocks:
+        return 0
+    moved = min(flits_moved(returns, cycle - own.since + 1, own.ahead), int(own.flits))
+    blocks = whole_blocks(moved, int(own.flits), int(own.blocks), returns.flit_shift) - own.given
+    own.given += blocks
+    return int(blocks)
+
+
+@inner
+def is_over(starvation: Starvation, port: int, lane: int) -> bool:
+    """Tell whether a VL is over CS_Threshold (IBS-K1)."""
+    own, state = starvation.port[port], starvation.lane[port, lane]
+    threshold = own.own_threshold if own.rules != 0 else own.threshold
+    return own.masked != 0 and state.waiting + state.going >= starvation.limits[lane, threshold]
+
+
+@inner
+def return_held(starvation: Starvation, port: int, cycle: int, lane: int, freed: int, speed: int) -> tuple[int, int]:
+    """Let blocks of a VL come free in a cycle; return the VL of which room is returned, and how many blocks.
+
+    Called for every port and cycle, before packets are queued and granted in the cycle (IBS-K2 to IBS-K5).
+    """
+    own, lanes = starvation.port[port], len(starvation.limits)
+    if freed != 0:
+        state = starvation.lane[port, lane]
+        kept = min(freed, int(starvation.maximum[lane]) - state.held)
+        state.held += kept
+        own.held += kept
+    chosen, blocks = NOBODY, 0
+    if own.held != 0:
+        for step in range(lanes):
+            number = (own.last + 1 + step) % lanes
+            state = starvation.lane[port, number]
+            over = is_over(starvation, port, number)
+            if state.held == 0 or (over and cycle < state.not_before):
+                continue
+            chosen, blocks = number, 1 if over else min(int(state.held), speed)
+            if over:
+                state.not_before = cycle + 1 + (own.own_gap if own.rules != 0 else own.gap)
+            state.held -= blocks
+            own.held -= blocks
+            own.last = number
+            break
+    if freed != 0:
+        own.withheld += min(freed, int(starvation.lane[port, lane].held))
+    for number in range(lanes):
+        starvation.lane[port, number].going = 0
+    return chosen, blocks
+
+
+@inner
+def set_credit_mask(starvation: Starvation, port: int, mask: int) -> None:
+    """Write the port's bit of Credit_Mask."""
+    starvation.port[port].masked = mask
+
+
+@inner
+def set_return(starvation: Starvation, port: int, threshold: int, gap: int) -> None:
+    """Write CS_Threshold and CS_ReturnDelay of the switch."""
+    own = starvation.port[port]
+    own.threshold, own.gap = threshold, gap
+
+
+@inner
+def set_element(starvation: Starvation, port: int, rules: int, threshold: int, gap: int) -> None:
+    """Write the port's element, which rules if it is valid and of control type 1 (IBS-K6)."""
+    own = starvation.port[port]
+    own.rules, own.own_threshold, own.own_gap = rules, threshold, gap
+
+
+def write_starvation(starvation: Starvation, first: int, ports: int, write: StarvationWrite) -> None:
+    """Write settings of a switch whose ports these are, from ``first`` on."""
+    for port in range(ports):
+        if write.select == StarvationSelect.CREDIT_MASK:
+            set_credit_mask(starvation, first + port, write.credit_mask >> port & 1)
+        else:
+            set_return(starvation, first + port, write.threshold, block_gap(write.shift, write.multiplier))
+
+
+def write_element(starvation: Starvation, first: int, ports: int, write: MarkingWrite) -> None:
+    """Let a port have the element that a write of the marking's settings gives it, if it is one."""
+    if write.select == CCMarkerSelect.PORT and write.port < ports:
+        shift, multiplier = write.return_delay
+        set_element(
+            starvation,
+            first + write.port,
+            write.valid & write.control_type,
+            write.threshold,
+            block_gap(shift, multiplier),
+        )

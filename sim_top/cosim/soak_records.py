@@ -1,0 +1,181 @@
+"""What soaks compared, kept in a file, one line of JSON for each instance: records of several sittings add up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from vlane.sim_top.blocks import find_block
+from vlane.sim_top.cosim.soak import Point
+from vlane.tb.native.model import to_verilog
+
+from vlane.document import Document
+from vlane.errors import InputError
+from vlane.refusal import checked
+
+__all__ = ["SoakRecord", "Total", "add_records", "read_records", "rtl_of", "totals"]
+
+_DIGITS = 16
+
+
+class SoakRecord(BaseModel):
+    """An instance that agreed with golden in every cycle.
+
+    Parameters
+    ----------
+    block : str
+        Its name.
+    parameters : mapping
+        All of them.
+    full_size : bool
+        Whether it has the parameters of the block's largest one.
+    cycles : int
+        That were compared.
+    seed : int
+        Of tables and traffic.
+    rtl : str
+        Digest of its Verilog.
+    day : date
+        When the comparison ended.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    block: str
+    parameters: dict[str, Any]
+    full_size: bool
+    cycles: int = Field(ge=1)
+    seed: int
+    rtl: str = Field(pattern=f"^[0-9a-f]{{{_DIGITS}}}$")
+    day: date
+
+    @classmethod
+    def of(cls, point: Point, *, rtl: str) -> Self:
+        """Return the record of a point that agreed today."""
+        block = find_block(point.block)
+        parameters = block.defaults() | dict(point.parameters)
+        full_size = parameters.items() >= block.full_size.items()
+        return cls(
+            block=point.block, parameters=parameters, full_size=full_size, cycles=point.cycles, seed=point.seed,
+            rtl=rtl, day=datetime.now(tz=UTC).date(),
+        )  # fmt: skip
+
+    def repeats(self, other: SoakRecord) -> bool:
+        """Tell whether another record is of the same cycles of the same RTL."""
+        mine, its = (each.model_dump(exclude={"day"}) for each in (self, other))
+        return mine == its
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What was compared of a block in one form.
+
+    Parameters
+    ----------
+    block, form : str
+        Its name and form; no form if it has one only.
+    cycles, full_size_cycles : int
+        Compared, and those of them at full size.
+    present_cycles : int
+        Those of them whose RTL is that of today.
+    instances, seeds, shapes : int
+        Instances, and how many different seeds and sets of parameters they had.
+    first, last : date
+        Days of the first and the last record.
+    """
+
+    block: str
+    form: str
+    cycles: int
+    full_size_cycles: int
+    present_cycles: int
+    instances: int
+    seeds: int
+    shapes: int
+    first: date
+    last: date
+
+
+def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
+    """Return the digest of the Verilog that an instance has today."""
+    text = to_verilog(find_block(block).make(parameters), block)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def read_records(file: Path) -> tuple[SoakRecord, ...]:
+    """Return the records of a file; none if it does not exist yet.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or a line is no record.
+    """
+    if not file.exists():
+        return ()
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("the file of records", "readable text", _reason(error), source=str(file)) from error
+    return tuple(_record(line, file, number) for number, line in enumerate(lines, 1))
+
+
+def _record(line: str, file: Path, number: int) -> SoakRecord:
+    try:
+        content = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError("the record", "one JSON object", line, source=str(file), line=number) from error
+    try:
+        return checked(SoakRecord, Document(str(file), "", content))
+    except InputError as error:
+        raise error.at(str(file), number) from None
+
+
+def add_records(file: Path, *records: SoakRecord) -> None:
+    """Append records to a file, which is made if there is none; with no record it is only made sure that this works.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as out:
+            out.write("".join(f"{record.model_dump_json()}\n" for record in records))
+    except OSError as error:
+        raise InputError("the file of records", "one that can be written", _reason(error), source=str(file)) from error
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def totals(records: Iterable[SoakRecord]) -> Iterator[Total]:
+    """Return what records add up to, block by block and form by form."""
+
+    def kind(record: SoakRecord) -> tuple[str, str]:
+        return record.block, str(record.parameters.get("form", ""))
+
+    for (block, form), group in groupby(sorted(records, key=kind), key=kind):
+        held = list(group)
+        shapes = {_shape(each): each.parameters for each in held}
+        present = {shape: rtl_of(block, parameters) for shape, parameters in shapes.items()}
+        yield Total(
+            block=block, form=form,
+            cycles=sum(each.cycles for each in held),
+            full_size_cycles=sum(each.cycles for each in held if each.full_size),
+            present_cycles=sum(each.cycles for each in held if each.rtl == present[_shape(each)]),
+            instances=len(held), seeds=len({each.seed for each in held}), shapes=len(shapes),
+            first=min(each.day for each in held), last=max(each.day for each in held),
+        )  # fmt: skip
+
+
+def _shape(record: SoakRecord) -> str:
+    return json.dumps(record.parameters, sort_keys=True)

@@ -1,0 +1,141 @@
+"""Credit starvation in the rows of a switch: what inputs hold back, and writes of its settings under traffic.
+
+The type of golden's starvation says whether inputs can hold anything back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.random_bits import below, draw
+from vlane.golden.switches.credit_starvation import (
+    Starvation,
+    Unstarved,
+    return_held,
+    set_credit_mask,
+    set_element,
+    set_return,
+)
+from vlane.tb.native.packing import put
+from vlane.tb.switches.marking_writes import MARKING_PROGRAM, element_of
+from vlane.tb.switches.rows_credit import BLOCKS_TOLD, LANES_TOLD
+from vlane.tb.switches.surroundings_switch import (
+    RING,
+    W_FOUR,
+    W_KIND,
+    W_ONE,
+    W_THREE,
+    W_TWO,
+    WITHHELD,
+    WRITES_STARVATION,
+    SwitchSurroundings,
+)
+
+from vlane.cc_marker import LARGEST_THRESHOLD
+from vlane.cc_source import MULTIPLIER_BITS, SHIFT_BITS
+from vlane.credit_starvation import StarvationSelect
+
+__all__ = ["STARVATION_PROGRAM", "apply_starvation", "draw_starvation", "freed_before", "hold", "show_starvation"]
+
+_NAMES = ("enable", "select", "credit_mask", "threshold", "shift", "multiplier")
+STARVATION_PROGRAM = tuple(f"starvation__{name}" for name in _NAMES)
+"""Inputs of the program port of the settings, as rows write them: those before ``MARKING_PROGRAM``."""
+
+_MASK, _SELECTS = int(StarvationSelect.CREDIT_MASK), len(StarvationSelect)
+_SHORT = 24
+
+
+@inner
+def _all_returned(starvation: Unstarved, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - as of starvation
+    return around.back[port, slot, LANES_TOLD], around.back[port, slot, BLOCKS_TOLD]
+
+
+@inner
+def _freed(starvation: Starvation, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # noqa: ARG001 - as without
+    return around.left[port, LANES_TOLD], around.left[port, BLOCKS_TOLD]
+
+
+@by_type({Unstarved: _all_returned, Starvation: _freed})
+def freed_before(starvation: Any, around: SwitchSurroundings, port: int, slot: int) -> tuple[int, int]:  # type: ignore[empty-body]
+    """Return what crossed last at a port: VLs, as bits, and blocks; ``slot`` is that in which it is told of."""
+
+
+@inner
+def _hold_nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """All that comes free is returned."""
+
+
+@inner
+def _hold(starvation: Starvation, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    speed = around.out_ports.returns.speed
+    for port in range(len(around.tx)):
+        told, left = around.back[port, (cycle + 1) % RING], around.left[port]
+        left[LANES_TOLD], left[BLOCKS_TOLD] = told[LANES_TOLD], told[BLOCKS_TOLD]
+        lane, freed, before = 0, 0, starvation.port[port].withheld
+        if told[LANES_TOLD] != 0:
+            lane, freed = lowest(told[LANES_TOLD]), told[BLOCKS_TOLD]
+        lane, blocks = return_held(starvation, port, cycle, lane, freed, speed)
+        told[LANES_TOLD], told[BLOCKS_TOLD] = (1 << lane if blocks != 0 else 0), blocks
+        rules[WITHHELD] += starvation.port[port].withheld != before
+
+
+@by_type({Unstarved: _hold_nothing, Starvation: _hold})
+def hold(starvation: Any, around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> None:
+    """Let inputs hold back what crosses in a cycle, and tell in the next one what they return (IBS-K2 to IBS-K5)."""
+
+
+@inner
+def draw_starvation(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) -> None:
+    """Draw a write of Credit_Mask, or of a threshold that is soon reached and a delay that is mostly short."""
+    write = around.written[slot]
+    write[W_KIND], write[W_ONE] = WRITES_STARVATION, below(bits, _SELECTS)
+    high = LARGEST_THRESHOLD - below(bits, 3)
+    write[W_TWO] = below(bits, LARGEST_THRESHOLD + 1) if below(bits, 4) == 0 else high
+    write[W_THREE] = below(bits, 1 << SHIFT_BITS)
+    write[W_FOUR] = below(bits, 1 << MULTIPLIER_BITS) if below(bits, 32) == 0 else below(bits, _SHORT)
+    around.rows[slot] = draw(bits) | draw(bits)
+
+
+@inner
+def _nothing(starvation: Unstarved, around: SwitchSurroundings, cycle: int) -> None:
+    """No input holds anything back."""
+
+
+@inner
+def _apply(starvation: Starvation, around: SwitchSurroundings, cycle: int) -> None:
+    slot = cycle % 4
+    write = around.written[slot]
+    port, rules, threshold, delay = element_of(around, slot)
+    if 0 <= port < len(around.tx):
+        gap = (delay & ((1 << MULTIPLIER_BITS) - 1)) >> (delay >> MULTIPLIER_BITS)
+        set_element(starvation, port, rules, threshold, gap)
+    if write[W_KIND] != WRITES_STARVATION:
+        return
+    for number in range(len(around.tx)):
+        if write[W_ONE] == _MASK:
+            set_credit_mask(starvation, number, int(around.rows[slot] >> np.uint64(number)) & 1)
+        else:
+            set_return(starvation, number, write[W_TWO], write[W_FOUR] >> write[W_THREE])
+
+
+@by_type({Unstarved: _nothing, Starvation: _apply})
+def apply_starvation(starvation: Any, around: SwitchSurroundings, cycle: int) -> None:
+    """Let golden's inputs have the settings that were written in a cycle (IBS-K6)."""
+
+
+@inner
+def show_starvation(
+    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64]
+) -> None:
+    """Show the program port what is written."""
+    write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)
+    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first + 1, write[W_ONE])
+    put(rows, row, ins, first + 2, around.rows[slot])
+    put(rows, row, ins, first + 3, write[W_TWO])
+    put(rows, row, ins, first + 4, write[W_THREE])
+    put(rows, row, ins, first + 5, write[W_FOUR])
