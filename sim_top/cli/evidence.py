@@ -33,7 +33,7 @@ def evidence(
     if as_json:
         emit_json({"file": str(file), "blocks": [_document(each) for each in found]})
     else:
-        screen.print(table("millions of cycles that were compared with golden", _COLUMNS, [_row(each) for each in found]))
+        screen.print(table("millions of cycles compared with golden", _COLUMNS, [_row(each) for each in found]))
 
 
 def _document(total: Total) -> dict[str, object]:
