@@ -25,7 +25,7 @@ CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rt
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb test long check formal plants mutate soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb test long check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices 
 
 mutate: $(READY)  ## mutants of BLOCK through the lockstep; survivors by line
 	@$(VLANE) mutate $(BLOCK)
+
+coverage: $(READY)  ## lines, branches and toggles of each block (BLOCKS=) that the lockstep reaches; holes without a reason
+	@for block in $(BLOCKS); do $(VLANE) coverage $$block || exit 1; done
 
 soak: $(READY)  ## POINTS=50 instances of BLOCK in lockstep, switches at random (CYCLES= of each)
 	@$(VLANE) soak $(BLOCK) --points $(POINTS) --cycles $(EACH)

@@ -342,7 +342,9 @@ def test_failed_write_leaves_no_half_file(table: Path, arrivals: Path, tmp_path:
     assert not target.exists()
 
 
-@pytest.mark.parametrize("verb", ["fabric show", "fabric check", "cosim", "egress", "export", "prove", "mutate"])
+@pytest.mark.parametrize(
+    "verb", ["fabric show", "fabric check", "cosim", "egress", "export", "prove", "mutate", "coverage"]
+)
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
     """Help is where a user starts."""
     called = call(*verb.split(), "--help")

@@ -49,7 +49,7 @@ def test_seed_is_an_option_where_something_is_drawn() -> None:
     """No verb takes one that has no effect."""
     seeded = {name for name, verb in VERBS.items() if any("--seed" in option.opts for option in verb.params)}
 
-    assert seeded == {"cosim", "mutate", "soak", "export", "voqsw"}
+    assert seeded == {"cosim", "coverage", "mutate", "soak", "export", "voqsw"}
 
 
 def test_without_a_verb_the_help_is_shown() -> None:
@@ -119,6 +119,7 @@ def test_every_option_refuses_in_our_words(verb: str) -> None:
         (["cosim", "network", "sim_top/configs/fabric_rtl.toml", "--rtl", "3", "--cycles", "10000000000000"],
          ["--cycles must be 1 to 1099511627776"]),
         (["mutate", "vlarb", "--cycles", "1000000000000"], ["--cycles must be 1000 to 100000000000"]),
+        (["coverage", "vlarb", "--cycles", "10"], ["--cycles must be 1000 to 100000000000"]),
         (["soak", "--cycles", "1000000000000"], ["--cycles must be 1 to 100000000000"]),
         (["soak", "ip_switch"], ["BLOCK must be one of", "did you mean ib_switch?"]),
         (["area", "rr", "--target", "ecp"], ["--target must be one of", "did you mean ecp5?"]),

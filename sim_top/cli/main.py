@@ -30,6 +30,7 @@ VERBS = {
         "prove": "Prove the block's properties, by k-induction or to a depth, small and full size.",
         "plants": "Plant bugs of one line, one at a time, and tell what notices each: the proof, the lockstep.",
         "mutate": "Run mutants of the block through the lockstep; list survivors.",
+        "coverage": "Tell which lines, branches and toggles of the block's Verilog its lockstep reaches.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
         "study": "Run a paper's study and hold its figures against the published ones.",

@@ -109,7 +109,9 @@ def _draw_write(made: golden.Sources, written: NDArray[np.int64], bits: NDArray[
     written[golden.W_TRIGGER] = below(bits, 12) if is_small else below(bits, 256)
     written[golden.W_MINIMUM] = below(bits, 3) if is_small else below(bits, 256)
     written[golden.W_SHIFT] = below(bits, 4)
-    written[golden.W_MULTIPLIER] = below(bits, 8) if below(bits, 256) else below(bits, 1 << 14)
+    written[golden.W_MULTIPLIER] = below(bits, 8)
+    if below(bits, 256) == 0:  # near the largest one, by a number of any size
+        written[golden.W_MULTIPLIER] = (1 << 14) - 1 - below(bits, 1 << below(bits, 15))
 
 
 @inner

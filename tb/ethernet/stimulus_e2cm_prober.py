@@ -79,7 +79,7 @@ def _up_to_bits(bits: NDArray[np.uint64], most: int) -> int:
 
 @inner
 def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
-    """Draw a reply for an occupancy near the set point, near the one before, at a bound, or anything."""
+    """Draw a reply for an occupancy near the set point, near the one before, for a feedback at a bound, or anything."""
     made = state.made
     own = made.probe[0, values[golden.FLOW]]
     gap, sent = 1 + _up_to_bits(bits, 31), _up_to_bits(bits, 22)
@@ -95,6 +95,10 @@ def _draw_reply(state: golden.E2CMProberState, values: NDArray[np.int64], bits: 
         aim = max(0, min(_MOST, made.set_point + below(bits, 129) - 64))
     elif way == 5:
         aim = 0
+    elif way == 6:  # the feedback is at a bound, or nearly
+        bound = made.most if below(bits, 2) else -made.most
+        aim = (made.set_point + made.weight * own.occupancy - bound) // (1 + made.weight)
+        aim = max(0, min(_MOST, aim + below(bits, 129) - 64))
     else:
         aim = _up_to_bits(bits, OCCUPANCY_BITS)
     excess = aim * gap // max(sent, 1) + below(bits, 2)

@@ -33,6 +33,7 @@ from vlane.tb.native.wrapper import wrapper_text
 from vlane.paths import cache_dir
 
 __all__ = [
+    "MODEL_FLAGS",
     "CompiledModel",
     "compile_library",
     "compile_model",
@@ -46,7 +47,7 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
-_FLAGS = (
+MODEL_FLAGS = (
     "--cc",
     "--exe",
     "--build",
@@ -62,6 +63,7 @@ _FLAGS = (
     "-j",
     "2",
 )
+"""Flags of Verilator for every model."""
 _LIBRARY = "model.so"
 _YOSYS = (0, 40)
 """The oldest one with which Amaranth writes Verilog."""
@@ -218,7 +220,7 @@ def compile_verilog(
     """
     wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
-    flags = (*_FLAGS, *verilator.flags_for(text))
+    flags = (*MODEL_FLAGS, *verilator.flags_for(text))
     return CompiledModel(compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced), ports)
 
 

@@ -42,9 +42,10 @@ def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
 def weight_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
     """Return tables in which each entry once is the only one of its lane, with each single bit of a weight.
 
-    The other entries name VL15: kept, skipped and counted.
+    The other entries name VL15: kept, skipped and counted. In the first table all entries of both lists do.
     """
-    tables = []
+    nobody = (VLArbEntry(VL15, 255),) * entries
+    tables = [VLArbTable(nobody, nobody, 0)]
     for bit in range(8):
         for first in range(0, entries, data_vls):
             listed = [VLArbEntry(VL15, 255)] * entries

@@ -14,6 +14,7 @@ from typing import Any
 
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_rtlil
 from vlane.tb.native.rows import Port
+from vlane.tb.native.sources import source_line
 from vlane.tb.native.yosys import YosysError, run_yosys
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog", "prove_equivalent"]
@@ -32,7 +33,6 @@ _FOUND = "# Inductive invariant"
 """What ABC writes at the head of the file; of a search that found none, or a counterexample, it writes its clauses."""
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
 """Ports that are not mutated: clocks, and ports that an asynchronously read memory does not have."""
-_ROOT = Path(__file__).resolve().parent.parent.parent
 _FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge;"
 
 
@@ -83,7 +83,7 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
     folder = _run({"design.il": to_rtlil(component, top)}, top, listed, "mutants.txt")
     commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
     return tuple(
-        Mutant(number, command, tuple(dict.fromkeys(_shown(s) for s in re.findall(r"-src (\S+)", command))))
+        Mutant(number, command, tuple(dict.fromkeys(source_line(s) for s in re.findall(r"-src (\S+)", command))))
         for number, command in enumerate(commands[:count], start=1)
     )
 
@@ -177,14 +177,6 @@ def _controlled(mutant: Mutant, bits: int, number: int) -> str:
 
 def _touches_clock(command: str) -> bool:
     return _option(command, "port") in _UNTOUCHED or _option(command, "wire") == "clk"
-
-
-def _shown(source: str) -> str:
-    path, _, line = source.rpartition(":")
-    try:
-        return f"{Path(path).relative_to(_ROOT)}:{line.split('.')[0]}"
-    except ValueError:
-        return f"{Path(path).name}:{line.split('.')[0]}"
 
 
 def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:

@@ -1,0 +1,133 @@
+"""Code coverage of a block: what of its Verilog the qualification reaches, and why the rest is not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vlane.sim_top.blocks import Block
+from vlane.tb.holes.hole import Hole, judged_holes
+from vlane.tb.native.code_coverage import KINDS, Bit, Point, compile_covered
+from vlane.tb.native.lockstep import Outcome, run_lockstep
+from vlane.tb.synthesis.constants import constant_bits
+
+__all__ = ["CodeCoverage", "Count", "code_coverage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many points of a kind there are, and what became of them.
+
+    Parameters
+    ----------
+    points : int
+        All of them.
+    reached : int
+        Those that the run reached.
+    constant : int
+        Not reached, and proven to be out of reach: a bit that never changes.
+    judged : int
+        Not reached, with a reason that a person wrote.
+    """
+
+    points: int
+    reached: int
+    constant: int
+    judged: int
+
+    @property
+    def open(self) -> int:
+        """Points that nobody has judged."""
+        return self.points - self.reached - self.constant - self.judged
+
+    @property
+    def percent(self) -> float:
+        """Reached ones of those that are not proven to be out of reach."""
+        real = self.points - self.constant
+        return 100.0 * self.reached / real if real else 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCoverage:
+    """What a run reached.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the instance.
+    outcome : Outcome
+        Of the lockstep.
+    counts : mapping of str to Count
+        By kind.
+    judged : mapping of str to tuple of Point
+        What was not reached, by the reason.
+    open : tuple of Point
+        What was not reached, without one.
+    refuted : tuple of Point
+        What was reached although it was judged to stay.
+    """
+
+    parameters: Mapping[str, Any]
+    outcome: Outcome
+    counts: Mapping[str, Count]
+    judged: Mapping[str, tuple[Point, ...]]
+    open: tuple[Point, ...]
+    refuted: tuple[Point, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether hardware and golden agree, nothing is open and every reason stands."""
+        return self.outcome.mismatch is None and not self.open and not self.refuted
+
+
+def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int) -> CodeCoverage:
+    """Run the qualification of a block against golden and sort every point of its code."""
+    model = compile_covered(block.make(parameters), block.name)
+    source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
+    outcome = run_lockstep(model, source)
+    points = model.points()
+    left = [point for point in points if not point.count]
+    bits = {point.bit for point in left if point.bit}
+    values = constant_bits(block.make(parameters), block.name, bits)
+    reachable = [point for point in left if not _is_out_of_reach(point, values)]
+    holes = judged_holes(block.name)
+    judged: dict[str, list[Point]] = {}
+    for point in reachable:
+        judged.setdefault(_reason(point, holes), []).append(point)
+    undecided = judged.pop("", [])
+    with_reason = [point for found in judged.values() for point in found]
+    counts = {
+        kind: Count(
+            _of_kind(points, kind),
+            _of_kind(points, kind) - _of_kind(left, kind),
+            _of_kind(left, kind) - _of_kind(reachable, kind),
+            _of_kind(with_reason, kind),
+        )
+        for kind in KINDS
+    }
+    return CodeCoverage(
+        parameters,
+        outcome,
+        counts,
+        {reason: tuple(found) for reason, found in judged.items()},
+        tuple(undecided),
+        tuple(point for point in points if point.count and point.kind == "toggle" and _reason(point, holes)),
+    )
+
+
+def _is_out_of_reach(point: Point, values: Mapping[Bit, str]) -> bool:
+    """Return whether the bit that decides is proven constant, and not at the value with which a branch is taken."""
+    value = values.get(point.bit) if point.bit else None
+    return value is not None and value != point.needed
+
+
+def _reason(point: Point, holes: Iterable[Hole]) -> str:
+    if point.bit is None:
+        return ""
+    signal = f"{point.bit.path}.{point.bit.signal}".lstrip(".")
+    return next((hole.reason for hole in holes if hole.covers(signal, point.bit.number)), "")
+
+
+def _of_kind(points: Iterable[Point], kind: str) -> int:
+    return sum(point.kind == kind for point in points)

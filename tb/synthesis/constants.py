@@ -1,0 +1,65 @@
+"""Proofs that a bit of a component never changes, whatever its inputs are, from power-on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from vlane.tb.native.code_coverage import Bit
+from vlane.tb.native.model import to_rtlil
+from vlane.tb.native.yosys import YosysError, run_yosys
+
+__all__ = ["constant_bits"]
+
+_SECONDS = 600
+"""Processor time after which nothing is proven."""
+_FLAT = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; "
+# Signals that are equal in all cycles, as constants are, are found by induction from power-on.
+_MERGING = (
+    "expose {watched}; memory_collect; memory_map; opt -full; opt_merge -share_all; dffunmap; simplemap; techmap; "
+    "opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; dfflegalize -cell $_DFF_P_ 01; opt_clean; "
+    "abc -dff -script +strash;scorr; delete t:$scopeinfo; opt_clean; write_json merged.json"
+)
+
+
+def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
+    """Return those of the bits that are proven to be constant, and the value of each, ``0``, ``1`` or ``x``.
+
+    ``x`` stands for a bit that nothing drives. A bit that is not there is not returned.
+    """
+    design = to_rtlil(component, top)
+    wires = _netnames(design, top, _FLAT + "write_json flat.json", "flat.json")
+    found = {bit: name for bit in bits if (name := _flat_name(bit)) in wires}
+    if not found:
+        return {}
+    # Only signals with names can be watched, and some of these begin with a $.
+    watched = {name: f"watched_{number}" for number, name in enumerate(sorted(set(found.values())))}
+    renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
+    script = f"{_FLAT}cd {top}; {renamed}cd ..; " + _MERGING.format(watched="w:watched_*")
+    try:
+        merged = _netnames(design, top, script, "merged.json", seconds=_SECONDS)
+    except YosysError:
+        return {}
+    values = {bit: str(merged[watched[name]][bit.number]) for bit, name in found.items()}
+    return {bit: value for bit, value in values.items() if value in {"0", "1", "x"}}
+
+
+def _netnames(design: str, top: str, script: str, result: str, *, seconds: int | None = None) -> dict[str, list[Any]]:
+    commands = script.replace("{top}", top).replace("; ", "\n") + "\n"
+    folder = run_yosys("constants", {"design.il": design}, commands, result=result, seconds=seconds)
+    found = json.loads((folder / result).read_text())["modules"][top]["netnames"]
+    return {name: net["bits"] for name, net in found.items()}
+
+
+def _flat_name(bit: Bit) -> str:
+    """Return the name that a signal has after flattening."""
+    if not bit.path:
+        return bit.signal
+    automatic = "$flatten\\" if bit.signal.startswith("$") else ""
+    return f"{automatic}{bit.path}.{bit.signal}"
+
+
+def _word(name: str) -> str:
+    """Return a name as commands of yosys take it."""
+    return name if name.startswith("$") else f"\\{name}"

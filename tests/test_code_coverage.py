@@ -1,0 +1,190 @@
+"""Code coverage: what a run reaches is counted, what never changes is proven, and the rest has a reason or is told."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Component, In, Out
+from vlane.sim_top.blocks import BLOCKS
+from vlane.sim_top.cosim import code_coverage
+from vlane.tb import holes
+from vlane.tb.holes.hole import Hole
+from vlane.tb.native.code_coverage import Bit, CoveredModel, Point, compile_covered
+from vlane.tb.native.lockstep import Mismatch, Outcome
+from vlane.tb.synthesis.constants import constant_bits
+
+from tests.conftest import call
+
+
+class Inner(Component):
+    """Counts to 4 in three bits, and remembers whether it was ever asked to while it stood at a count that is not."""
+
+    def __init__(self) -> None:
+        super().__init__({"go": In(1), "count": Out(3)})
+        self.beyond = Signal()
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        with m.If(self.go):
+            m.d.sync += self.count.eq(self.count + 1)
+            with m.If(self.count == 4):
+                m.d.sync += self.count.eq(0)
+            with m.Elif(self.count == 6):
+                m.d.sync += self.beyond.eq(1)
+        return m
+
+
+class Outer(Component):
+    """Two of them, of which one is never asked, and a memory of one word."""
+
+    def __init__(self) -> None:
+        super().__init__({"go": In(2), "both": Out(1)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.words = words = Memory(shape=4, depth=2, init=[])
+        writer = words.write_port()
+        for number in range(2):
+            m.submodules[f"inner_{number}"] = inner = Inner()
+            m.d.comb += inner.go.eq(self.go[number])
+            m.d.comb += self.both.eq(inner.count == 3)
+        m.d.comb += [writer.en.eq(self.go[0]), writer.data.eq(self.go)]
+        return m
+
+
+@pytest.fixture(scope="module")
+def model() -> CoveredModel:
+    return compile_covered(Outer(), "outer")
+
+
+def reached(model: CoveredModel, cycles: int) -> dict[str, Point]:
+    """Return the points of a run in which the first of two is asked in every cycle."""
+    model.restart()
+    rows = np.zeros((cycles, model.input_words), np.uint64)
+    model.inputs["go"].put(rows, np.ones(cycles, np.uint64))
+    model.run(rows)
+    return {f"{point.path}.{point.name}".lstrip("."): point for point in model.points()}
+
+
+@pytest.mark.slow
+def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> None:
+    """Ten cycles count to 4 twice: bit 2 rises twice, bit 0 four times; what is not asked stays."""
+    points = reached(model, 10)
+    counts = {name: point.count for name, point in points.items() if point.kind == "toggle"}
+    assert [counts[f"inner_0.count[{bit}]:0->1"] for bit in range(3)] == [4, 2, 2]
+    assert [counts[f"inner_0.count[{bit}]:1->0"] for bit in range(3)] == [4, 2, 2]
+    assert [counts[f"inner_1.count[{bit}]:0->1"] for bit in range(3)] == [0, 0, 0]
+    assert points["inner_0.count[2]:0->1"].bit == Bit("inner_0", "count", 2)
+    assert re.fullmatch(r"tests/test_code_coverage\.py:\d+", points["inner_0.count[2]:0->1"].source)
+
+
+@pytest.mark.slow
+def test_neither_words_of_memories_nor_terms_count(model: CoveredModel) -> None:
+    names = {point.name for point in reached(model, 1).values() if point.kind == "toggle"}
+    assert not [name for name in names if name.startswith("$")]
+    assert {name.partition("[")[0].partition(":")[0] for name in names} >= {"go", "both", "count", "beyond"}
+    assert not [name for name in names if name.startswith(("words", "memory"))]
+
+
+@pytest.mark.slow
+def test_branches_know_their_condition(model: CoveredModel) -> None:
+    """One cycle takes no branch that ten take; the count of 6 is taken by none."""
+    few, many = reached(model, 1), reached(model, 10)
+    taken = [
+        {name for name, point in points.items() if point.kind == "branch" and point.count} for points in (few, many)
+    ]
+    assert taken[0] < taken[1]
+    never = [point for point in many.values() if point.kind != "toggle" and not point.count and point.path == "inner_0"]
+    assert never
+    bits = {point.bit for point in never if point.bit}
+    assert bits
+    assert set(constant_bits(Outer(), "outer", bits).values()) == {"0"}
+    assert {point.needed for point in never} == {"1"}
+
+
+def test_constants_are_proven_and_nothing_else() -> None:
+    """What is never asked for can be; what follows from a count that is not reached cannot."""
+    bits = {
+        Bit("inner_0", "beyond", 0): "0",
+        Bit("inner_1", "beyond", 0): "0",
+        Bit("inner_1", "count", 0): None,
+        Bit("", "both", 0): None,
+        Bit("inner_2", "count", 0): None,
+    }
+    assert constant_bits(Outer(), "outer", bits) == {bit: value for bit, value in bits.items() if value}
+
+
+def test_a_proof_that_takes_too_long_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vlane.tb.synthesis.constants._SECONDS", 0)
+    block = BLOCKS["vlarb"]
+    component = block.make(block.parameters(["entries=29"]))
+    assert constant_bits(component, "vlarb", {Bit("banks", "bad_entries", 6)}) == {}
+
+
+@pytest.mark.slow
+def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
+    short = call("coverage", "rr", "--cycles", "1000", "--json")
+    long = call("coverage", "rr", "--cycles", "100000", "--json")
+
+    assert (short.status, long.status) == (1, 0)
+    assert short.json()["open"]
+    assert [told for told in short.json()["open"] if re.fullmatch(r"toggle: .*: hdl/[\w/]+\.py:\d+", told)]
+    document = long.json()
+    assert (document["mismatch"], document["open"], document["refuted"]) == (None, [], [])
+    for count in document["kinds"].values():
+        assert count["points"] == count["reached"] + count["constant"] + count["judged"] + count["open"]
+    assert document["kinds"]["toggle"]["constant"] > 0
+    assert document["kinds"]["line"]["reached"] == document["kinds"]["line"]["points"] > 0
+    shown = call("coverage", "rr", "--cycles", "1000").out
+    assert "OPEN: " in shown
+
+
+@pytest.mark.slow
+def test_reasons_are_told_and_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reason for what stays open at first; another one for what changes."""
+    first = call("coverage", "rr", "--cycles", "1000", "--json").json()
+    told = next(point for point in first["open"] if point.startswith("toggle: "))
+    signal, bit = re.fullmatch(r"toggle: ([\w.$]+)(?:\[(\d+)\])?:.*", told).groups()  # type: ignore[union-attr]
+    number = int(bit or 0)
+    found = (
+        Hole(re.escape(signal), range(number, number + 1), "Too short."),
+        Hole("rst", range(1), "Nobody resets it."),
+        Hole("grant", range(1), "It grants nothing."),
+    )
+    monkeypatch.setattr(code_coverage, "judged_holes", lambda _: found)
+
+    called = call("coverage", "rr", "--cycles", "1000", "--json")
+    document = called.json()
+
+    assert called.status == 1
+    assert "Too short." in [judged["reason"] for judged in document["judged"]]
+    assert told not in document["open"]
+    assert [point for point in document["refuted"] if "grant:" in point]
+
+
+@pytest.mark.slow
+def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Outcome(3, Mismatch(3, {}, {"grant": 1}, {"grant": 0}), 0.0)
+    monkeypatch.setattr(code_coverage, "run_lockstep", lambda *_: wrong)
+    called = call("coverage", "rr", "--cycles", "1000", "--json")
+    assert called.status == 1
+    assert "grant: golden 1, hardware 0" in called.json()["mismatch"]
+
+
+def test_judged_holes_are_of_blocks_and_say_why() -> None:
+    modules = [each.name for each in iter_modules(holes.__path__) if each.name.startswith("holes_")]
+    assert modules
+    for module in modules:
+        assert module.removeprefix("holes_") in BLOCKS
+        found: Any = import_module(f"vlane.tb.holes.{module}").HOLES
+        for hole in found:
+            assert re.compile(hole.signals)
+            assert len(hole.bits) > 0
+            assert hole.reason.endswith(".")
