@@ -10,7 +10,7 @@ import ctypes
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -103,15 +103,32 @@ class CoveredModel(CompiledModel):
         super().__init__(library, ports)
         self._lines, self._top = text.splitlines(), top
         self._code.vlane_write_coverage.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        self._first = self._counts()
+
+    def restart(self, wave: Path | None = None) -> None:
+        """Restart from power-on and count anew."""
+        super().restart(wave)
+        self._first = self._counts()
 
     def points(self) -> list[Point]:
-        """Return every point, and how often it was reached since the restart."""
+        """Return every point, and how often it was reached since the restart.
+
+        That signals got their first values at power-on is no edge of theirs.
+        """
+        found = []
+        for words, count in self._counts().items():
+            point = self._point(dict(_fields(words)), count)
+            if point is not None:
+                found.append(replace(point, count=count - self._first[words]) if point.kind == "toggle" else point)
+        return found
+
+    def _counts(self) -> dict[str, int]:
+        """Return what Verilator counted, by its words for a point."""
         with TemporaryDirectory() as folder:
             file = Path(folder) / "coverage.dat"
             self._code.vlane_write_coverage(self._device, os.fsencode(file))
             text = file.read_text(errors="surrogateescape")
-        found = (self._point(dict(_fields(words)), int(count)) for words, count in _POINT.findall(text))
-        return [point for point in found if point is not None]
+        return {words: int(count) for words, count in _POINT.findall(text)}
 
     @cached_property
     def _declared(self) -> dict[int, tuple[str, str]]:

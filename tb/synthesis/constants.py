@@ -56,8 +56,9 @@ def _flat_name(bit: Bit) -> str:
     """Return the name that a signal has after flattening."""
     if not bit.path:
         return bit.signal
-    automatic = "$flatten\\" if bit.signal.startswith("$") else ""
-    return f"{automatic}{bit.path}.{bit.signal}"
+    if bit.signal.startswith("$"):
+        return "".join(("$flatten", *(f"\\{part}." for part in bit.path.split(".")), bit.signal))
+    return f"{bit.path}.{bit.signal}"
 
 
 def _word(name: str) -> str:
