@@ -49,7 +49,7 @@ def test_seed_is_an_option_where_something_is_drawn() -> None:
     """No verb takes one that has no effect."""
     seeded = {name for name, verb in VERBS.items() if any("--seed" in option.opts for option in verb.params)}
 
-    assert seeded == {"cosim", "coverage", "mutate", "soak", "export", "voqsw"}
+    assert seeded == {"cosim", "coverage", "upsets", "mutate", "soak", "export", "voqsw"}
 
 
 def test_without_a_verb_the_help_is_shown() -> None:

@@ -31,6 +31,7 @@ VERBS = {
         "plants": "Plant bugs of one line, one at a time, and tell what notices each: the proof, the lockstep.",
         "mutate": "Run mutants of the block through the lockstep; list survivors.",
         "coverage": "Tell which lines, branches and toggles of the block's Verilog its lockstep reaches.",
+        "upsets": "Flip bits of the block's state, one in a run, and tell what becomes of its outputs.",
         "egress": "Run packets through one output port.",
         "simulate": "Run every load and seed of a study.",
         "study": "Run a paper's study and hold its figures against the published ones.",

@@ -1,0 +1,146 @@
+"""Upsets of a block: a bit of its state is flipped in a run, and its outputs are compared from then on.
+
+From the upset on nothing is written into tables and nothing is reset, with the upset and without: a table is written
+once in its life, and an upset in it must not be gone because a test writes all the time.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from vlane.sim_top.blocks import Block
+from vlane.tb.native.model import CompiledModel
+from vlane.tb.native.rows import Words
+from vlane.tb.synthesis.upsets import FLIP, StateBit, upset_model
+
+__all__ = ["LONGEST", "QUIET", "WATCHED", "Effect", "Upsets", "upsets"]
+
+WATCHED = 2048
+"""Cycles for which outputs are compared after an upset."""
+QUIET = 512
+"""Cycles at the end of these in which a block that has recovered agrees."""
+LONGEST = 8192
+"""Cycles of a trace, at most: an upset is in a random one after the first ``_FIRST``."""
+_FIRST = 256
+_TRACES, _MOST_BITS, _WORKERS = 8, 1024, 2
+_WRITES = re.compile(r"rst|swap|program__enable|.*__program__enable")
+"""Inputs that are 0 after the upset."""
+
+
+class Effect(StrEnum):
+    """What becomes of an upset.
+
+    The other inputs go on as if nothing had happened, whatever the block puts out.
+    """
+
+    NONE = "no effect"
+    """Every output is as without it."""
+    RECOVERED = "recovered"
+    """Outputs differed for a while."""
+    STUCK = "stuck"
+    """Outputs stay as they are to the end, where they should not."""
+    DIFFERENT = "different"
+    """Outputs still differ at the end: as a table is another one, or as a schedule goes on from another place."""
+
+
+class _Upset(NamedTuple):
+    trace: int
+    cycle: int
+    bit: StateBit
+
+
+@dataclass(frozen=True, slots=True)
+class Upsets:
+    """What became of the upsets of a block.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the instance.
+    state_bits, flipped_bits : int
+        Its bits of state, and those that were flipped, each at least once.
+    effects : mapping of str to Counter
+        Of each register, how many upsets had which effect.
+    """
+
+    parameters: Mapping[str, Any]
+    state_bits: int
+    flipped_bits: int
+    effects: Mapping[str, Counter[Effect]]
+
+    @property
+    def total(self) -> Counter[Effect]:
+        """How many upsets had which effect."""
+        return sum(self.effects.values(), Counter())
+
+
+def upsets(block: Block, parameters: Mapping[str, Any], *, count: int, seed: int) -> Upsets:
+    """Flip bits of a block's state, one in a run, at random cycles of the qualification's traffic.
+
+    Raises
+    ------
+    RuntimeError
+        If the model differs from golden without an upset: then nothing can be said.
+    """
+    model, bits, state_bits = upset_model(block.make(parameters), block.name, most=_MOST_BITS, seed=seed)
+    traces = [_trace(block, parameters, model, seed + number) for number in range(_TRACES)]
+    if any(not np.array_equal(_from_start(model, rows), expected) for rows, expected in traces):
+        raise RuntimeError("without an upset it differs from golden: upsets would tell nothing")
+    source = random.Random(f"{block.name} {seed}")  # noqa: S311 - no secrets
+    drawn = [_drawn(source, traces, bits) for _ in range(count)]
+    shares = [drawn[worker::_WORKERS] for worker in range(_WORKERS)]
+    effects: dict[str, Counter[Effect]] = {}
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for share, found in zip(shares, pool.map(lambda share: _run(model, traces, share), shares), strict=True):
+            for upset, effect in zip(share, found, strict=True):
+                effects.setdefault(upset.bit.register, Counter())[effect] += 1
+    return Upsets(parameters, state_bits, len({upset.bit for upset in drawn}), effects)
+
+
+def _trace(block: Block, parameters: Mapping[str, Any], model: CompiledModel, seed: int) -> tuple[Words, Words]:
+    """Return rows of inputs, with nothing flipped, and of the outputs that follow."""
+    source = block.qualify(parameters, cycles=LONGEST, seed=seed, inputs=model.inputs, outputs=model.outputs)
+    rows, expected = source.record(model.input_words, model.output_words)
+    return rows[:LONGEST], expected[:LONGEST]
+
+
+def _from_start(model: CompiledModel, rows: Words) -> Words:
+    model.restart()
+    return model.run(rows)
+
+
+def _drawn(source: random.Random, traces: Sequence[tuple[Words, Words]], bits: Sequence[StateBit]) -> _Upset:
+    trace = source.randrange(len(traces))
+    return _Upset(trace, source.randrange(_FIRST, len(traces[trace][0]) - WATCHED), source.choice(bits))
+
+
+def _run(model: CompiledModel, traces: Sequence[tuple[Words, Words]], share: Sequence[_Upset]) -> list[Effect]:
+    with CompiledModel(model.library, model.ports) as own:
+        return [_effect(own, traces[upset.trace][0], upset) for upset in share]
+
+
+def _effect(model: CompiledModel, rows: Words, upset: _Upset) -> Effect:
+    """Return what a bit that is flipped at the end of a cycle does to the outputs after it."""
+    after = upset.cycle + 1
+    given = rows[: after + WATCHED].copy()
+    for name, field in model.inputs.items():
+        if _WRITES.fullmatch(name):
+            field.put(given[after:], 0)
+    wanted = _from_start(model, given)[after:]
+    model.inputs[FLIP].put(given[upset.cycle : after], upset.bit.number)
+    got = _from_start(model, given)[after:]
+    differs = (got != wanted).any(axis=1)
+    if not differs.any():
+        return Effect.NONE
+    if not differs[-QUIET:].any():
+        return Effect.RECOVERED
+    stays = (got[-QUIET:] == got[-1]).all()
+    return Effect.STUCK if stays and not (wanted[-QUIET:] == wanted[-1]).all() else Effect.DIFFERENT
