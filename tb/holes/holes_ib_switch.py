@@ -1,0 +1,20 @@
+"""Bits of the InfiniBand switch that its qualification does not change."""
+
+from __future__ import annotations
+
+from vlane.tb.holes.hole import Hole
+
+__all__ = ["HOLES"]
+
+HOLES = (
+    Hole(
+        r"output_\d+\.sizes_\d+\.others\.w_rdy",
+        range(1),
+        "The queue of packet sizes of an output's VL has a place for every packet that its buffer holds.",
+    ),
+    Hole(
+        r"output_\d+\.storage\.discarded",
+        range(1),
+        "The switch writes only flits for which it has reserved room.",
+    ),
+)
