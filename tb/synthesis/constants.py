@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from vlane.tb.native.code_coverage import Bit
@@ -13,13 +15,17 @@ from vlane.tb.native.yosys import YosysError, run_yosys
 __all__ = ["constant_bits"]
 
 _SECONDS = 600
-"""Processor time after which nothing is proven."""
+"""Processor time of the induction."""
 _FLAT = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; "
-# Signals that are equal in all cycles, as constants are, are found by induction from power-on.
-_MERGING = (
-    "expose {watched}; memory_collect; memory_map; opt -full; opt_merge -share_all; dffunmap; simplemap; techmap; "
+_OPTIMISED = (
+    "expose w:watched_*; memory_collect; memory_map; opt -full; opt_merge -share_all; dffunmap; simplemap; techmap; "
     "opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; dfflegalize -cell $_DFF_P_ 01; opt_clean; "
-    "abc -dff -script +strash;scorr; delete t:$scopeinfo; opt_clean; write_json merged.json"
+    "write_rtlil optimised.il; write_json optimised.json"
+)
+# Signals that are equal in all cycles, as constants are, are found by induction from power-on.
+_MERGED = (
+    "read_rtlil optimised.il; hierarchy -top {top}; abc -dff -script +strash;scorr; delete t:$scopeinfo; opt_clean; "
+    "write_json merged.json"
 )
 
 
@@ -29,27 +35,30 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     ``x`` stands for a bit that nothing drives. A bit that is not there is not returned.
     """
     design = to_rtlil(component, top)
-    wires = _netnames(design, top, _FLAT + "write_json flat.json", "flat.json")
+    wires = _netnames(_run({"design.il": design}, top, _FLAT + "write_json flat.json", "flat.json") / "flat.json", top)
     found = {bit: name for bit in bits if (name := _flat_name(bit)) in wires}
     if not found:
         return {}
     # Only signals with names can be watched, and some of these begin with a $.
     watched = {name: f"watched_{number}" for number, name in enumerate(sorted(set(found.values())))}
     renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
-    script = f"{_FLAT}cd {top}; {renamed}cd ..; " + _MERGING.format(watched="w:watched_*")
-    try:
-        merged = _netnames(design, top, script, "merged.json", seconds=_SECONDS)
-    except YosysError:
-        return {}
-    values = {bit: str(merged[watched[name]][bit.number]) for bit, name in found.items()}
+    files = {"design.il": design}
+    folder = _run(files, top, f"{_FLAT}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
+    nets = _netnames(folder / "optimised.json", top)
+    with contextlib.suppress(YosysError):  # what is constant without the induction is still proven
+        files = {"optimised.il": (folder / "optimised.il").read_text()}
+        nets = _netnames(_run(files, top, _MERGED, "merged.json", seconds=_SECONDS) / "merged.json", top)
+    values = {bit: str(nets[watched[name]][bit.number]) for bit, name in found.items()}
     return {bit: value for bit, value in values.items() if value in {"0", "1", "x"}}
 
 
-def _netnames(design: str, top: str, script: str, result: str, *, seconds: int | None = None) -> dict[str, list[Any]]:
+def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
     commands = script.replace("{top}", top).replace("; ", "\n") + "\n"
-    folder = run_yosys("constants", {"design.il": design}, commands, result=result, seconds=seconds)
-    found = json.loads((folder / result).read_text())["modules"][top]["netnames"]
-    return {name: net["bits"] for name, net in found.items()}
+    return run_yosys("constants", files, commands, result=result, seconds=seconds)
+
+
+def _netnames(file: Path, top: str) -> dict[str, list[Any]]:
+    return {name: net["bits"] for name, net in json.loads(file.read_text())["modules"][top]["netnames"].items()}
 
 
 def _flat_name(bit: Bit) -> str:
