@@ -16,7 +16,9 @@ from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Layout
 from vlane.tb.synthesis.upsets import upset_model
 
-from tests.conftest import call
+import vlane
+from tests.conftest import assert_refused, call
+from vlane.vlarb import VLArbTable
 
 
 class Kinds(Component):
@@ -143,3 +145,30 @@ def test_the_command_tells_effects_and_repeats_them() -> None:
     again = call("upsets", "rr", "--count", "300", "--json").json()
     assert again == document
     assert "no effect" in call("upsets", "rr", "--count", "20").out
+
+
+@pytest.mark.slow
+def test_parity_shows_every_upset_of_a_table_and_nothing_else() -> None:
+    """The tables of the arbiter are shown, what forgets by itself is not; without an upset nothing is."""
+    shape = ("--param", "data_vls=3", "--param", "entries=4", "--param", "parity=true")
+    document = call("upsets", "vlarb", *shape, "--count", "400", "--json").json()
+    stored = [each for each in document["registers"] if each["register"].startswith("banks.")]
+    others = [
+        each for each in document["registers"] if each["register"].startswith(("remaining", "pointer", "counter"))
+    ]
+    assert {each["register"] for each in stored} >= {"banks.high_0", "banks.low_1", "banks.limit_0"}
+    assert all(each["detected"] == sum(each[effect.name.lower()] for effect in Effect) for each in stored)
+    assert others
+    assert not any(each["detected"] for each in others)
+    assert call("cosim", "vlarb", *shape, "--cycles", "60000").status == 0
+    assert_refused(
+        call("cosim", "vlarb", *shape, "--param", "form=line_rate"), "parity must be false in the line_rate form"
+    )
+
+
+def test_the_oracle_of_an_arbiter_with_parity_shows_no_upset() -> None:
+    arbiter = vlane.oracle("vlarb", data_vls=2, entries=2, parity=True)
+    arbiter.program(VLArbTable(high=((0, 1), (1, 2)), low=(), limit_of_high_priority=255))
+    assert arbiter.step(ready=1).upset == 0
+    with pytest.raises(AttributeError):
+        vlane.oracle("vlarb", data_vls=2, entries=2).step(ready=1).upset  # noqa: B018

@@ -70,5 +70,6 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
                 "bad_entries", (2 * parameters["entries"]).bit_length(), 1,
                 "Entries of the active lists that name VL15 or a lane that is not there.",
             ),
+            *((Port("upset", 1, 1, "What is stored does not fit its parity: never here."),) * parameters["parity"]),
         ),
     )  # fmt: skip

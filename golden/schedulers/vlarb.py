@@ -89,9 +89,9 @@ class State(NamedTuple):
     regs: NDArray[np.int64]
 
 
-def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "exact") -> State:
+def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "exact", parity: bool = False) -> State:
     """Return the state after reset: both banks are empty, the limit is 0; the parameters are those of the component."""
-    del form  # names this module
+    del form, parity  # the first names this module; golden has no upsets
     shape = (2, 2, entries)
     state = State(
         data_vls, bool(vl15), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64),

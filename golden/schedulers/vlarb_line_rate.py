@@ -130,9 +130,11 @@ class State(NamedTuple):
     regs: NDArray[np.int64]
 
 
-def make_state(*, data_vls: int, entries: int, vl15: bool = False, form: str = "line_rate") -> State:
+def make_state(
+    *, data_vls: int, entries: int, vl15: bool = False, form: str = "line_rate", parity: bool = False
+) -> State:
     """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
-    del form  # names this module
+    del form, parity  # the first names this module, which has no parity
     state = State(
         data_vls, bool(vl15), (new_walk(entries), new_walk(entries)),
         np.zeros(2, np.int64), np.zeros((2, 4), np.int64), np.zeros(7, np.int64),

@@ -56,6 +56,8 @@ class VLArb(wiring.Component):
         Data lanes that no entry with a weight names: they are never served.
     bad_entries : Out(range(2 * entries + 1))
         Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
+    upset : Out(1)
+        Only with ``parity``: in the cycle before, what is stored of the tables did not fit its parity.
     """
 
     latency = 0
@@ -66,8 +68,8 @@ class VLArb(wiring.Component):
         self.parameters = p = parameters
         self.data_vls, self.entries, self.vl15 = p.data_vls, p.entries, p.vl15
         self.requesters = p.data_vls + p.vl15
-        super().__init__(vlarb_members(data_vls=p.data_vls, entries=p.entries, vl15=p.vl15, behind=False))
-        self.banks = VLArbBanks(data_vls=p.data_vls, entries=p.entries)
+        super().__init__(vlarb_members(data_vls=p.data_vls, entries=p.entries, vl15=p.vl15, parity=p.parity))
+        self.banks = VLArbBanks(data_vls=p.data_vls, entries=p.entries, parity=p.parity)
         self.searches = {ListCode.HIGH: ListSearch(p.entries), ListCode.LOW: ListSearch(p.entries)}
         self.pointers = {
             side: Signal(range(max(2, p.entries)), name=f"pointer_{side.name.lower()}") for side in self.searches
@@ -90,6 +92,8 @@ class VLArb(wiring.Component):
             self.bad_entries.eq(self.banks.bad_entries),
         ]
         self._search(m, eligible)
+        if self.parameters.parity:
+            m.d.sync += self.upset.eq(self.banks.upset)
         vl15_wins = able[self.data_vls] if self.vl15 else Signal()
         use_high, use_low = self._decide(m)
         decides = Signal()

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
 from vlane.hdl.schedulers.ports import egress_members
@@ -52,15 +52,17 @@ class ProgramSignature(Signature):
         )
 
 
-def vlarb_members(*, data_vls: int, entries: int, vl15: bool, behind: bool) -> dict[str, Any]:
+def vlarb_members(
+    *, data_vls: int, entries: int, vl15: bool, behind: bool = False, parity: bool = False
+) -> dict[str, Any]:
     """Return the members of a VL arbiter, which ``VLArb`` documents.
 
     Parameters
     ----------
     data_vls, entries, vl15
         As of ``VLArb``.
-    behind : bool
-        Whether the member ``behind`` is included.
+    behind, parity : bool
+        Whether the members ``behind`` and ``upset`` are included.
     """
     return {
         **egress_members(data_vls + vl15),
@@ -70,6 +72,7 @@ def vlarb_members(*, data_vls: int, entries: int, vl15: bool, behind: bool) -> d
         "unreachable": Out(data_vls),
         "bad_entries": Out(range(2 * entries + 1)),
         **({"behind": In(data_vls)} if behind else {}),
+        **({"upset": Out(1)} if parity else {}),
     }
 
 
@@ -82,6 +85,8 @@ class VLArbBanks(wiring.Component):
         Data lanes of the port; entries that name other lanes count as bad.
     entries : int
         Entries of each list.
+    parity : bool
+        Whether each entry and each limit is stored with a parity bit, and which bank is active twice.
 
     Members
     -------
@@ -101,10 +106,12 @@ class VLArbBanks(wiring.Component):
         Data lanes that no entry of the active bank with a weight names.
     bad_entries : Out(range(2 * entries + 1))
         Entries of the active bank that name VL15 or a lane the port lacks.
+    upset : Out(1)
+        What is stored does not fit its parity. 0 without parity.
     """
 
-    def __init__(self, *, data_vls: int, entries: int) -> None:
-        self.data_vls, self.entries = data_vls, entries
+    def __init__(self, *, data_vls: int, entries: int, parity: bool = False) -> None:
+        self.data_vls, self.entries, self.parity = data_vls, entries, parity
         lists = data.ArrayLayout(ENTRY_LAYOUT, entries)
         super().__init__(
             {
@@ -117,11 +124,17 @@ class VLArbBanks(wiring.Component):
                 "shadow_limit": Out(8),
                 "unreachable": Out(data_vls),
                 "bad_entries": Out(range(2 * entries + 1)),
+                "upset": Out(1),
             }
         )
         self.active = Signal()
         self.limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
         self.lists = [[Signal(lists, name=f"{name}_{bank}") for name in ("high", "low")] for bank in range(2)]
+        self.active_again = Signal()
+        self.limit_parities = [Signal(name=f"limit_parity_{bank}") for bank in range(2)]
+        self.list_parities = [
+            [Signal(entries, name=f"{name}_parity_{bank}") for name in ("high", "low")] for bank in range(2)
+        ]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -143,6 +156,8 @@ class VLArbBanks(wiring.Component):
                 self.shadow_first[which].eq(Mux(active, lists[0][which][0].weight, lists[1][which][0].weight)),
             ]
         self._status(m)
+        if self.parity:
+            self._check(m)
         return m
 
     def _write(self, m: Module, lists: list[data.View], limit: Signal) -> None:
@@ -154,6 +169,27 @@ class VLArbBanks(wiring.Component):
                     m.d.sync += entries[self.program.index].eq(written)
             with m.Case(ListSelect.LIMIT):
                 m.d.sync += limit.eq(self.program.weight)
+
+    def _check(self, m: Module) -> None:
+        """Store the parity of what is written, and compare it with that of what is stored."""
+        program, wrong = self.program, [self.active ^ self.active_again]
+        with m.If(self.exchange):
+            m.d.sync += self.active_again.eq(~self.active_again)
+        parity = Cat(program.vl, program.weight).xor()
+        for bank, (limit_parity, parities) in enumerate(zip(self.limit_parities, self.list_parities, strict=True)):
+            with m.If(program.enable & ~self.exchange & (self.active != bank)), m.Switch(program.select):
+                for select, bits in zip((ListSelect.HIGH, ListSelect.LOW), parities, strict=True):
+                    with m.Case(select), m.If(program.index < self.entries):
+                        m.d.sync += bits.bit_select(program.index, 1).eq(parity)
+                with m.Case(ListSelect.LIMIT):
+                    m.d.sync += limit_parity.eq(program.weight.xor())
+            wrong.append(self.limits[bank].xor() ^ limit_parity)
+            wrong += [
+                Value.cast(entries[index]).xor() ^ bits[index]
+                for entries, bits in zip(self.lists[bank], parities, strict=True)
+                for index in range(self.entries)
+            ]
+        m.d.comb += self.upset.eq(Cat(wrong).any())
 
     def _status(self, m: Module) -> None:
         entries = [side[i] for side in (self.high, self.low) for i in range(self.entries)]

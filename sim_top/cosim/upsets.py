@@ -41,6 +41,8 @@ class Effect(StrEnum):
     The other inputs go on as if nothing had happened, whatever the block puts out.
     """
 
+    DETECTED = "detected"
+    """The block showed it on its output ``upset``."""
     NONE = "no effect"
     """Every output is as without it."""
     RECOVERED = "recovered"
@@ -137,6 +139,8 @@ def _effect(model: CompiledModel, rows: Words, upset: _Upset) -> Effect:
     wanted = _from_start(model, given)[after:]
     model.inputs[FLIP].put(given[upset.cycle : after], upset.bit.number)
     got = _from_start(model, given)[after:]
+    if "upset" in model.outputs and model.outputs["upset"].get(got).any():
+        return Effect.DETECTED
     differs = (got != wanted).any(axis=1)
     if not differs.any():
         return Effect.NONE

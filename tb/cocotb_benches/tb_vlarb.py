@@ -28,13 +28,14 @@ def encode_plan(
     entries: int,
     vl15: bool,
     form: str = "exact",
+    parity: bool = False,
     tables: tuple[VLArbTable, ...],
     phases: tuple[Phase, ...],
     seed: int,
 ) -> dict[str, Any]:
     """Return the settings that make the bench run this plan."""
     return {
-        "parameters": {"data_vls": data_vls, "entries": entries, "vl15": vl15, "form": form},
+        "parameters": {"data_vls": data_vls, "entries": entries, "vl15": vl15, "form": form, "parity": parity},
         "tables": [[t.high, t.low, t.limit_of_high_priority] for t in tables],
         "phases": [asdict(phase) for phase in phases],
         "seed": seed,

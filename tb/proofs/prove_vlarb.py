@@ -37,6 +37,7 @@ _STATEMENTS = {
     " one, otherwise High.",
     "limit": "What High may still send is the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the"
     " blocks of the High packets that started since; limit 255 is never reduced.",
+    "no-upset": "As long as no bit of it is flipped, everything that is stored fits its parity, and no upset is shown.",
     "limit-reloaded": "After a decision in which High had expired or had no eligible entry, and after an exchange, the"
     " limit is loaded, and then reduced by the packet of that decision if it was High's.",
 }
@@ -105,12 +106,18 @@ class VLArbGrantProperties(Properties):
         m.submodules.arbiter = self.arbiter
         self._outputs(m)
         self._tables(m)
+        self._upset(m)
         self._limit(m)
         self._lists(m)
         return m
 
     def _lists(self, m: Module) -> None:
         """Claim nothing more of the lists."""
+
+    def _upset(self, m: Module) -> None:
+        if self.arbiter.parameters.parity:
+            self.claim(m, "no-upset", ~self.arbiter.banks.upset)
+            self.claim(m, "no-upset", ~self.arbiter.upset)
 
     def entries(self, side: ListCode) -> list[Any]:
         """Return the active entries of a list; ``table`` says that they are what was written."""
@@ -356,8 +363,9 @@ INSTANCES = (
     Instance("small", VLArbTurnProperties, _SMALL),
     Instance("odd", VLArbTurnProperties, _ODD),
     Instance("wait", VLArbProperties, {"data_vls": 2, "entries": 2, "vl15": False}),
+    Instance("parity", VLArbGrantProperties, {"data_vls": 2, "entries": 4, "vl15": False, "parity": True}),
     Instance("walk", ListWalkProperties, {"data_vls": 2, "entries": 4, "lane_bits": 4}, ListWalk),
     Instance("walk-rows", ListWalkProperties, {"data_vls": 2, "entries": 9, "lane_bits": 4}, ListWalk),
     Instance("line-rate-small", LineRateProperties, {"data_vls": 2, "entries": 4, "vl15": True, "form": "line_rate"}),
 )
-"""What is proven: small, not a power of two, and how long a lane waits; then the line-rate form."""
+"""What is proven: small, not a power of two, how long a lane waits, with parity; then the line-rate form."""

@@ -110,6 +110,8 @@ class VLArbTraffic(EgressStimulus):
         Whether it has the VL15 requester.
     form : str
         ``exact`` or ``line_rate``.
+    parity : bool
+        Whether the arbiter shows upsets: there are none.
     tables : sequence of VLArbTable
         What phases and live rewrites choose from; padded with empty entries.
     phases : sequence of Phase
@@ -132,6 +134,7 @@ class VLArbTraffic(EgressStimulus):
         entries: int,
         vl15: bool,
         form: str = "exact",
+        parity: bool = False,
         tables: Sequence[VLArbTable],
         phases: Sequence[Phase],
         seed: int,
@@ -139,9 +142,10 @@ class VLArbTraffic(EgressStimulus):
         outputs: Layout,
     ) -> None:
         module = _FORMS[form].module
+        beside = (*_OUTPUTS, "upset") if parity else _OUTPUTS
         super().__init__(
             state=module.make_state(data_vls=data_vls, entries=entries, vl15=vl15), data_vls=data_vls, vl15=vl15,
-            phases=phases, rules=module.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
+            phases=phases, rules=module.RULES, outputs_beside=beside, seed=seed, inputs=inputs, outputs=outputs,
             fields=_FIELDS,
             writes=np.array([table.padded(entries) for table in tables], np.int64),
         )  # fmt: skip
