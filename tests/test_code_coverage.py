@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 from vlane.sim_top.blocks import BLOCKS
@@ -19,6 +19,7 @@ from vlane.tb import holes
 from vlane.tb.holes.hole import Hole
 from vlane.tb.native.code_coverage import Bit, CoveredModel, Point, compile_covered
 from vlane.tb.native.lockstep import Mismatch, Outcome
+from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import YosysError, run_yosys
 from vlane.tb.synthesis import constants
 from vlane.tb.synthesis.constants import constant_bits
@@ -124,6 +125,44 @@ def test_constants_are_proven_and_nothing_else() -> None:
     assert constant_bits(Outer(), "outer", bits) == {bit: value for bit, value in bits.items() if value}
 
 
+class Beyond(Component):
+    """Reads a memory of three words at four addresses."""
+
+    def __init__(self) -> None:
+        super().__init__({"at": In(2), "read": Out(4)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.words = words = Memory(shape=4, depth=3, init=[9, 9, 9])
+        reader = words.read_port(domain="comb")
+        m.d.comb += [reader.addr.eq(self.at), self.read.eq(reader.data)]
+        return m
+
+
+def test_what_is_read_beyond_a_memory_is_not_what_it_holds() -> None:
+    bits = {Bit("", "read", number) for number in range(4)}
+    assert constant_bits(Beyond(), "beyond", bits) == {Bit("", "read", 1): "0", Bit("", "read", 2): "0"}
+
+
+class Namesake(Component):
+    """A register of a part, and a constant of the whole that has the name that flattening gives to the register."""
+
+    def __init__(self) -> None:
+        super().__init__({"go": In(2), "shown": Out(2)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        constant = Signal(name="inner.count")
+        m.submodules.inner = inner = Inner()
+        m.d.comb += [inner.go.eq(self.go[0]), self.shown.eq(Cat(inner.count[0], constant & self.go[1]))]
+        return m
+
+
+def test_a_signal_is_not_taken_for_another_one_of_its_flat_name() -> None:
+    bits = {Bit("inner", "count", 0), Bit("", "inner.count", 0)}
+    assert constant_bits(Namesake(), "namesake", bits) == {Bit("", "inner.count", 0): "0"}
+
+
 def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """That nobody stands beyond the last entry is constant as it is; that a count stops is by induction only."""
 
@@ -183,6 +222,22 @@ def test_reasons_are_told_and_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+def test_reasons_are_of_the_instance_that_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = (Hole(".*", range(64), "Whatever it is."),)
+    monkeypatch.setattr(code_coverage, "judged_holes", lambda _: everything)
+    other = call("coverage", "rr", "--cycles", "1000", "--param", "data_vls=2", "--json").json()
+    assert (other["judged"], other["refuted"]) == ([], [])
+
+
+@pytest.mark.slow
+def test_a_bit_that_changed_is_not_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof that the run contradicts is none: one edge of the bit was reached, the other one was not."""
+    monkeypatch.setattr(code_coverage, "constant_bits", lambda *words: dict.fromkeys(words[2], "0"))
+    with pytest.raises(RuntimeError, match=r"was reached, and its bit is proven constant"):
+        call("coverage", "drr", "--cycles", "1000", "--json")
+
+
+@pytest.mark.slow
 def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Outcome(3, Mismatch(3, {}, {"grant": 1}, {"grant": 0}), 0.0)
     monkeypatch.setattr(code_coverage, "run_lockstep", lambda *_: wrong)
@@ -191,13 +246,26 @@ def test_what_differs_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "grant: golden 1, hardware 0" in called.json()["mismatch"]
 
 
-def test_judged_holes_are_of_blocks_and_say_why() -> None:
+def _signals(design: str, top: str) -> set[str]:
+    """Return the paths of all signals: the modules of a design are named by the path of their instance."""
+    found, path = set(), ""
+    for line in design.splitlines():
+        if line.startswith("module \\"):
+            path = line.removeprefix(f"module \\{top}").lstrip(".")
+        elif line.startswith("  wire ") and "\\" in line:
+            found.add(f"{path}.{line.rpartition(chr(92))[2]}".lstrip("."))
+    return found
+
+
+def test_judged_holes_are_of_signals_of_blocks_and_say_why() -> None:
     modules = [each.name for each in iter_modules(holes.__path__) if each.name.startswith("holes_")]
     assert modules
     for module in modules:
-        assert module.removeprefix("holes_") in BLOCKS
+        block = BLOCKS[module.removeprefix("holes_")]
+        component = block.make(block.parameters([], block.mutated))
+        signals = _signals(to_rtlil(component, block.name), block.name)
         found: Any = import_module(f"vlane.tb.holes.{module}").HOLES
         for hole in found:
-            assert re.compile(hole.signals)
-            assert len(hole.bits) > 0
+            assert hole.bits
             assert hole.reason.endswith(".")
+            assert any(re.fullmatch(hole.signals, signal) for signal in signals)

@@ -57,6 +57,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
         "registers": {"common"},
     },
     "tb": {
+        "holes": set(),
         "native": set(),
         "schedulers": {"native"},
         "tables": {"native"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from vlane.sim_top.cosim import soak_records
@@ -12,6 +13,7 @@ from vlane.sim_top.cosim.soak_records import SoakRecord, add_records, read_recor
 
 from tests.conftest import assert_refused, call
 
+_KEPT = {"rtl": "0" * 16, "day": "2026-01-31"}
 ROUND_ROBIN = ("soak", "rr", "--cycles", "9000")
 
 
@@ -51,6 +53,19 @@ def test_records_of_other_rtl_count_as_such_and_are_made_again(tmp_path: Path) -
     assert [record.rtl for record in read_records(file)] == ["0" * 16, rtl_of("rr", point.parameters)]
 
 
+@pytest.mark.parametrize("parameters", [{"gone": 1}, {"data_vls": "many"}, {"data_vls": 0}])
+def test_records_of_instances_that_are_no_more_are_not_of_today(tmp_path: Path, parameters: dict[str, Any]) -> None:
+    """A parameter was renamed, or has other bounds now: what was compared was compared."""
+    file = tmp_path / "soak.jsonl"
+    (point,) = points_of("rr", count=1, cycles=9000, seed=1, wanted={}, full_size=False)
+    record = SoakRecord.of(point, rtl=rtl_of("rr", point.parameters))
+    add_records(file, record, record.model_copy(update={"parameters": record.parameters | parameters}))
+
+    (total,) = call("evidence", file, "--json").json()["blocks"]
+
+    assert (total["cycles"], total["present_cycles"]) == (18_000, 9_000)
+
+
 def test_what_differs_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "soak.jsonl"
     monkeypatch.setattr("vlane.sim_top.cli.soak.run_point", lambda _: "cycle 3: grant: golden 1, hardware 2")
@@ -88,6 +103,10 @@ def test_more_points_begin_with_the_same_ones(block: str) -> None:
         ('{"block": 3}', "soak.jsonl:2: block must be text, not 3"),
         ('{"blok": "rr"}', "soak.jsonl:2: blok must be a known key"),
         ("{}", "soak.jsonl:2: block must be given, not missing"),
+        (
+            json.dumps({"block": "rrr", "parameters": {}, "full_size": False, "cycles": 1, "seed": 1, **_KEPT}),
+            "soak.jsonl:2: BLOCK must be one of",
+        ),
     ],
 )
 def test_lines_that_are_no_records_are_refused(tmp_path: Path, line: str, words: str) -> None:

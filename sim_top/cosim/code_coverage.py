@@ -82,7 +82,15 @@ class CodeCoverage:
 
 
 def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, seed: int) -> CodeCoverage:
-    """Run the qualification of a block against golden and sort every point of its code."""
+    """Run the qualification of a block against golden and sort every point of its code.
+
+    What a person judged is of the instance of which mutants are made; other instances have no reasons.
+
+    Raises
+    ------
+    RuntimeError
+        If a bit changed that is proven constant.
+    """
     model = compile_covered(block.make(parameters), block.name)
     source = block.qualify(parameters, cycles=cycles, seed=seed, inputs=model.inputs, outputs=model.outputs)
     outcome = run_lockstep(model, source)
@@ -91,7 +99,10 @@ def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, s
     bits = {point.bit for point in left if point.bit}
     values = constant_bits(block.make(parameters), block.name, bits)
     reachable = [point for point in left if not _is_out_of_reach(point, values)]
-    holes = judged_holes(block.name)
+    for point in points:
+        if point.count and point.kind == "toggle" and point.bit in values:
+            raise RuntimeError(f"{point} was reached, and its bit is proven constant")
+    holes = judged_holes(block.name) if dict(parameters) == dict(block.parameters([], block.mutated)) else ()
     judged: dict[str, list[Point]] = {}
     for point in reachable:
         judged.setdefault(_reason(point, holes), []).append(point)
@@ -112,7 +123,7 @@ def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, s
         counts,
         {reason: tuple(found) for reason, found in judged.items()},
         tuple(undecided),
-        tuple(point for point in points if point.count and point.kind == "toggle" and _reason(point, holes)),
+        tuple(point for point in points if point.count and _reason(point, holes)),
     )
 
 
@@ -123,7 +134,7 @@ def _is_out_of_reach(point: Point, values: Mapping[Bit, str]) -> bool:
 
 
 def _reason(point: Point, holes: Iterable[Hole]) -> str:
-    if point.bit is None:
+    if point.bit is None or point.kind != "toggle":
         return ""
     signal = f"{point.bit.path}.{point.bit.signal}".lstrip(".")
     return next((hole.reason for hole in holes if hole.covers(signal, point.bit.number)), "")

@@ -104,9 +104,12 @@ class Total:
 
 
 def rtl_of(block: str, parameters: Mapping[str, Any]) -> str:
-    """Return the digest of the Verilog that an instance has today."""
-    text = to_verilog(find_block(block).make(parameters), block)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    """Return the digest of the Verilog that an instance has today; none if the block no longer has such an instance."""
+    try:
+        component = find_block(block).make(parameters)
+    except (TypeError, InputError):
+        return ""
+    return hashlib.sha256(to_verilog(component, block).encode()).hexdigest()[:_DIGITS]
 
 
 def read_records(file: Path) -> tuple[SoakRecord, ...]:
@@ -132,9 +135,11 @@ def _record(line: str, file: Path, number: int) -> SoakRecord:
     except json.JSONDecodeError as error:
         raise InputError("the record", "one JSON object", line, source=str(file), line=number) from error
     try:
-        return checked(SoakRecord, Document(str(file), "", content))
+        record = checked(SoakRecord, Document(str(file), "", content))
+        find_block(record.block)
     except InputError as error:
         raise error.at(str(file), number) from None
+    return record
 
 
 def add_records(file: Path, *records: SoakRecord) -> None:

@@ -31,8 +31,8 @@ LONGEST = 8192
 """Cycles of a trace, at most: an upset is in a random one after the first ``_FIRST``."""
 _FIRST = 256
 _TRACES, _MOST_BITS, _WORKERS = 8, 1024, 2
-_WRITES = re.compile(r"rst|swap|program__enable|.*__program__enable")
-"""Inputs that are 0 after the upset."""
+_WRITES = re.compile(r"rst|swap|apply|(.*__)?(program|lft|sc|sl2vl)__enable")
+"""Inputs that are 0 after the upset: writes of tables and limits, what puts them in force, and reset."""
 
 
 class Effect(StrEnum):
@@ -44,9 +44,9 @@ class Effect(StrEnum):
     DETECTED = "detected"
     """The block showed it on its output ``upset``."""
     NONE = "no effect"
-    """Every output is as without it."""
+    """Every output is as without it, within ``WATCHED`` cycles: a bit that nobody looked at may be flipped still."""
     RECOVERED = "recovered"
-    """Outputs differed for a while."""
+    """Outputs differed for a while, and agree in the last ``QUIET`` of these cycles."""
     STUCK = "stuck"
     """Outputs stay as they are to the end, where they should not."""
     DIFFERENT = "different"
@@ -68,7 +68,7 @@ class Upsets:
     parameters : mapping
         Of the instance.
     state_bits, flipped_bits : int
-        Its bits of state, and those that were flipped, each at least once.
+        Its bits of state after optimisation, and those that were flipped, each at least once.
     effects : mapping of str to Counter
         Of each register, how many upsets had which effect.
     """

@@ -1,7 +1,8 @@
 """Verilator's code coverage of a component: the lines, branches and toggles of its Verilog that a run reached.
 
 Of each named signal every bit counts twice, for it rises and falls. Words of memories do not count: what they hold
-is seen where they are read. Parts that are equal count apart, each by its own path.
+is seen where they are read. Parts that are equal count apart, each by its own path. Everything that the model evaluates
+counts, also what follows from a clock's edge before the inputs of the next cycle are there.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from vlane.tb.native.wrapper import wrapper_text
 __all__ = ["KINDS", "Bit", "CoveredModel", "Point", "compile_covered"]
 
 KINDS = ("line", "branch", "toggle")
-_FLAGS = ("--coverage-line", "--coverage-toggle", "--coverage-max-width", "4096")
+_FLAGS = ("--coverage-line", "--coverage-toggle", "--coverage-underscore", "--coverage-max-width", f"{1 << 20}")
 _WRITER = """
 #include "verilated_cov.h"
 
@@ -34,6 +35,8 @@ extern "C" void vlane_write_coverage(void* device, const char* file) {
 """
 _POINT = re.compile(r"^C '(.*)' (\d+)$", re.MULTILINE)
 _BYTE = re.compile(r"__0([0-9A-Fa-f]{2})")
+_UNNAMED = re.compile(r"\$|_\d+_")
+"""Names of terms, as Amaranth and yosys give them."""
 _ARTEFACT = "$auto$verilog_backend"
 """What yosys writes into blocks that have no other input, for simulators that would never run them."""
 _SOURCE = re.compile(r'\(\* src = "([^"]*)" \*\) ?')
@@ -149,13 +152,13 @@ class CoveredModel(CompiledModel):
         path = _plain(words["h"]).removeprefix("TOP.").removeprefix(self._top).lstrip(".")
         if kind == "toggle":
             name = _plain(words["o"])
-            if name.startswith("$") or number not in self._declared:
+            if _UNNAMED.match(name) or number not in self._declared:
                 return None
             signal, source = self._declared[number]
             index = name.removeprefix(signal).rpartition(":")[0].strip("[]")
             return Point(kind, path, name, source, Bit(path, signal, int(index or 0)), "", count)
         line = self._lines[number - 1]
-        if _ARTEFACT in line:
+        if _ARTEFACT in line or number in self._declared or "initial begin" in line:
             return None
         source = " ".join(dict.fromkeys(map(source_line, _SOURCE.findall(line))))
         line = _SOURCE.sub("", line)

@@ -18,9 +18,9 @@ _SECONDS = 600
 """Processor time of the induction."""
 _FLAT = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; "
 _OPTIMISED = (
-    "expose w:watched_*; memory_collect; memory_map; opt -full; opt_merge -share_all; dffunmap; simplemap; techmap; "
-    "opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; dfflegalize -cell $_DFF_P_ 01; opt_clean; "
-    "write_rtlil optimised.il; write_json optimised.json"
+    "expose w:watched_*; memory_collect; memory_map; setundef -zero -undriven; opt -full; opt_merge -share_all; "
+    "dffunmap; simplemap; techmap; opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; "
+    "dfflegalize -cell $_DFF_P_ 01; opt_clean; write_rtlil optimised.il; write_json optimised.json"
 )
 # Signals that are equal in all cycles, as constants are, are found by induction from power-on.
 _MERGED = (
@@ -30,13 +30,14 @@ _MERGED = (
 
 
 def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
-    """Return those of the bits that are proven to be constant, and the value of each, ``0``, ``1`` or ``x``.
+    """Return those of the bits that are proven to be constant, and the value of each, ``0`` or ``1``.
 
-    ``x`` stands for a bit that nothing drives. A bit that is not there is not returned.
+    A bit that is not there is not returned. What is read beyond the end of a memory is 0.
     """
     design = to_rtlil(component, top)
-    wires = _netnames(_run({"design.il": design}, top, _FLAT + "write_json flat.json", "flat.json") / "flat.json", top)
-    found = {bit: name for bit in bits if (name := _flat_name(bit)) in wires}
+    flat = _nets(_run({"design.il": design}, top, _FLAT + "write_json flat.json", "flat.json") / "flat.json", top)
+    named = {_place(name, net): name for name, net in flat.items()}
+    found = {bit: named[place] for bit in bits if (place := _place_of(bit)) in named}
     if not found:
         return {}
     # Only signals with names can be watched, and some of these begin with a $.
@@ -44,12 +45,12 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
     files = {"design.il": design}
     folder = _run(files, top, f"{_FLAT}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
-    nets = _netnames(folder / "optimised.json", top)
+    nets = _nets(folder / "optimised.json", top)
     with contextlib.suppress(YosysError):  # what is constant without the induction is still proven
         files = {"optimised.il": (folder / "optimised.il").read_text()}
-        nets = _netnames(_run(files, top, _MERGED, "merged.json", seconds=_SECONDS) / "merged.json", top)
-    values = {bit: str(nets[watched[name]][bit.number]) for bit, name in found.items()}
-    return {bit: value for bit, value in values.items() if value in {"0", "1", "x"}}
+        nets = _nets(_run(files, top, _MERGED, "merged.json", seconds=_SECONDS) / "merged.json", top)
+    values = {bit: str(nets[watched[name]]["bits"][bit.number]) for bit, name in found.items()}
+    return {bit: value for bit, value in values.items() if value in {"0", "1"}}
 
 
 def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
@@ -57,17 +58,23 @@ def _run(files: Mapping[str, str], top: str, script: str, result: str, *, second
     return run_yosys("constants", files, commands, result=result, seconds=seconds)
 
 
-def _netnames(file: Path, top: str) -> dict[str, list[Any]]:
-    return {name: net["bits"] for name, net in json.loads(file.read_text())["modules"][top]["netnames"].items()}
+def _nets(file: Path, top: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text())["modules"][top]["netnames"]
+    return found
 
 
-def _flat_name(bit: Bit) -> str:
-    """Return the name that a signal has after flattening."""
-    if not bit.path:
-        return bit.signal
-    if bit.signal.startswith("$"):
-        return "".join(("$flatten", *(f"\\{part}." for part in bit.path.split(".")), bit.signal))
-    return f"{bit.path}.{bit.signal}"
+def _place(name: str, net: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the instances that a signal was in before flattening, and its name: a name may have points of its own."""
+    if "hdlname" in net["attributes"]:
+        return tuple(net["attributes"]["hdlname"].split(" "))
+    return (name,)
+
+
+def _place_of(bit: Bit) -> tuple[str, ...]:
+    path = bit.path.split(".") if bit.path else []
+    if path and bit.signal.startswith("$"):  # flattening keeps no place of a term, but its name tells it
+        return ("".join(("$flatten", *(f"\\{part}." for part in path), bit.signal)),)
+    return (*path, bit.signal)
 
 
 def _word(name: str) -> str:

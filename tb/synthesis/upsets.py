@@ -68,7 +68,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     bits : tuple of StateBit
         What can be flipped.
     state_bits : int
-        How many bits of state the component has.
+        How many bits of state the component has after optimisation: registers that are equal are one.
     """
     files = {"design.il": to_rtlil(component, top)}
     flat = run_yosys("upsets", files, _script(_FLAT + "write_json flat.json", top), result="flat.json")
@@ -90,17 +90,25 @@ def _script(commands: str, top: str) -> str:
 
 def _state(module: dict[str, Any]) -> list[tuple[str, str, int]]:
     """Return register, cell and number of every bit of state."""
-    names: dict[int, str] = {}
-    for name, net in module["netnames"].items():
+    whole: dict[tuple[Any, ...], str] = {}
+    part: dict[Any, str] = {}
+    for name, net in sorted(module["netnames"].items(), key=_kind):
+        whole.setdefault(tuple(net["bits"]), name)
         for bit in net["bits"]:
-            if bit not in names or names[bit].startswith("$"):
-                names[bit] = name
-    return [
-        (_register(names[stored], cell["attributes"].get("src", "")), at, number)
-        for at, cell in module["cells"].items()
-        if cell["type"] == _STORED
-        for number, stored in enumerate(cell["connections"]["Q"])
-    ]
+            part.setdefault(bit, name)
+    found = []
+    for at, cell in module["cells"].items():
+        if cell["type"] == _STORED:
+            stored = cell["connections"]["Q"]
+            name = _register(whole.get(tuple(stored), part[stored[0]]), cell["attributes"].get("src", ""))
+            found += [(name, at, number) for number in range(len(stored))]
+    return found
+
+
+def _kind(named: tuple[str, dict[str, Any]]) -> tuple[bool, bool]:
+    """Return what orders names: those of registers, which have initial values, then others, then yosys' own."""
+    name, net = named
+    return name.startswith("$"), "init" not in net["attributes"]
 
 
 def _register(name: str, source: str) -> str:
