@@ -105,7 +105,7 @@ def test_every_file_has_a_head_from_which_it_can_be_made_again(tmp_path: Path) -
         head = content.decode()[:1000]
         assert "SPDX-License-Identifier: BSD-2-Clause\n" in head, name
         assert COPYRIGHT in head
-        assert "Parameters: data_vls = 8, entries = 9, vl15 = True, form = line_rate\n" in head
+        assert "Parameters: data_vls = 8, entries = 9, vl15 = True, form = line_rate, parity = False\n" in head
         assert f"Generator: vlane {version('vlane')}\n" in head
         assert str(tmp_path) not in content.decode()
     made_by = re.search(r"Made by: vlane (.*)\n", files["vlarb_axi_lite.v"].decode())

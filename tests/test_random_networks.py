@@ -181,7 +181,7 @@ def _settings(name: str, lanes: int, source: random.Random) -> PortSettings:
         ]
         every = [(1, entry, entry % lanes, source.randrange(1, 12)) for entry in range(lanes)]
         limit = (2, 0, 0, source.choice((0, 0, 1, 3, 255)))
-        return PortSettings(name, {"entries": entries, "form": "exact"}, [*chosen, *every, limit])
+        return PortSettings(name, {"entries": entries, "form": "exact", "parity": False}, [*chosen, *every, limit])
     requesters = source.choice((0, 0, 2, 3, 5))
     count = requesters or lanes
     parameters: dict[str, Any] = {"requesters": requesters}

@@ -172,6 +172,7 @@ SCHEDULERS = {
             switch_registers=vlarb.switch_registers,
             swaps=True,
             name_field="vl",
+            in_switch={"parity": False},
             full_size={"data_vls": vlarb.MAX_DATA_VLS, "entries": vlarb.MAX_ENTRIES, "vl15": True},
             mutated={"data_vls": 5, "entries": 8, "vl15": True},
             synthesised=({"data_vls": 15, "entries": 64, "form": LINE_RATE}, {}),
