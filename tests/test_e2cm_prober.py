@@ -30,7 +30,7 @@ def test_hardware_agrees_for_flows_in_all_states(shape: dict[str, Any]) -> None:
     """Every answer, of frames, probes and replies."""
     counts = qualified_lockstep("e2cm_prober", shape, cycles=400_000).rule_counts()
 
-    assert counts["due"] > 50
+    assert counts["due"] > 30
     assert counts["negative"] > 500
 
 
