@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -357,18 +356,15 @@ def test_every_verb_has_help_with_an_example(verb: str) -> None:
 
 @pytest.mark.slow
 def test_interrupt_ends_quietly() -> None:
-    """Ctrl-C is no crash. One that comes while golden is compiled may be lost in a callback: then it is given again."""
+    """Ctrl-C is no crash."""
     started = subprocess.Popen(
         [sys.executable, "-m", "vlane", "cosim", "vlarb", "--fabric", str(DATA / "two_switch"), "--cycles", str(10**9)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        for _ in range(20):
-            time.sleep(5)  # it has loaded what it needs
-            started.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                _, err = started.communicate(timeout=15)
-                break
+        time.sleep(5)  # it has loaded what it needs
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=60)
     finally:
         started.kill()
 
