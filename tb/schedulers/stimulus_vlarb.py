@@ -142,10 +142,10 @@ class VLArbTraffic(EgressStimulus):
         outputs: Layout,
     ) -> None:
         module = _FORMS[form].module
-        beside = (*_OUTPUTS, "upset") if parity else _OUTPUTS
+        del parity  # golden has no upsets, and an output that is not put is 0
         super().__init__(
             state=module.make_state(data_vls=data_vls, entries=entries, vl15=vl15), data_vls=data_vls, vl15=vl15,
-            phases=phases, rules=module.RULES, outputs_beside=beside, seed=seed, inputs=inputs, outputs=outputs,
+            phases=phases, rules=module.RULES, outputs_beside=_OUTPUTS, seed=seed, inputs=inputs, outputs=outputs,
             fields=_FIELDS,
             writes=np.array([table.padded(entries) for table in tables], np.int64),
         )  # fmt: skip

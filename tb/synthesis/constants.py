@@ -10,7 +10,7 @@ from typing import Any
 
 from vlane.tb.native.code_coverage import Bit
 from vlane.tb.native.model import to_rtlil
-from vlane.tb.native.yosys import YosysError, run_yosys
+from vlane.tb.native.yosys import YosysError, run_commands
 
 __all__ = ["constant_bits"]
 
@@ -34,8 +34,8 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
 
     A bit that is not there is not returned. What is read beyond the end of a memory is 0.
     """
-    design = to_rtlil(component, top)
-    flat = _nets(_run({"design.il": design}, top, _FLAT + "write_json flat.json", "flat.json") / "flat.json", top)
+    files = {"design.il": to_rtlil(component, top)}
+    flat = _nets(files, top, f"{_FLAT}write_json flat.json", "flat.json")[0]
     named = {_place(name, net): name for name, net in flat.items()}
     found = {bit: named[place] for bit in bits if (place := _place_of(bit)) in named}
     if not found:
@@ -43,24 +43,20 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     # Only signals with names can be watched, and some of these begin with a $.
     watched = {name: f"watched_{number}" for number, name in enumerate(sorted(set(found.values())))}
     renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
-    files = {"design.il": design}
-    folder = _run(files, top, f"{_FLAT}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
-    nets = _nets(folder / "optimised.json", top)
+    nets, folder = _nets(files, top, f"{_FLAT}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
     with contextlib.suppress(YosysError):  # what is constant without the induction is still proven
         files = {"optimised.il": (folder / "optimised.il").read_text()}
-        nets = _nets(_run(files, top, _MERGED, "merged.json", seconds=_SECONDS) / "merged.json", top)
+        nets, _ = _nets(files, top, _MERGED, "merged.json", seconds=_SECONDS)
     values = {bit: str(nets[watched[name]]["bits"][bit.number]) for bit, name in found.items()}
     return {bit: value for bit, value in values.items() if value in {"0", "1"}}
 
 
-def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
-    commands = script.replace("{top}", top).replace("; ", "\n") + "\n"
-    return run_yosys("constants", files, commands, result=result, seconds=seconds)
-
-
-def _nets(file: Path, top: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text())["modules"][top]["netnames"]
-    return found
+def _nets(
+    files: Mapping[str, str], top: str, commands: str, result: str, *, seconds: int | None = None
+) -> tuple[dict[str, Any], Path]:
+    """Return the signals of the module that commands wrote, by name, and the folder with everything they wrote."""
+    folder = run_commands("constants", files, top, commands, result=result, seconds=seconds)
+    return json.loads((folder / result).read_text())["modules"][top]["netnames"], folder
 
 
 def _place(name: str, net: Mapping[str, Any]) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_rtlil
 from vlane.tb.native.rows import Port
 from vlane.tb.native.sources import source_line
-from vlane.tb.native.yosys import YosysError, run_yosys
+from vlane.tb.native.yosys import YosysError, run_commands
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog", "prove_equivalent"]
 
@@ -33,6 +33,7 @@ _FOUND = "# Inductive invariant"
 """What ABC writes at the head of the file; of a search that found none, or a counterexample, it writes its clauses."""
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
 """Ports that are not mutated: clocks, and ports that an asynchronously read memory does not have."""
+_run = partial(run_commands, "mutate")
 _FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge;"
 
 
@@ -80,7 +81,7 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
     """
     asked = count + count // 4 + 8  # clock ports are dropped afterwards
     listed = f"{_FLATTEN} mutate -list {asked} -seed {seed} -o mutants.txt"
-    folder = _run({"design.il": to_rtlil(component, top)}, top, listed, "mutants.txt")
+    folder = _run({"design.il": to_rtlil(component, top)}, top, listed, result="mutants.txt")
     commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
     return tuple(
         Mutant(number, command, tuple(dict.fromkeys(source_line(s) for s in re.findall(r"-src (\S+)", command))))
@@ -96,7 +97,7 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
     script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
-    folder = _run({"design.il": to_rtlil(component, top)}, top, script, "mutated.v")
+    folder = _run({"design.il": to_rtlil(component, top)}, top, script, result="mutated.v")
     return (folder / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
 
 
@@ -139,10 +140,10 @@ def _watched(ports: tuple[Port, ...]) -> str:
 
 def _does_the_same(files: Mapping[str, str], top: str, mutant: Mutant) -> bool:
     try:
-        merged = (_run(files, top, _merging(mutant), _MERGED, seconds=_SECONDS) / _MERGED).read_text()
+        merged = (_run(files, top, _merging(mutant), result=_MERGED, seconds=_SECONDS) / _MERGED).read_text()
         if "connect \\wrong 1'0\n" in merged:
             return True
-        found = _run({_MERGED: merged}, top, _SEARCH, _INVARIANT, seconds=_SECONDS) / _INVARIANT
+        found = _run({_MERGED: merged}, top, _SEARCH, result=_INVARIANT, seconds=_SECONDS) / _INVARIANT
     except YosysError:
         return False
     return found.read_text().startswith(_FOUND)
@@ -177,9 +178,3 @@ def _controlled(mutant: Mutant, bits: int, number: int) -> str:
 
 def _touches_clock(command: str) -> bool:
     return _option(command, "port") in _UNTOUCHED or _option(command, "wire") == "clk"
-
-
-def _run(files: Mapping[str, str], top: str, script: str, result: str, *, seconds: int | None = None) -> Path:
-    """Return the folder in which yosys ran a script on files, one of them the design, ``design.il``."""
-    commands = script.replace("{top}", top).replace("; ", "\n")
-    return run_yosys("mutate", files, commands, result=result, seconds=seconds)

@@ -13,7 +13,7 @@ from typing import Any
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_rtlil
 from vlane.tb.native.rows import Port
 from vlane.tb.native.sources import source_line
-from vlane.tb.native.yosys import run_yosys
+from vlane.tb.native.yosys import run_commands
 
 __all__ = ["FLIP", "StateBit", "upset_model"]
 
@@ -71,21 +71,17 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
         How many bits of state the component has after optimisation: registers that are equal are one.
     """
     files = {"design.il": to_rtlil(component, top)}
-    flat = run_yosys("upsets", files, _script(_FLAT + "write_json flat.json", top), result="flat.json")
+    flat = run_commands("upsets", files, top, _FLAT + "write_json flat.json", result="flat.json")
     found = _state(json.loads((flat / "flat.json").read_text())["modules"][top])
     drawn = found if len(found) <= most else sorted(random.Random(seed).sample(found, most))  # noqa: S311 - no secrets
     bits = tuple(StateBit(number, *each) for number, each in enumerate(drawn, start=1))
     width = len(bits).bit_length()
     flip = f"mutate -mode inv -module {top} -port D -ctrl {FLIP} {width}"
     flips = "".join(f"{flip} {bit.number} -cell {bit.cell} -portbit {bit.bit}; " for bit in bits)
-    script = _script(f"{_FLAT}{flips}opt_clean; write_verilog -noattr upset.v", top)
-    text = (run_yosys("upsets", files, script, result="upset.v") / "upset.v").read_text()
+    commands = f"{_FLAT}{flips}opt_clean; write_verilog -noattr upset.v"
+    text = (run_commands("upsets", files, top, commands, result="upset.v") / "upset.v").read_text()
     ports = (*component_ports(component), Port(FLIP, width, is_input=True))
     return compile_verilog(text, ports, top), bits, len(found)
-
-
-def _script(commands: str, top: str) -> str:
-    return commands.replace("{top}", top).replace("; ", "\n") + "\n"
 
 
 def _state(module: dict[str, Any]) -> list[tuple[str, str, int]]:
