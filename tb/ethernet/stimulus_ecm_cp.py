@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import ecm_cp as golden
 from vlane.golden.ethernet.prbs import after_draw, number_of
 from vlane.tb.ethernet import crosses_ecm_cp
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
 from vlane.tb.native.crosses import Happened, note_rules
-from vlane.tb.native.packing import clear_row, places, put
+from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -27,7 +28,6 @@ CERTAIN = 65536
 """Chances are out of this."""
 
 (C_ENTER, C_LEAVE, C_TURN, C_MANAGED, C_RESET) = range(5)
-_TARGET, _COUNT = range(2)
 _MOST_BYTES, _CPIDS = (1 << BYTES_BITS) - 1, 1 << CPID_BITS
 _FEEDBACK_MASK = (1 << FEEDBACK_BITS) - 1
 _VALUES = ("enter", "enter_bytes", "managed", "tagged", "tag", "cpid", "leave", "leave_bytes")
@@ -115,8 +115,8 @@ def _draw_frames(
     """Let frames join and leave so that the queue goes where it shall."""
     made, own = state.made, state.made.point[0]
     if below(bits, CERTAIN) < chances[C_TURN]:
-        link[_TARGET] = _aim(state, bits)
-    distance = link[_TARGET] - own.queue
+        link[TARGET] = _aim(state, bits)
+    distance = link[TARGET] - own.queue
     rises = distance > 0 or (distance == 0 and below(bits, 2) == 0)
     values[golden.ENTER] = below(bits, CERTAIN) < (chances[C_ENTER] if rises else chances[C_ENTER] // 8)
     values[golden.LEAVE] = below(bits, CERTAIN) < (chances[C_LEAVE] // 8 if rises else chances[C_LEAVE])
@@ -176,7 +176,7 @@ def _fill(
         put(rows, cycle, ins, 0, resets)
         for value in range(len(values)):
             put(rows, cycle, ins, 1 + value, values[value])
-        link[_COUNT] += values[golden.ENTER]
+        link[COUNT] += values[golden.ENTER]
         for value in range(3):
             put(expected, cycle, outs, value, state.shown[0, value])
         put(expected, cycle, outs, 3, state.shown[0, golden.S_FEEDBACK] & _FEEDBACK_MASK)
@@ -187,40 +187,29 @@ def _fill(
             golden.reset(state)
 
 
-class ECMCPOutput(Stimulus):
-    """Golden at an output.
+class ECMCPOutput(EthernetStimulus):
+    """Golden at an output. Its phases are of ``PointPhase``."""
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    phases : sequence of PointPhase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        phases: tuple[PointPhase, ...],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(phases, golden.RULES)
-        self._ins, self._outs = places(inputs, ["rst", *_VALUES]), places(outputs, _SHOWN)
-        self._state, self._values = golden.new_state(**parameters), golden.new_inputs()
-        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
-        self.applicable = _applicable(parameters)
-
-    @property
-    def decisions(self) -> int:
-        """Frames that joined so far."""
-        return int(self._link[_COUNT])
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        is_random = parameters["sampling"] == "random"
+        found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
+        most = saturation_bytes(parameters["set_point_bytes"], parameters["weight"])
+        if not parameters["weight"]:
+            found -= {"growing", "falling", "most"}
+        if not parameters["bcn_max"] or parameters["max_bytes"] >= parameters["queue_bytes"]:
+            found -= {"beyond_max"}
+        if parameters["bcn_max"] and not parameters["weight"] and parameters["max_bytes"] < 2 * most:
+            found -= {"least"}
+        if not parameters["bcn_stop"] or parameters["stop_bytes"] >= parameters["queue_bytes"]:
+            found -= {"stopped"}
+        return frozenset(found)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: PointPhase = self.phases[index]
@@ -229,23 +218,6 @@ class ECMCPOutput(Stimulus):
             self._state, self._values, self._link, chances, phase.largest, phase.wild, self._bits, self._ins,
             self._outs, rows, expected, rules, self.happened,
         )  # fmt: skip
-
-
-def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that an instance can show."""
-    found = {rule.name for rule in golden.RULES}
-    is_random = parameters["sampling"] == "random"
-    found -= {"reached", "exactly", "added"} if is_random else {"sampled", "passed", "drawn", "stood"}
-    most = saturation_bytes(parameters["set_point_bytes"], parameters["weight"])
-    if not parameters["weight"]:
-        found -= {"growing", "falling", "most"}
-    if not parameters["bcn_max"] or parameters["max_bytes"] >= parameters["queue_bytes"]:
-        found -= {"beyond_max"}
-    if parameters["bcn_max"] and not parameters["weight"] and parameters["max_bytes"] < 2 * most:
-        found -= {"least"}
-    if not parameters["bcn_stop"] or parameters["stop_bytes"] >= parameters["queue_bytes"]:
-        found -= {"stopped"}
-    return frozenset(found)
 
 
 def point_phases(cycles: int) -> tuple[PointPhase, ...]:

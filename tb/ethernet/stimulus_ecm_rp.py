@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import ecm_rp as golden
 from vlane.tb.ethernet import crosses_ecm_rp
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, EthernetStimulus
 from vlane.tb.native.crosses import Happened, note_rules
-from vlane.tb.native.packing import clear_row, places, put
+from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -108,7 +109,7 @@ def _draw_order(
 def _fill(
     state: golden.ECMRPState,
     values: NDArray[np.int64],
-    count: NDArray[np.int64],
+    link: NDArray[np.int64],
     chances: NDArray[np.int64],
     wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
     bits: NDArray[np.uint64],
@@ -145,64 +146,36 @@ def _fill(
             for value in range(5):
                 put(expected, cycle, outs, 2 + value, kept[golden.S_MAY + value])
         put(expected, cycle, outs, 7, kept[golden.S_LIMITERS])
-        count[0] += ready and values[golden.ORDER] != 0
+        link[COUNT] += ready and values[golden.ORDER] != 0
         golden.step(state, values, rules)
         note_rules(happened, rules, cycle)
         if resets:
             golden.reset(state)
 
 
-class ECMRPSource(Stimulus):
-    """Golden at a source.
+class ECMRPSource(EthernetStimulus):
+    """Golden at a source. Its phases are of ``SourcePhase``."""
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    phases : sequence of SourcePhase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        phases: tuple[SourcePhase, ...],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(phases, golden.RULES)
-        self._ins, self._outs = places(inputs, ["rst", *_VALUES]), places(outputs, _SHOWN)
-        self._state, self._values = golden.new_state(**parameters), golden.new_inputs()
-        self._count, self._bits = np.zeros(1, np.int64), seeded(seed)
-        self.applicable = _applicable(parameters)
-
-    @property
-    def decisions(self) -> int:
-        """Orders that were taken so far."""
-        return int(self._count[0])
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
+        if not parameters["drift"]:
+            found -= {"drifted"}
+        return frozenset(found)
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: SourcePhase = self.phases[index]
         chances = np.array([phase.order, phase.ask, phase.rise, phase.stop, phase.drift, phase.reset], np.int64)
         _fill(
-            self._state, self._values, self._count, chances, phase.wild, self._bits, self._ins, self._outs, rows,
+            self._state, self._values, self._link, chances, phase.wild, self._bits, self._ins, self._outs, rows,
             expected, rules, self.happened,
         )  # fmt: skip
-
-
-def _applicable(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules that an instance can show."""
-    found = {rule.name for rule in golden.RULES}
-    found -= {"any_probe"} if parameters["strict"] else {"strict_probe"}
-    if not parameters["drift"]:
-        found -= {"drifted"}
-    return frozenset(found)
 
 
 def source_phases(cycles: int) -> tuple[SourcePhase, ...]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, seeded
+from vlane.golden.engine.random_bits import below
 from vlane.golden.ethernet import pause as golden
 from vlane.golden.ethernet import watermarks
 from vlane.tb.ethernet import crosses_pause
+from vlane.tb.ethernet.ethernet_stimulus import COUNT, TARGET, EthernetStimulus
 from vlane.tb.native.crosses import Happened, note_rules
-from vlane.tb.native.packing import clear_row, places, put
+from vlane.tb.native.packing import clear_row, put
 from vlane.tb.native.rows import Words
 from vlane.tb.native.stimulus import Counts, Layout, Stimulus, cut
 
@@ -27,7 +28,6 @@ CERTAIN = 65536
 """Chances are out of this."""
 
 (C_ARRIVE, C_LEAVE, C_TURN, C_SAY, C_UNASKED, C_WRITE, C_RESET) = range(7)
-_TARGET, _COUNT = range(2)
 _MORE_AT_ONCE = 16
 """Resets are so much more likely in a cycle in which a frame is dropped or requested, writes in one in which one is."""
 _MOST_BYTES = (1 << BYTES_BITS) - 1
@@ -127,8 +127,8 @@ def _draw_frames(
     """Let frames arrive and leave so that the level goes where it shall."""
     level = state.marks.input[0].level
     if below(bits, CERTAIN) < chances[C_TURN]:
-        link[_TARGET] = _aim(state.marks, bits)
-    target = state.marks.memory_bytes if full else link[_TARGET]
+        link[TARGET] = _aim(state.marks, bits)
+    target = state.marks.memory_bytes if full else link[TARGET]
     rises = level < target or (level == target and below(bits, 2) == 0)
     distance = abs(target - level)
     arrive = chances[C_ARRIVE] if rises or full else chances[C_ARRIVE] // 4
@@ -181,7 +181,7 @@ def _fill(
         put(rows, cycle, ins, 0, resets)
         for value in range(len(values)):
             put(rows, cycle, ins, 1 + value, values[value])
-        link[_COUNT] += values[golden.ARRIVE]
+        link[COUNT] += values[golden.ARRIVE]
         put(expected, cycle, outs, 0, drops)
         put(expected, cycle, outs, 1, watermarks.is_paused(marks, 0, now))
         put(expected, cycle, outs, 2, wanted)
@@ -197,42 +197,18 @@ def _fill(
             golden.reset(state)
 
 
-class PauseInput(Stimulus):
-    """Golden at an input.
+class PauseInput(EthernetStimulus):
+    """Golden at an input. Its phases are of ``PausePhase``."""
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of the component.
-    phases : sequence of PausePhase
-        Run in order.
-    seed : int
-        Two stimuli with equal arguments give equal rows.
-    inputs, outputs : mapping
-        Where every port is in its row.
-    """
+    reference: ClassVar = golden
+    value_names = _VALUES
+    output_names = _SHOWN
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *,
-        phases: tuple[PausePhase, ...],
-        seed: int,
-        inputs: Layout,
-        outputs: Layout,
-    ) -> None:
-        super().__init__(phases, golden.RULES)
-        self._ins, self._outs = places(inputs, ["rst", *_VALUES]), places(outputs, _SHOWN)
-        self._state, self._values = golden.new_state(**parameters), golden.new_inputs()
-        self._link, self._bits = np.zeros(2, np.int64), seeded(seed)
-        self.applicable = frozenset(rule.name for rule in golden.RULES) - (
-            frozenset() if parameters["refresh_cycles"] else {"refreshed"}
-        )
-
-    @property
-    def decisions(self) -> int:
-        """Frames that arrived so far."""
-        return int(self._link[_COUNT])
+    @staticmethod
+    def applicable_rules(parameters: Mapping[str, Any]) -> frozenset[str]:
+        """Return the rules that an instance can show."""
+        found = {rule.name for rule in golden.RULES}
+        return frozenset(found - (set() if parameters["refresh_cycles"] else {"refreshed"}))
 
     def _run(self, index: int, rows: Words, expected: Words, rules: Counts) -> None:
         phase: PausePhase = self.phases[index]
