@@ -68,7 +68,7 @@ class Swapping(VLBuffer):
 def test_a_broken_buffer_is_not_proven() -> None:
     """The proof can fail."""
     block = BLOCKS["vlbuffer"]
-    followed = block.instance("followed-shared")
+    followed = block.instance("queues-shared")
 
     proof = prove(followed.properties(Swapping(block.shape(**followed.parameters))), "test-vlbuffer-broken")
 

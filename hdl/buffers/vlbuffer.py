@@ -275,7 +275,8 @@ class VLBuffer(wiring.Component):
     def _places(self, m: Module, writes: list[Signal], freed: list[tuple[Value, Signal]]) -> list[Signal]:
         """Return a free place for each flit that may be written: places unused since reset first, then freed ones."""
         slot = range(self.flits)
-        fresh, oldest = Signal(range(self.flits + 1)), Signal(slot)
+        fresh = Signal(range(self.flits + 1))
+        oldest = Signal(slot)
         newest = Signal(slot)
         recycled = Memory(shape=slot_shape(self.flits), depth=self.flits, init=[])
         m.submodules.recycled = recycled

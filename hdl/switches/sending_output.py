@@ -142,7 +142,8 @@ class SendingOutput(wiring.Component):
     def _send(self, m: Module) -> None:
         """Start a packet when the link is free, and send it to its end (IBS-7, IBS-9)."""
         scheduler, tx = self.scheduler, self.tx
-        sending, starts, moves, is_free = Signal(), Signal(), Signal(), Signal()
+        sending = Signal()
+        starts, moves, is_free = Signal(), Signal(), Signal()
         vl, now = Signal(lane_shape(self.geometry.vls), reset_less=True), Signal(lane_shape(self.geometry.vls))
         lanes = range(self.geometry.vls)
         flit, there = self._read(m, now, sending | starts)

@@ -25,7 +25,7 @@ __all__ = ["COLUMNS", "CROSSBARS", "MAIN", "PARTS", "SIZES", "cases"]
 COLUMNS = ("switches", "gbps", "bytes", "network", "crossbar")
 PARTS = {
     "main": "16 switches at 2.5 Gb/s, packets of 256, 1024, 2048 and 4096 bytes",
-    "checks": "8 and 64 switches, and links of 10 and 30 Gb/s, packets of 1024 bytes",
+    "checks": "8 and 64 switches, and links of 10 and 30 Gb/s, packets of 1024 bytes, a tenth of the time",
     "crossbars": "other crossbars, packets of 256 and 4096 bytes, a tenth of the time",
 }
 SIZES = (256, 1024, 2048, 4096)
@@ -46,9 +46,9 @@ def cases(part: str, quick: bool) -> list[NetworkCase]:  # noqa: FBT001 - what e
     """Return the cases of a part; the connections of each are asked for if that was not done before."""
     if part == "main":
         return [_case(*MAIN, size, quick=quick) for size in SIZES]
-    if part == "checks":
-        return [_case(switches, gbps, 1024, quick=quick) for switches, gbps in _CHECKS]
     packets = _PACKETS // _SHORTER
+    if part == "checks":
+        return [_case(switches, gbps, 1024, packets=packets, quick=quick) for switches, gbps in _CHECKS]
     return [
         _case(*MAIN, size, crossbar, packets, quick=quick) for size in (SIZES[0], SIZES[-1]) for crossbar in CROSSBARS
     ]

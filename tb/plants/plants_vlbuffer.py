@@ -50,7 +50,7 @@ PLANTS = (
         _BUFFER,
         "with m.If(any_new & (self.held_now[vl] == reads[vl])):",
         "with m.If(any_new & ~self.held_now[vl].any()):",
-        instance="followed-shared",
+        instance="queues-shared",
     ),
     Plant(
         "freed-place-lost",
@@ -58,7 +58,7 @@ PLANTS = (
         _BUFFER,
         "m.d.sync += newest.eq(_modulo(newest + given, self.flits))",
         "m.d.sync += newest.eq(newest)",
-        instance="followed-shared",
+        instance="queues-shared",
     ),
     Plant(
         "two-freed-count-as-one",
@@ -66,7 +66,7 @@ PLANTS = (
         _BUFFER,
         "m.d.sync += newest.eq(_modulo(newest + given, self.flits))",
         "m.d.sync += newest.eq(_modulo(newest + given.any(), self.flits))",
-        instance="followed-two-ports",
+        instance="queues-two-ports",
     ),
     Plant(
         "two-freed-in-one-place",
@@ -74,7 +74,7 @@ PLANTS = (
         _BUFFER,
         "writer.addr.eq(_modulo(newest + given, self.flits)),",
         "writer.addr.eq(newest),",
-        instance="followed-two-ports",
+        instance="queues-two-ports",
     ),
     Plant(
         "room-for-one-flit",

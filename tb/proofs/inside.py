@@ -1,12 +1,12 @@
-"""Signals inside an elaborated component, to which the account of a proof is tied, and parts that are taken out."""
+"""What is inside an elaborated component, to which the account of a proof is tied, and parts that are taken out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Fragment, Module, Signal, Value
+from amaranth.hdl import Const, Fragment, Module, Signal, Value
 
-__all__ = ["emptied", "inside"]
+__all__ = ["contents", "emptied", "inside"]
 
 
 def inside(fragment: Fragment, name: str, *path: str) -> Signal:
@@ -39,6 +39,27 @@ def inside(fragment: Fragment, name: str, *path: str) -> Signal:
         raise KeyError(f"{len(found)} signals named {name!r} in {'.'.join(path) or 'the component'}")
     (signal,) = found.values()
     return signal
+
+
+def contents(fragment: Fragment, *path: str) -> list[Value]:
+    """Return every entry of a memory of an elaborated component, which gets a port for each.
+
+    Parameters
+    ----------
+    fragment : Fragment
+        The elaborated component.
+    path : str
+        Names of the submodules on the way to the memory, which is the last one.
+    """
+    memory: Any = fragment
+    for each in path:
+        memory = memory.find_subfragment(each)
+    shape, depth = memory._data.shape, memory._data.depth
+    entries = [Signal(shape, name=f"{'_'.join(path)}_{address}") for address in range(depth)]
+    for address, entry in enumerate(entries):
+        port = {"addr": Const(address, (depth - 1).bit_length()), "data": entry, "en": Const(1), "transparent_for": ()}
+        memory.read_port(domain="comb", **port)
+    return list(entries)
 
 
 def emptied(part: Any) -> list[Value]:

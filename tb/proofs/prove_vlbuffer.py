@@ -1,4 +1,4 @@
-"""Proofs of the VL buffer: room and counts by induction against accounts, the delivery of flits up to a depth."""
+"""Proofs of the VL buffer: room and counts against accounts, all outputs against queues, by induction."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
 
-from amaranth.hdl import Array, Cat, Fragment, Module, Mux, Signal, Value
-from vlane.tb.proofs.inside import inside
+from amaranth.hdl import Array, Fragment, Module, Mux, Signal, Value
+from vlane.tb.proofs.buffer_account import BufferAccount
+from vlane.tb.proofs.inside import contents, inside
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import constant
 
-__all__ = ["DEPTH", "INSTANCES", "DeliveryProperties", "VLBufferProperties"]
-
-DEPTH, TWO_PORTS_DEPTH = 8, 5
-"""Cycles from reset for which flits are followed; with two ports 8 were undecided after five minutes."""
-
+__all__ = ["INSTANCES", "QueueProperties", "VLBufferProperties"]
 
 class VLBufferProperties(Properties):
     """The buffer beside an account of one arbitrary lane: what was reserved, written and read.
@@ -136,8 +133,10 @@ class VLBufferProperties(Properties):
                 self.claim(m, "readable", flit == 0, when=b.readable[port] <= index)
 
 
-class DeliveryProperties(Properties):
-    """The buffer beside a flit that is marked when it is written and followed until it is read.
+class QueueProperties(Properties):
+    """The buffer beside a queue of registers for each lane, for every sequence of inputs.
+
+    What holds the induction is claimed too: where the flits of the queues are in the storage.
 
     Parameters
     ----------
@@ -146,70 +145,82 @@ class DeliveryProperties(Properties):
     """
 
     statements: ClassVar = {
-        "order": "A flit that is written is shown behind those written to its lane before, until it is removed, and"
-        " unchanged: none is lost, doubled or swapped.",
-        "own-place": "While a flit is in a buffer that lanes share, no other flit is written to its place.",
+        "order": "Every output is that of a queue for each lane: a flit that is written is shown behind those written to"
+        " its lane before, until it is removed, and unchanged; none is lost, doubled or swapped.",
+        "storage": VLBufferProperties.statements["storage"],
+        "bounds": VLBufferProperties.statements["bounds"],
+        "lists": "The flits of a lane are in the places to which its list leads, in order, or in a row in its own part.",
+        "own-place": "A place of a storage that lanes share belongs to one flit, is free once, or was not used since"
+        " reset.",
     }
+    unfolds_memories = True
 
     def __init__(self, buffer: Any) -> None:
         super().__init__()
         self.buffer, self.m = buffer, Module()
-        self.unfolds_memories = buffer.readers * buffer.read_flits > 1
-        self.bounded = TWO_PORTS_DEPTH if buffer.readers > 1 else DEPTH
-        self.lane = constant(self.m, "watched_lane", 5, 0, buffer.vls - 1)
-        self.place = Signal(range(max(2, buffer.write_flits * buffer.writers)))
-        self.mark = Signal()
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
-        return [*free_inputs(self.buffer), self.lane, self.mark, self.place]
+        return free_inputs(self.buffer)
 
     def elaborate(self, _platform: object) -> Module:
         m, b = self.m, self.buffer
         m.submodules.buffer = fragment = Fragment.get(b, None)
-        following, flit, ahead = Signal(), Signal(b.data_bits), Signal(8)
-        held, used, leaving, joins = (Signal(8, name=name) for name in ("in_lane", "reserved", "leaving", "joins"))
-        for vl in range(b.vls):
-            with m.If(self.lane == vl):
-                gained = Mux(b.accepted & (b.reserve_vl == vl), b.reserve_flits, 0)
-                m.d.comb += [held.eq(b.held[vl]), used.eq(b.used[vl] + gained)]
-        m.d.comb += leaving.eq(sum(Mux(b.read_vl[port] == self.lane, b.takes[port], 0) for port in range(b.readers)))
-        given, mine = self._given(fragment), Signal(range(b.flits))
-        for place in range(b.writers * b.write_flits):
-            port, index = divmod(place, b.write_flits)
-            comes = (b.write_vl[port] == self.lane) & (b.write_count[port] > index)
-            earlier = sum(
-                (b.write_vl[place // b.write_flits] == self.lane)
-                & (b.write_count[place // b.write_flits] > place % b.write_flits)
-                for place in range(place)
-            )
-            with m.If(self.mark & ~following & comes & (self.place == place) & (held + earlier < used)):
-                m.d.comb += joins.eq(1)
-                m.d.sync += [flit.eq(b.write_data[place]), ahead.eq(held + earlier - leaving), mine.eq(given[place])]
-        with m.If(joins):
-            m.d.sync += following.eq(1)
-        with m.If(following):
-            m.d.sync += [following.eq(ahead >= leaving), ahead.eq(ahead - leaving)]
-        self.claim(m, "order", ahead < held, when=following)
+        self.stored = contents(fragment, "storage")
+        account = BufferAccount(m, b)
+        for output, value in account.outputs:
+            self.claim(m, "order", output == value)
+        self.claim(m, "storage", account.promised <= b.flits)
+        for held, used in zip(account.held, account.used, strict=True):
+            self.claim(m, "bounds", (used <= b.maximum) & (held <= used))
         if b.form == "shared":
-            written = [inside(fragment, f"kept_{place}").any() for place in range(len(given))]
-            for place, (now, where) in enumerate(zip(written, given, strict=True)):
-                self.claim(m, "own-place", where != mine, when=following & now)
-                if place:
-                    same = Cat(written[before] & (where == given[before]) for before in range(place))
-                    self.claim(m, "own-place", ~same.any(), when=now & Cat(written[:place]).any())
-        for port in range(b.readers):
-            for index in range(b.read_flits):
-                is_next = following & (b.read_vl[port] == self.lane) & (ahead == index)
-                shown = b.read_data[port * b.read_flits + index]
-                self.claim(m, "order", (b.readable[port] > index) & (shown == flit), when=is_next)
+            self._lists(account, fragment)
+        else:
+            self._parts(account, fragment)
         return m
 
-    def _given(self, fragment: Fragment) -> list[Value]:
-        """Return the place that the buffer gives to each flit that may be written; a lane's own part has none."""
-        places = range(self.buffer.writers * self.buffer.write_flits)
-        shared = self.buffer.form == "shared"
-        return [inside(fragment, f"place_{place}") if shared else Value.cast(0) for place in places]
+    def _lists(self, account: BufferAccount, fragment: Fragment) -> None:
+        """Claim where the flits of the lists are, and which places are free."""
+        m, b, claim = self.m, self.buffer, self.claim
+        links, recycled = (contents(fragment, name) for name in ("links", "recycled"))
+        slots = account.queues("slots", [inside(fragment, f"place_{number}") for number in range(len(account.kept))])
+        taken: list[tuple[Value, Value]] = []
+        for vl, (held, queue, flits) in enumerate(zip(account.held, slots, account.flits, strict=True)):
+            last = inside(fragment, f"last_{vl}")
+            claim(m, "lists", inside(fragment, f"first_{vl}") == queue[0], when=held != 0)
+            for place, (slot, flit) in enumerate(zip(queue, flits, strict=True)):
+                claim(m, "lists", Array(self.stored)[slot] == flit, when=held > place)
+                claim(m, "lists", last == slot, when=held == place + 1)
+                if place + 1 < b.maximum:
+                    claim(m, "lists", Array(links)[slot] == queue[place + 1], when=held > place + 1)
+                taken.append((held > place, slot))
+        oldest, newest, fresh = (inside(fragment, name) for name in ("oldest", "newest", "fresh"))
+        freed = Signal(16, name="freed")
+        m.d.comb += freed.eq(fresh - sum(account.held))
+        claim(m, "own-place", (fresh <= b.flits) & (oldest < b.flits) & (newest < b.flits) & (freed <= b.flits))
+        claim(m, "own-place", newest == self._wrapped(oldest + freed))
+        for number, place in enumerate(recycled):
+            taken.append((self._wrapped(b.flits + number - oldest) < freed, place))
+        for slot in range(b.flits):
+            users = sum(there & (place == slot) for there, place in taken)
+            claim(m, "own-place", users == (fresh > slot))
+
+    def _wrapped(self, value: Value) -> Value:
+        """Return a place of the list of freed places, of a value below twice their number and a bit."""
+        return Mux(value >= self.buffer.flits, value - self.buffer.flits, value)
+
+    def _parts(self, account: BufferAccount, fragment: Fragment) -> None:
+        """Claim where the flits of the lanes are in their parts."""
+        m, b, claim = self.m, self.buffer, self.claim
+        for vl, (held, flits) in enumerate(zip(account.held, account.flits, strict=True)):
+            first, behind = inside(fragment, f"first_{vl}"), inside(fragment, f"after_last_{vl}")
+            claim(m, "lists", (first < b.maximum) & (behind == self._around(first + held)))
+            for place, flit in enumerate(flits):
+                where = vl * b.maximum + self._around(first + place)
+                claim(m, "lists", Array(self.stored)[where] == flit, when=held > place)
+
+    def _around(self, value: Value) -> Value:
+        return Mux(value >= self.buffer.maximum, value - self.buffer.maximum, value)
 
 
 _ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
@@ -225,8 +236,8 @@ INSTANCES = (
     Instance("shared", VLBufferProperties, {
         "vls": 3, "flits": 16, "minimum": 2, "maximum": 9, "mtu_flits": 3, **_ONE, "form": "shared",
     }),
-    Instance("followed-shared", DeliveryProperties, {**_TINY, **_ONE, "form": "shared"}),
-    Instance("followed-static", DeliveryProperties, {**_PARTS, **_ONE, "form": "static"}),
-    Instance("followed-two-ports", DeliveryProperties, {**_TINY, **_MANY, "form": "shared"}),
+    Instance("queues-shared", QueueProperties, {**_TINY, **_ONE, "form": "shared"}),
+    Instance("queues-static", QueueProperties, {**_PARTS, **_ONE, "form": "static"}),
+    Instance("queues-two-ports", QueueProperties, {**_TINY, **_MANY, "form": "shared"}),
 )  # fmt: skip
 """What is proven: accounts by induction, then flits that are followed."""
