@@ -90,7 +90,8 @@ class ReceivingInput(wiring.Component):
     def _receive(self, m: Module) -> tuple[Signal, Signal, Any]:
         """Write what arrives (IB), and a cycle later look its head up (RT); return whether one was, lane, result."""
         rx = self.rx
-        kept, keeps = Signal(reset_less=True), Signal()
+        kept = Signal(reset_less=True)
+        keeps = Signal()
         blocks, small = blocks_of(rx.data), Signal()
         m.d.comb += [
             small.eq(blocks <= self.geometry.largest),

@@ -144,7 +144,8 @@ class SendingOutput(wiring.Component):
         scheduler, tx = self.scheduler, self.tx
         sending = Signal()
         starts, moves, is_free = Signal(), Signal(), Signal()
-        vl, now = Signal(lane_shape(self.geometry.vls), reset_less=True), Signal(lane_shape(self.geometry.vls))
+        vl = Signal(lane_shape(self.geometry.vls), name="link_vl", reset_less=True)
+        now = Signal(lane_shape(self.geometry.vls))
         lanes = range(self.geometry.vls)
         flit, there = self._read(m, now, sending | starts)
         m.d.comb += [

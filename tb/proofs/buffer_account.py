@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Fragment, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Fragment, Module, Mux, Signal, Value
 
 __all__ = ["BufferAccount", "accounted"]
 
@@ -65,6 +65,10 @@ class BufferAccount:
             *zip(b.read_data, shown, strict=True), *zip(b.readable, readable, strict=True),
             *zip(b.held, self.held, strict=True), *zip(b.used, self.used, strict=True),
         ]  # fmt: skip
+
+    def leaving_of(self, vl: Value) -> Value:
+        """Return how many flits leave a lane in this cycle."""
+        return Array(self._leaving)[vl]
 
     def queues(self, name: str, comes: Sequence[Value]) -> list[list[Signal]]:
         """Return, lane by lane, a queue whose entries come and go with the flits.

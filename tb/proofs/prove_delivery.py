@@ -8,18 +8,15 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Array, Assume, Cat, Fragment, Module, Mux, Signal, Value, unsigned
 from vlane.hdl.buffers.buffer_geometry import FLAGS
+from vlane.hdl.links.link import blocks_of
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
+from vlane.tb.proofs.flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
 from vlane.tb.proofs.inside import contents, emptied, inside
 from vlane.tb.proofs.properties import Claims, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import at, constant
 
-__all__ = ["DeliveryProperties", "Heads"]
+__all__ = ["Crossing", "DeliveryProperties", "Heads"]
 
-_TAG_BITS = 16
-TAG = (1 << _TAG_BITS) - 1
-"""Source LID of the packet that is followed, and of no other."""
-_BEHIND = TAG - 1
-"""Source LID of packets that come behind it, on its link and its VL."""
 _TOLD = 2
 """Cycles from a head's arrival to the report of a drop; the look-up is in the cycle between."""
 
@@ -57,44 +54,72 @@ class Heads:
             return
         consume, produce = inside(part, "consume"), inside(part, "produce")
         self.entries = [entries[self._around(consume + place)] for place in range(depth)]
-        claim(m, statement, (self.level <= depth) & (consume < depth) & (produce == self._around(consume + self.level)))
+        pointers = (consume < depth) & (produce == self._around(consume + self.level))
+        claim(m, statement, (self.level <= depth) & pointers)
 
     def _around(self, place: Value) -> Value:
         return Mux(place >= self.depth, place - self.depth, place)
 
 
-class DeliveryProperties(Properties):
-    """The switch beside any one packet that is followed, for all that may ever happen, by induction.
+class Crossing:
+    """A packet that is being taken out of a buffer, if one is.
 
-    Packets have one flit. The followed one, of any sender and cycle, has a source LID of its own, which passes through.
-    In place of the buffers there are the accounts that they are proven to be. Tables, schedulers and the room at the
-    far ends are taken out: tables may answer anything, a scheduler grants any lane that it is told can send.
+    Parameters
+    ----------
+    busy : Value
+        Whether one is.
+    gone : Value
+        How many of its flits have left.
+    size : Value
+        Of the packet.
+    lane : Value
+        To which it crosses.
+    moves, ends : Value
+        How many flits cross in this cycle, and whether the last one does.
+    """
+
+    def __init__(self, busy: Value, gone: Value, size: Value, lane: Value, moves: Value, ends: Value) -> None:
+        self.busy, self.gone, self.size, self.lane = busy, gone, size, lane
+        self.moves, self.ends = moves, ends
+
+    def to(self, there: Value) -> Crossing:
+        """Return the same, if it is for some place."""
+        return Crossing(self.busy & there, self.gone, self.size, self.lane, self.moves, self.ends)
+
+
+class DeliveryProperties(Properties):
+    """The switch beside any flit of any packet, which is followed, for all that may ever happen, by induction.
+
+    Packets have as many flits as their header says, on one lane of their link, with gaps or without; larger ones than
+    allowed come too. The followed flit has a mark of its own, which passes through. In place of the buffers there are
+    the accounts that they are proven to be. Tables, schedulers and the room at the far ends are taken out: tables may
+    answer anything, a scheduler grants any lane that it is told can send.
 
     Parameters
     ----------
     switch : IBSwitch
-        The component; its largest packet has one block.
+        The component.
     """
 
     statements: ClassVar = {
-        "once": "An accepted packet that does not drop leaves once; until then its flit is held in the switch, and no"
-        " other flit takes its place.",
-        "where": "It leaves at the output and on the lane that the tables gave for it, and its header names that lane.",
+        "once": "A flit of an accepted packet that does not drop leaves once; until then it is held in one place.",
+        "where": "It leaves at the output and on the lane that the tables gave for its packet, whose header names that"
+        " lane.",
         "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
-        "in-order": "A packet that came behind it, on its link and lane, does not leave before it at its output and on its"
-        " outgoing lane.",
-        "heads": "Whatever waits in an input has its head in the queue of its lane, in the same order, with what the"
-        " tables said of it.",
-        "reserved": "Room that an output has reserved belongs to a flit that is there or crosses to it.",
+        **CHAIN_STATEMENTS,
+        "heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same order,"
+        " with its size and what the tables said of it.",
+        "reserved": "Room that a buffer has reserved belongs to a flit that is there or of a packet that crosses to it.",
     }
     unfolds_memories = True
     depth = 2
 
     def __init__(self, switch: Any) -> None:
         super().__init__()
-        self.switch = switch
+        self.switch, self.lanes = switch, range(switch.geometry.vls)
         self.m = Module()
         self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
+        self.which = constant(self.m, "followed_flit", INDEX_BITS, 0, switch.geometry.largest - 1)
         self.begins = Signal()
         self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
         for output in switch.outputs:
@@ -104,13 +129,15 @@ class DeliveryProperties(Properties):
         self.places: list[Value] = []
         """Where the followed flit may be, one bit each."""
         self.waits = Signal()
-        """Whether it is in its input."""
+        """Whether it is in its input, or still comes."""
         self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
         """Whether it is in the buffer of an output, by output and lane."""
+        self.crossings: list[Crossing] = []
+        """Packets that are taken out of the inputs."""
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
-        return [*free_inputs(self.switch), self.port, self.begins, *self.free]
+        return [*free_inputs(self.switch), self.port, self.which, self.begins, *self.free]
 
     def elaborate(self, _platform: object) -> Module:
         m, switch = self.m, self.switch
@@ -119,7 +146,7 @@ class DeliveryProperties(Properties):
         self._look_up(m)
         for number in range(switch.ports):
             self._wait(m, number)
-        m.d.comb += self.waits.eq(Cat(self.places).any())
+        m.d.comb += self.waits.eq(Cat(self.places).any() | self.pending)
         self._between(m)
         for number in range(switch.ports):
             self._send(m, number)
@@ -134,29 +161,62 @@ class DeliveryProperties(Properties):
         return [*self.at_input, *self.at_output]
 
     def _arrive(self, m: Module) -> None:
-        """Let packets of one flit come, one of them the followed one; say how long ago it came."""
-        switch, sent, came_on = self.switch, Signal(), Signal.like(self.switch.rx[0].vl)
+        """Let whole packets come, one of them with the followed flit; keep account of what comes."""
+        switch = self.switch
+        sent, came_on, size = Signal(), Signal.like(switch.rx[0].vl), Signal(8)
         self.now = now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
         m.d.comb += now[0].eq(self.begins & ~sent)
         with m.If(now[0]):
             m.d.sync += sent.eq(1)
         m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
-        self.stored, stores = Signal(), []
+        self.stored = Signal(name="stored")
+        stores, mine = Signal(name="stores"), Signal(name="mine")
+        self.arriving, comes = [], []
         for number, rx in enumerate(switch.rx):
-            followed = now[0] & (self.port == number)
+            is_its = self.port == number
+            followed = now[0] & is_its
+            packet = _Arriving(m, number, rx, switch.inputs[number], inside(self.fragment, "kept", f"input_{number}"))
+            self.arriving.append(packet)
+            index = Mux(rx.first, 0, packet.written)
+            flit = rx.valid & (followed | (mine & is_its & ~rx.first)) & (index == self.which)
+            behind = sent & is_its & (rx.vl == came_on) & ~flit & ~(mine & (index < self.which))
             m.d.comb += [
-                Assume(~rx.valid | (rx.first & rx.last)),
-                Assume(~followed | rx.valid),
-                Assume((tag(rx.data) == TAG) == followed),
-                Assume((tag(rx.data) != _BEHIND) | (sent & (self.port == number) & (rx.vl == came_on))),
+                Assume(~followed | (rx.valid & rx.first & (blocks_of(rx.data) > self.which))),
+                Assume((tag(rx.data) == TAG) == flit),
+                Assume((tag(rx.data) != BEHIND) | behind),
             ]
+            comes.append(flit & packet.keeps)
             with m.If(followed):
-                m.d.sync += came_on.eq(rx.vl)
-            stores.append(followed & switch.inputs[number].storage.accepted)
-        self.stores = Cat(stores).any()
-        with m.If(self.stores):
+                m.d.comb += stores.eq(packet.keeps)
+                m.d.sync += [came_on.eq(rx.vl), size.eq(blocks_of(rx.data))]
+            with m.If(rx.valid & is_its):
+                m.d.sync += mine.eq((followed | (mine & ~rx.first)) & ~rx.last)
+        with m.If(stores):
             m.d.sync += self.stored.eq(1)
-        self.sent, self.came_on = sent, came_on
+        self.stores, self.flit_comes = stores, Cat(comes).any()
+        self.sent, self.came_on, self.size, self.mine = sent, came_on, size, mine
+        self._still_comes(m)
+
+    def _still_comes(self, m: Module) -> None:
+        """Say whether the followed flit of a packet that was let in still comes."""
+        self.came, self.pending = Signal(name="came"), Signal(name="pending")
+        open_ = Signal()
+        with m.If(self.flit_comes):
+            m.d.sync += self.came.eq(1)
+        m.d.comb += self.pending.eq(self.stored & ~self.came)
+        packets = Array(Cat(each.opened, each.kept, each.written) for each in self.arriving)
+        opened, written, kept = Signal(), Signal(8), Signal()
+        m.d.comb += [Cat(opened, kept, written).eq(packets[self.port]), open_.eq(opened & self.mine)]
+        lane = Array(each.lane for each in self.arriving)[self.port]
+        size = Array(each.size for each in self.arriving)[self.port]
+        claim = self.claim
+        claim(m, "heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
+        claim(m, "heads", self.sent & (kept == self.stored), when=self.mine)
+        claim(m, "heads", open_ & (written <= self.which), when=self.pending)
+        claim(m, "heads", written > self.which, when=self.mine & self.came)
+        claim(m, "heads", self.stored & self.sent, when=self.came)
+        claim(m, "heads", self.came_on < len(self.lanes), when=self.stored)
+        claim(m, "heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
 
     def _look_up(self, m: Module) -> None:
         """Keep what the tables say of the packet, and claim when it is told."""
@@ -165,16 +225,16 @@ class DeliveryProperties(Properties):
             m.d.comb += [Assume(switch.table.port[number] <= switch.ports), Assume(self._is_lane(number))]
         self.to, self.lane, self.name = self._looked_up(m)
         self.drops = self._kept(m, "drops", [Value.cast(each.cause).any() for each in switch.inputs])
-        self.let_in, self.dropped, out = Signal(), Signal(), Signal(unsigned(2))
+        self.let_in, self.dropped = Signal(name="let_in"), Signal(name="dropped")
+        self.out = Signal(unsigned(2), name="out")
         cause = Signal.like(Value.cast(switch.dropped[0]))
         m.d.comb += cause.eq(Array(Value.cast(each) for each in switch.dropped)[self.port])
         with m.If(now[_TOLD]):
             m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
             self.claim(m, "dropped-never-leaves", cause.any() == (self.drops | ~self.stored))
-        self.out = out
         phases = Cat(now[1], now[2], self.let_in, self.dropped)
         self.claim(m, "heads", sum(phases) == 1, when=self.sent)
-        self.claim(m, "heads", ~phases.any() & ~self.stored, when=~self.sent)
+        self.claim(m, "heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
         self.claim(m, "heads", self.stored & ~self.drops, when=self.let_in)
         self.claim(m, "heads", ~self.stored | self.drops, when=self.dropped)
 
@@ -204,65 +264,76 @@ class DeliveryProperties(Properties):
         """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
         return data[len(data) - 4 :]
 
-    def _queue(self, m: Module, account: BufferAccount, lane: int) -> list[tuple[Value, Value]]:
-        """Return where the followed flit is in a buffer's lane, and those behind it; claim that they are in order."""
-        found = []
-        for place, flit in enumerate(account.flits[lane]):
-            here, behind = Signal(name=f"here_{place}"), Signal(name=f"behind_{place}")
-            there = account.held[lane] > place
-            m.d.comb += [here.eq(there & _is_tagged(flit, TAG)), behind.eq(there & _is_tagged(flit, _BEHIND))]
-            self.claim(m, "once", flit[:FLAGS].all(), when=there)
-            found.append((here, behind))
-        for place, (_, behind) in enumerate(found):
-            later = [here for here, _ in found[place + 1 :]]
-            if later:
-                self.claim(m, "in-order", ~Cat(later).any(), when=behind)
-        self.places += [here for here, _ in found]
-        return found
-
     def _wait(self, m: Module, number: int) -> None:
         """Claim that an input's flits and its heads correspond."""
         port, account, claim = self.switch.inputs[number], self.at_input[number], self.claim
-        rx, (busy, crosses) = port.rx, self._crossing(number)
-        arrived, vl = Signal(name=f"arrived_{number}"), Signal.like(rx.vl, name=f"vl_{number}")
-        m.d.sync += [arrived.eq(rx.valid & port.storage.accepted), vl.eq(rx.vl)]
-        claim(m, "heads", self._is_head(crosses) & (crosses.vl < self.switch.geometry.vls), when=busy)
-        for lane in range(self.switch.geometry.vls):
+        packet = self.arriving[number]
+        busy, crosses = self._crossing(number)
+        gone = Signal(INDEX_BITS, name=f"gone_{number}")
+        m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
+        moves, ends = Value.cast(port.crossing.count), port.crossing.last
+        self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, moves, ends))
+        claim(m, "whole", packet.left < packet.size, when=packet.opened)
+        claim(m, "heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept)
+        claim(m, "heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
+        claim(m, "heads", crosses.vl < len(self.lanes), when=busy)
+        for lane in self.lanes:
+            taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
+            chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
+            self.places += chain.here
             path = (f"input_{number}", f"heads_{lane}")
             heads = Heads(m, claim, "heads", self.fragment, path, self.switch.geometry.maximum)
-            leaves, comes = busy & (crosses.vl == lane), arrived & (vl == lane)
-            held = account.held[lane]
-            claim(m, "heads", held == heads.level + leaves + comes)
-            claim(m, "heads", account.used[lane] == held)
-            for place, entry in enumerate(heads.entries):
-                record = port._routed(entry)
-                there = heads.level > place
-                claim(m, "heads", self._is_head(record) & (record.vl == lane), when=there)
-            for place, (here, behind) in enumerate(self._queue(m, account, lane)):
-                claim(m, "once", (self.port == number) & self.stored, when=here)
-                own_way = (self.port == number) & (self.came_on == lane)
-                claim(m, "in-order", own_way & self.sent, when=behind)
-                claim(m, "in-order", self.came_on == lane, when=here)
-                if place == 0:
-                    claim(m, "heads", self._is_as_told(crosses), when=here & leaves)
-                for behind in range(min(place + 1, heads.depth)):
-                    if place - behind > 1:
-                        continue
-                    record = port._routed(heads.entries[behind])
-                    waits = here & (leaves == place - behind) & (heads.level > behind)
-                    claim(m, "heads", self._is_as_told(record), when=waits)
-                last = here & (held == place + 1) & comes
-                claim(m, "heads", last == (here & self.now[1]))
+            arrived = packet.arrived & (packet.lane == lane)
+            fresh = taken & ~gone.any()
+            claim(m, "heads", chain.begun == heads.level + fresh + arrived)
+            claim(m, "reserved", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
+            records = [port._routed(entry) for entry in heads.entries]
+            for place, record in enumerate(records):
+                claim(m, "heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
+            self._own_heads(m, number, chain, heads, records, crosses, taken, fresh)
+
+    def _own_heads(
+        self, m: Module, number: int, chain: FlitChain, heads: Heads, records: Sequence[Any], crosses: Any,
+        taken: Value, fresh: Value,
+    ) -> None:  # fmt: skip
+        """Claim which head belongs to each flit of a lane, and that of the followed packet is as the tables said."""
+        claim, packet, before = self.claim, self.arriving[number], Value.cast(0)
+        is_told = [self._is_as_told(record) for record in records]
+        for place in range(len(chain.first)):
+            number_of = Signal(INDEX_BITS, name="number_of")
+            before = before + chain.first[place]
+            m.d.comb += number_of.eq(before - fresh)
+            there, here = chain.held > place, chain.here[place]
+            is_crossing = number_of == 0
+            size = Mux(is_crossing, crosses.blocks, packet.size)
+            told = Mux(is_crossing, self._is_as_told(crosses), self.now[1])
+            for entry, record in enumerate(records):
+                is_its = (number_of == entry + 1) & (heads.level > entry)
+                size, told = Mux(is_its, record.blocks, size), Mux(is_its, is_told[entry] & ~self.now[1], told)
+            claim(m, "heads", (chain.index[place] < size) & (chain.last[place] == (chain.index[place] + 1 == size)),
+                  when=there)  # fmt: skip
+            claim(m, "heads", taken, when=there & is_crossing)
+            claim(m, "heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
+            claim(m, "whole", (chain.index[place] == self.which) & (size == self.size), when=here)
+            own_way = (self.port == number) & (self.came_on == chain.lane)
+            claim(m, "once", own_way & self.stored, when=here)
+            claim(m, "in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
+        waits = self.pending & (self.port == number) & (self.came_on == chain.lane)
+        newest = Mux(heads.level == 0, self._is_as_told(crosses) & taken, at(is_told, heads.level - 1))
+        claim(m, "heads", newest, when=waits & ~self.now[1])
+        size = Mux(heads.level == 0, Mux(taken, crosses.blocks, 0), at([each.blocks for each in records], heads.level - 1))
+        comes = packet.kept & packet.opened & (packet.lane == chain.lane) & ~packet.arrived
+        claim(m, "heads", size == packet.size, when=comes)
 
     def _is_head(self, record: Any) -> Value:
-        """Return whether a head is of one flit, and drops or has an output and a lane of the switch."""
-        found: Value = (record.output < self.switch.ports) & (record.outgoing_vl < self.switch.geometry.vls)
-        return (record.blocks == 1) & (record.drop | found)
+        """Return whether a head has a size, and drops or has an output and a lane of the switch."""
+        found: Value = (record.output < self.switch.ports) & (record.outgoing_vl < len(self.lanes))
+        return record.blocks.any() & (record.blocks <= self.switch.geometry.largest) & (record.drop | found)
 
     def _is_as_told(self, record: Any) -> Value:
         """Return whether the head of the followed packet carries what the tables said of it."""
         same: Value = (record.output == self.to) & (record.outgoing_vl == self.lane)
-        return (record.drop == self.drops) & (self.drops | same)
+        return (record.blocks == self.size) & (record.drop == self.drops) & (self.drops | same)
 
     def _crossing(self, number: int) -> tuple[Value, Any]:
         """Return whether a packet crosses from an input, and what is known of it."""
@@ -271,89 +342,166 @@ class DeliveryProperties(Properties):
     def _between(self, m: Module) -> None:
         """Claim what is between inputs and outputs."""
 
-    def _coming(self, number: int) -> list[tuple[Value, Value]]:
-        """Return the packets that may cross to an output: whether each does, and its lane."""
-        found = []
-        for each in range(self.switch.ports):
-            busy, crosses = self._crossing(each)
-            found.append((busy & ~crosses.drop & (crosses.output == number), crosses.outgoing_vl))
-        return found
+    def _coming(self, number: int) -> list[list[Crossing]]:
+        """Return the packets that may cross to an output, by its write ports."""
+        return [[
+            crossing.to(port._crosses.output == number)
+            for crossing, port in zip(self.crossings, self.switch.inputs, strict=True)
+        ]]  # fmt: skip
+
+    def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
+        """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
+        claim = self.claim
+        ports = [_one_of(m, each) for each in coming]
+        for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
+            claim(m, "reserved", sum(packet.busy for packet in packets) <= 1)
+            claim(m, "reserved", free[number] == (~port.busy | port.ends))
+        for one, other in itertools.combinations(ports, 2):
+            claim(m, "reserved", one.lane != other.lane, when=one.busy & other.busy)
+        for lane in self.lanes:
+            more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
+            claim(m, "reserved", account.used[lane] == account.held[lane] + more)
+
+    def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
+        """Return whether a packet is being written to a lane, and how many of its flits were."""
+        comes, written = Value.cast(0), Value.cast(0)
+        for packet in itertools.chain(*coming):
+            mine = packet.busy & (packet.lane == lane) & packet.gone.any()
+            comes, written = comes | mine, Mux(mine, packet.gone, written)
+        return comes, written
 
     def _send(self, m: Module, number: int) -> None:
         """Claim that an output has what crossed to it, and room for what will."""
         output, account, claim = self.switch.outputs[number], self.at_output[number], self.claim
-        scheduler, comes = output.scheduler, self._coming(number)
+        scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
         able = at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl)
         m.d.comb += Assume(~scheduler.grant | able)
-        claim(m, "reserved", ~inside(self.fragment, "sending", f"output_{number}"))
-        claim(m, "reserved", Value.cast(output.free).all())
-        claim(m, "reserved", sum(crosses for crosses, _ in comes) <= 1)
-        for lane in range(self.switch.geometry.vls):
-            held, mine = account.held[lane], [crosses & (vl == lane) for crosses, vl in comes]
-            claim(m, "reserved", account.used[lane] == held + sum(mine))
-            path = (f"output_{number}", f"sizes_{lane}")
-            waiting = inside(self.fragment, "there", *path)
+        self._taken_in(m, account, Value.cast(output.free), coming)
+        sending, vl, sent = inside(self.fragment, "sending", path), inside(self.fragment, "link_vl", path), Signal(INDEX_BITS)
+        now, starts = inside(self.fragment, "now", path), scheduler.grant & scheduler.ready
+        m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
+        most = self.switch.geometry.largest
+        claim(m, "whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending)
+        for lane in self.lanes:
+            chain = FlitChain(
+                m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._written(coming, lane))
+            )
+            self.places += chain.here
+            inner = (path, f"sizes_{lane}")
+            waiting = inside(self.fragment, "there", *inner)
             if self.switch.geometry.maximum > 1:
-                level = inside(self.fragment, "level", *path, "others")
-                claim(m, "reserved", waiting | ~level.any())
+                level = inside(self.fragment, "level", *inner, "others")
+                claim(m, "whole", waiting | ~level.any())
                 waiting = waiting + level
-            claim(m, "reserved", waiting == held)
-            found = self._queue(m, account, lane)
-            for flit, (here, behind) in zip(account.flits[lane], found, strict=True):
+            claim(m, "whole", waiting == chain.begun)
+            for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
+                here, is_last = chain.here[place], chain.last[place]
                 self._is_on_its_way(m, here, number, lane, flit[FLAGS:])
-                self._is_behind(m, behind, number, lane)
-            self.at_lane[number].append(Cat(here for here, _ in found).any())
+                claim(m, "whole", self._is_its_place(chain.index[place], is_last), when=here)
+                self._is_behind(m, chain.behind[place], number, lane)
+            self.at_lane[number].append(Cat(chain.here).any())
+        self._on_the_link(m, number, sending, vl, sent)
+
+    def _is_its_place(self, index: Value, is_last: Value) -> Value:
+        """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
+        return (index == self.which) & (is_last == (self.which + 1 == self.size))
+
+    def _on_the_link(self, m: Module, number: int, sending: Value, vl: Value, sent: Value) -> None:
+        """Claim what leaves."""
+        tx, claim, out = self.switch.tx[number], self.claim, self.out
+        leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
+        claim(m, "whole", (sent == 1) == tx.first, when=tx.valid)
+        claim(m, "whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
+        claim(m, "whole", tx.vl == vl, when=tx.valid & sending)
+        claim(m, "whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
+        self._is_on_its_way(m, leaves, number, tx.vl, tx.data)
+        self._is_behind(m, behind, number, tx.vl)
+        claim(m, "in-order", ~at(self.at_lane[number], tx.vl), when=behind)
+        its_way = self.let_in & (self.to == number) & (self.lane == tx.vl)
+        claim(m, "in-order", out == 1, when=behind & its_way & self.came)
 
     def _is_on_its_way(self, m: Module, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
-        """Claim that the packet is where it must be, if it is here."""
-        self.claim(m, "where", (self.to == number) & (self.lane == lane) & (self._named(flit) == self.name), when=here)
+        """Claim that the flit is where it must be, if it is here, and that a header names the lane."""
+        self.claim(m, "where", (self.to == number) & (self.lane == lane), when=here)
+        self.claim(m, "where", self._named(flit) == self.name, when=here & (self.which == 0))
         self.claim(m, "dropped-never-leaves", self.let_in, when=here)
 
-    def _is_behind(self, m: Module, behind: Value, number: int, lane: Value | int) -> None:
-        """Claim that the followed packet left its input, if one that came behind it is at an output."""
+    def _is_behind(self, m: Module, behind: Value, number: int | None, lane: Value | int) -> None:
+        """Claim that the followed flit left its input, if one that came behind it is at an output."""
         self.claim(m, "in-order", self.sent & ~self.waits, when=behind)
 
     def _leave(self, m: Module) -> None:
-        """Claim that the packet is in one place until it leaves, and leaves once."""
+        """Claim that the flit is in one place until it leaves, and leaves once."""
         claim, out = self.claim, self.out
-        leaves = Signal(self.switch.ports)
+        leaves, is_there = Signal(self.switch.ports), Signal()
         m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))
         self.places += list(leaves)
-        goes = self._discarded()
-        is_there = Signal()
-        with m.If(self.stores):
+        with m.If(self.flit_comes):
             m.d.sync += is_there.eq(1)
-        with m.Elif(leaves.any() | goes):
+        with m.Elif(leaves.any() | self._discarded()):
             m.d.sync += is_there.eq(0)
         m.d.sync += out.eq(out + leaves.any())
         claim(m, "once", sum(self.places) == is_there)
-        claim(m, "once", out == 0, when=is_there)
-        claim(m, "once", out == 1, when=self.let_in & ~is_there)
-        claim(m, "once", is_there == self.stored, when=self.now[1] | self.now[2])
+        claim(m, "once", self.came & ~out.any(), when=is_there)
+        claim(m, "once", out == 1, when=self.let_in & self.came & ~is_there)
+        claim(m, "once", is_there == self.came, when=self.now[1] | self.now[2])
+        claim(m, "once", ~out.any(), when=self.pending)
         claim(m, "once", out <= 1)
-        for number, tx in enumerate(self.switch.tx):
-            self._is_on_its_way(m, leaves[number], number, tx.vl, tx.data)
-            behind = tx.valid & (tag(tx.data) == _BEHIND)
-            self._is_behind(m, behind, number, tx.vl)
-            claim(m, "in-order", ~at(self.at_lane[number], tx.vl), when=behind)
-            mine = self.let_in & (self.to == number) & (self.lane == tx.vl)
-            claim(m, "in-order", out == 1, when=behind & mine)
         claim(m, "dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.let_in)
 
     def _discarded(self) -> Value:
-        """Return whether the packet leaves its input to go nowhere."""
+        """Return whether the flit leaves its input to go nowhere."""
         found = []
         for number, port in enumerate(self.switch.inputs):
             busy, crosses = self._crossing(number)
-            found.append(busy & crosses.drop & _is_tagged(port.storage.read_data[0], TAG))
+            leaving = self.at_input[number].leaving_of(crosses.vl)
+            shown = [(leaving > place) & (tag(flit[FLAGS:]) == TAG) for place, flit in enumerate(port.storage.read_data)]
+            found.append(busy & crosses.drop & Cat(shown).any())
         return Cat(found).any()
 
 
-def tag(data: Value) -> Value:
-    """Return the source LID that the local route header names, in its last bits (IBA 7.7)."""
-    return data[len(data) - 64 :][:_TAG_BITS]
+class _Arriving:
+    """What comes on a link: whole packets, each on one lane. That they are is assumed.
+
+    Attributes
+    ----------
+    opened, lane, size : Signal
+        The first flits of a packet came, and more are to come; its lane; its size.
+    left, written : Value
+        Flits that are to come, and that came.
+    kept, keeps : Value
+        Its flits are let in; likewise the one that comes in this cycle.
+    arrived : Signal
+        A packet's first flit was let in in the cycle before.
+    """
+
+    def __init__(self, m: Module, number: int, rx: Any, port: Any, kept: Value) -> None:
+        self.left, self.size = Signal(8, name=f"left_{number}"), Signal(8, name=f"size_{number}")
+        self.lane, self.arrived = Signal.like(rx.vl, name=f"lane_{number}"), Signal(name=f"arrived_{number}")
+        self.opened, self.kept = self.left.any(), kept
+        self.written = (self.size - self.left)[:8]
+        self.keeps = rx.valid & Mux(rx.first, port.storage.accepted, kept)
+        blocks = blocks_of(rx.data)
+        m.d.comb += [
+            Assume(~rx.valid | (rx.first == ~self.opened)),
+            Assume(~rx.valid | (rx.last == Mux(rx.first, blocks == 1, self.left == 1))),
+            Assume(~rx.valid | rx.first | (rx.vl == self.lane)),
+        ]
+        m.d.sync += self.arrived.eq(rx.valid & rx.first & self.keeps)
+        with m.If(rx.valid):
+            m.d.sync += self.left.eq(Mux(rx.first, blocks, self.left) - 1)
+        with m.If(rx.valid & rx.first):
+            m.d.sync += [self.size.eq(blocks), self.lane.eq(rx.vl)]
 
 
-def _is_tagged(flit: Value, name: int) -> Value:
-    """Return whether a flit with its flags has a source LID."""
-    return tag(flit[FLAGS:]) == name
+def _one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
+    """Return the one packet that is there, if one is."""
+    first = packets[0]
+    names = ("gone", "size", "lane", "moves", "ends")
+    found = {name: Value.cast(getattr(first, name)) for name in names}
+    for packet in packets[1:]:
+        found = {name: Mux(packet.busy, getattr(packet, name), found[name]) for name in names}
+    busy = Cat(packet.busy for packet in packets).any()
+    made = {name: Signal(len(value), name=f"coming_{name}") for name, value in found.items()}
+    m.d.comb += [made[name].eq(value) for name, value in found.items()]
+    return Crossing(busy, **made)

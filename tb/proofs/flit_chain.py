@@ -1,0 +1,122 @@
+"""What the flits in a lane of a buffer are, in a proof: packets in a row, of which the first and the last may be cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from vlane.hdl.buffers.buffer_geometry import FLAGS
+from vlane.tb.proofs.buffer_account import BufferAccount
+from vlane.tb.proofs.properties import Claims
+
+__all__ = ["BEHIND", "CHAIN_STATEMENTS", "INDEX_BITS", "TAG", "ChainEnds", "FlitChain", "tag"]
+
+_TAG_BITS = 16
+TAG = (1 << _TAG_BITS) - 1
+"""Mark of the flit that is followed, and of no other."""
+BEHIND = TAG - 1
+"""Mark of flits that come behind it, on its link and its VL."""
+INDEX_BITS = 4
+"""Of the number of a flit in its packet, and of such a count."""
+CHAIN_STATEMENTS = {
+    "whole": "The flits of a packet are in a row, its first flit first, in every buffer and on every link, none of"
+    " another packet between them on a lane or a link; the followed flit leaves with its own number in the packet.",
+    "in-order": "A flit that came behind it, on its link and lane, does not leave before it at its output and on its"
+    " outgoing lane.",
+}
+"""What is claimed of a lane."""
+
+
+def tag(data: Value) -> Value:
+    """Return the mark of a flit: the source LID of a header, its last bits (IBA 7.7), and as many bits of a body."""
+    return data[len(data) - 64 :][:_TAG_BITS]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEnds:
+    """What happens at the ends of a lane.
+
+    Parameters
+    ----------
+    taken, gone : Value
+        A packet is being taken out, and as many of its flits have left.
+    comes, written : Value
+        A packet is being written, whose first flit was, and as many of its flits were.
+    """
+
+    taken: Value
+    gone: Value
+    comes: Value
+    written: Value
+
+
+class FlitChain:
+    """The flits of a lane of a buffer, oldest first.
+
+    Parameters
+    ----------
+    m : Module
+        In which is claimed what they are.
+    claim : Claims
+        Collector of the claims, with ``CHAIN_STATEMENTS``.
+    account : BufferAccount
+        Of the buffer.
+    lane : int
+        Which one.
+    ends : ChainEnds
+        What happens at its ends.
+
+    Attributes
+    ----------
+    lane : int
+        Which one.
+    held : Value
+        How many there are.
+    first, last, index : list of Value
+        Of each place: whether it is a packet's first flit, and its last one, if it is there; its number in the packet.
+    here, behind : list of Value
+        Of each place: whether the followed flit is there, or one that came behind it.
+    begun : Value
+        Packets whose first flit is there.
+    """
+
+    def __init__(self, m: Module, claim: Claims, account: BufferAccount, lane: int, ends: ChainEnds) -> None:
+        self.lane = lane
+        flits, self.held = account.flits[lane], account.held[lane]
+        there = [self.held > place for place in range(len(flits))]
+        self.first, self.last = ([each & flit[bit] for each, flit in zip(there, flits, strict=True)] for bit in (1, 0))
+        self.here, self.behind = ([Signal(name=f"{name}_{lane}_{place}") for place in range(len(flits))]
+                                  for name in ("here", "behind"))  # fmt: skip
+        self.index: list[Signal] = []
+        at: Value = Mux(ends.taken, ends.gone, 0)
+        for place, flit in enumerate(flits):
+            marked = tag(flit[FLAGS:])
+            index = Signal(INDEX_BITS, name=f"index_{lane}_{place}")
+            m.d.comb += [
+                self.here[place].eq(there[place] & (marked == TAG)),
+                self.behind[place].eq(there[place] & (marked == BEHIND)),
+                index.eq(at),
+            ]
+            self.index.append(index)
+            at = Mux(flit[0], 0, index + 1)
+        self.begun = sum(self.first)
+        self._claim(m, claim, there, ends)
+        most = account.buffer.mtu_flits - 1
+        for place, exists in enumerate(there):
+            within = (self.index[place] <= most) & (self.last[place] | (self.index[place] != most))
+            claim(m, "whole", within, when=exists)
+
+    def _claim(self, m: Module, claim: Claims, there: list[Value], ends: ChainEnds) -> None:
+        begins = ~(ends.taken & ends.gone.any())
+        claim(m, "whole", self.first[0] == begins, when=there[0])
+        claim(m, "whole", ends.comes, when=~there[0] & ~begins)
+        claim(m, "whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes)
+        claim(m, "whole", there[0], when=ends.taken & ~ends.gone.any())
+        for place in range(len(there)):
+            is_newest = self.held == place + 1
+            claim(m, "whole", self.last[place] == ~ends.comes, when=is_newest)
+            claim(m, "whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes)
+            later = self.here[place + 1 :]
+            if later:
+                claim(m, "whole", self.last[place] == self.first[place + 1], when=there[place + 1])
+                claim(m, "in-order", ~Cat(later).any(), when=self.behind[place])
