@@ -123,17 +123,23 @@ class DeliveryProperties(Properties):
         self.begins = Signal()
         self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
         for output in switch.outputs:
-            self.free += [each for part in (output.scheduler, output.remote) for each in emptied(part)]
+            self.free += [each for part in self._taken_out(output) for each in emptied(part)]
         self.at_input = [accounted(port.storage) for port in switch.inputs]
         self.at_output = [accounted(output.storage) for output in switch.outputs]
         self.places: list[Value] = []
         """Where the followed flit may be, one bit each."""
+        self.first_places: list[Value] = []
+        """Those that are the first of a lane of an input."""
         self.waits = Signal()
         """Whether it is in its input, or still comes."""
         self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
         """Whether it is in the buffer of an output, by output and lane."""
         self.crossings: list[Crossing] = []
         """Packets that are taken out of the inputs."""
+
+    def _taken_out(self, output: Any) -> tuple[Any, ...]:
+        """Return what is taken out of an output."""
+        return output.scheduler, output.remote
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
@@ -281,6 +287,7 @@ class DeliveryProperties(Properties):
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
             self.places += chain.here
+            self.first_places.append(chain.here[0])
             path = (f"input_{number}", f"heads_{lane}")
             heads = Heads(m, claim, "heads", self.fragment, path, self.switch.geometry.maximum)
             arrived = packet.arrived & (packet.lane == lane)
