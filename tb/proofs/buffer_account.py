@@ -37,7 +37,8 @@ class BufferAccount:
     """
 
     def __init__(self, m: Module, buffer: Any) -> None:
-        self.m, self.buffer = m, b = m, buffer
+        self.m, self.buffer = m, buffer
+        b = buffer
         self._lanes = range(b.vls)
         self.held, self.used = ([Signal(_COUNT, name=f"account_{name}_{vl}") for vl in self._lanes] for name in
                                  ("held", "used"))  # fmt: skip

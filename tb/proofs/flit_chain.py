@@ -1,4 +1,4 @@
-"""What the flits in a lane of a buffer are, in a proof: packets in a row, of which the first and the last may be cut."""
+"""The flits in a lane of a buffer, in a proof: packets in a row, the first and the last of which may be cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.tb.proofs.buffer_account import BufferAccount
-from vlane.tb.proofs.properties import Claims
+from vlane.tb.proofs.properties import Gathered
 
 __all__ = ["BEHIND", "CHAIN_STATEMENTS", "INDEX_BITS", "TAG", "ChainEnds", "FlitChain", "tag"]
 
@@ -57,7 +57,7 @@ class FlitChain:
     ----------
     m : Module
         In which is claimed what they are.
-    claim : Claims
+    claim : Gathered
         Collector of the claims, with ``CHAIN_STATEMENTS``.
     account : BufferAccount
         Of the buffer.
@@ -80,7 +80,7 @@ class FlitChain:
         Packets whose first flit is there.
     """
 
-    def __init__(self, m: Module, claim: Claims, account: BufferAccount, lane: int, ends: ChainEnds) -> None:
+    def __init__(self, m: Module, claim: Gathered, account: BufferAccount, lane: int, ends: ChainEnds) -> None:
         self.lane = lane
         flits, self.held = account.flits[lane], account.held[lane]
         there = [self.held > place for place in range(len(flits))]
@@ -100,23 +100,23 @@ class FlitChain:
             self.index.append(index)
             at = Mux(flit[0], 0, index + 1)
         self.begun = sum(self.first)
-        self._claim(m, claim, there, ends)
+        self._claim(claim, there, ends)
         most = account.buffer.mtu_flits - 1
         for place, exists in enumerate(there):
             within = (self.index[place] <= most) & (self.last[place] | (self.index[place] != most))
-            claim(m, "whole", within, when=exists)
+            claim("whole", within, when=exists)
 
-    def _claim(self, m: Module, claim: Claims, there: list[Value], ends: ChainEnds) -> None:
+    def _claim(self, claim: Gathered, there: list[Value], ends: ChainEnds) -> None:
         begins = ~(ends.taken & ends.gone.any())
-        claim(m, "whole", self.first[0] == begins, when=there[0])
-        claim(m, "whole", ends.comes, when=~there[0] & ~begins)
-        claim(m, "whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes)
-        claim(m, "whole", there[0], when=ends.taken & ~ends.gone.any())
+        claim("whole", self.first[0] == begins, when=there[0])
+        claim("whole", ends.comes, when=~there[0] & ~begins)
+        claim("whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes)
+        claim("whole", there[0], when=ends.taken & ~ends.gone.any())
         for place in range(len(there)):
             is_newest = self.held == place + 1
-            claim(m, "whole", self.last[place] == ~ends.comes, when=is_newest)
-            claim(m, "whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes)
+            claim("whole", self.last[place] == ~ends.comes, when=is_newest)
+            claim("whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes)
             later = self.here[place + 1 :]
             if later:
-                claim(m, "whole", self.last[place] == self.first[place + 1], when=there[place + 1])
-                claim(m, "in-order", ~Cat(later).any(), when=self.behind[place])
+                claim("whole", self.last[place] == self.first[place + 1], when=there[place + 1])
+                claim("in-order", ~Cat(later).any(), when=self.behind[place])

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from amaranth import tracer
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 
-__all__ = ["Claims", "Instance", "Properties", "free_inputs"]
+__all__ = ["Claims", "Gathered", "Instance", "Properties", "free_inputs"]
 
 REACHED = "reach."
 """Prefix of the label of the cover of a claim's premise."""
@@ -70,6 +71,34 @@ class Claims:
         with m.If(~Value.cast(holds).bool()):
             m.d.sync += broken.eq(1)
         m.d.comb += Assume(~broken, PAST + label)
+
+
+class Gathered:
+    """Claims of parts that are alike: all that one line of the source makes become one, whose premise is that of any.
+
+    So that one proof does not look for hundreds of premises, one for each place of each buffer.
+
+    Parameters
+    ----------
+    claim : Claims
+        Collector of the claims that they become.
+    """
+
+    def __init__(self, claim: Claims) -> None:
+        self._claim = claim
+        self._made: dict[tuple[str, Any], list[tuple[Value, Value]]] = {}
+
+    def __call__(self, name: str, holds: Value, *, when: Value | None = None) -> None:
+        """Claim that ``holds`` wherever ``when`` is true."""
+        line = tracer.get_src_loc(0)
+        premise = Value.cast(1 if when is None else when).bool()
+        self._made.setdefault((name, line), []).append((premise, ~premise | Value.cast(holds).bool()))
+
+    def tell(self, m: Module) -> None:
+        """Make the claims."""
+        for (name, _), pairs in self._made.items():
+            premises, holds = (Cat(each) for each in zip(*pairs, strict=True))
+            self._claim(m, name, holds.all(), when=premises.any())
 
 
 class Properties(Elaboratable):

@@ -12,7 +12,7 @@ from vlane.hdl.links.link import blocks_of
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
 from vlane.tb.proofs.flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
 from vlane.tb.proofs.inside import contents, emptied, inside
-from vlane.tb.proofs.properties import Claims, Properties, free_inputs
+from vlane.tb.proofs.properties import Gathered, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import at, constant
 
 __all__ = ["Crossing", "DeliveryProperties", "Heads"]
@@ -26,10 +26,8 @@ class Heads:
 
     Parameters
     ----------
-    m : Module
-        In which is claimed that its pointers and its level correspond.
-    claim : Claims
-        Collector of the claims.
+    claim : Gathered
+        Collector of the claims: that its pointers and its level correspond.
     statement : str
         Property under which that is claimed.
     fragment : Fragment
@@ -40,9 +38,7 @@ class Heads:
         Of the FIFO.
     """
 
-    def __init__(
-        self, m: Module, claim: Claims, statement: str, fragment: Fragment, path: Sequence[str], depth: int
-    ) -> None:
+    def __init__(self, claim: Gathered, statement: str, fragment: Fragment, path: Sequence[str], depth: int) -> None:
         part = fragment
         for each in path:
             part = part.find_subfragment(each)
@@ -50,12 +46,12 @@ class Heads:
         entries = Array(contents(part, "storage"))
         if depth == 1:
             self.entries = list(entries)
-            claim(m, statement, self.level <= depth)
+            claim(statement, self.level <= depth)
             return
         consume, produce = inside(part, "consume"), inside(part, "produce")
         self.entries = [entries[self._around(consume + place)] for place in range(depth)]
         pointers = (consume < depth) & (produce == self._around(consume + self.level))
-        claim(m, statement, (self.level <= depth) & pointers)
+        claim(statement, (self.level <= depth) & pointers)
 
     def _around(self, place: Value) -> Value:
         return Mux(place >= self.depth, place - self.depth, place)
@@ -109,7 +105,7 @@ class DeliveryProperties(Properties):
         **CHAIN_STATEMENTS,
         "heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same order,"
         " with its size and what the tables said of it.",
-        "reserved": "Room that a buffer has reserved belongs to a flit that is there or of a packet that crosses to it.",
+        "reserved": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
     }
     unfolds_memories = True
     depth = 2
@@ -120,7 +116,7 @@ class DeliveryProperties(Properties):
         self.m = Module()
         self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
         self.which = constant(self.m, "followed_flit", INDEX_BITS, 0, switch.geometry.largest - 1)
-        self.begins = Signal()
+        self.begins, self.each = Signal(), Gathered(self.claim)
         self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
         for output in switch.outputs:
             self.free += [each for part in self._taken_out(output) for each in emptied(part)]
@@ -158,8 +154,9 @@ class DeliveryProperties(Properties):
             self._send(m, number)
         for account in self._accounts():
             most = [used <= account.buffer.maximum for used in account.used]
-            self.claim(m, "reserved", Cat(most).all() & (account.promised <= account.buffer.flits))
+            self.each("reserved", Cat(most).all() & (account.promised <= account.buffer.flits))
         self._leave(m)
+        self.each.tell(m)
         return m
 
     def _accounts(self) -> list[BufferAccount]:
@@ -215,14 +212,14 @@ class DeliveryProperties(Properties):
         m.d.comb += [Cat(opened, kept, written).eq(packets[self.port]), open_.eq(opened & self.mine)]
         lane = Array(each.lane for each in self.arriving)[self.port]
         size = Array(each.size for each in self.arriving)[self.port]
-        claim = self.claim
-        claim(m, "heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
-        claim(m, "heads", self.sent & (kept == self.stored), when=self.mine)
-        claim(m, "heads", open_ & (written <= self.which), when=self.pending)
-        claim(m, "heads", written > self.which, when=self.mine & self.came)
-        claim(m, "heads", self.stored & self.sent, when=self.came)
-        claim(m, "heads", self.came_on < len(self.lanes), when=self.stored)
-        claim(m, "heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
+        claim = self.each
+        claim("heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
+        claim("heads", self.sent & (kept == self.stored), when=self.mine)
+        claim("heads", open_ & (written <= self.which), when=self.pending)
+        claim("heads", written > self.which, when=self.mine & self.came)
+        claim("heads", self.stored & self.sent, when=self.came)
+        claim("heads", self.came_on < len(self.lanes), when=self.stored)
+        claim("heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
 
     def _look_up(self, m: Module) -> None:
         """Keep what the tables say of the packet, and claim when it is told."""
@@ -237,12 +234,12 @@ class DeliveryProperties(Properties):
         m.d.comb += cause.eq(Array(Value.cast(each) for each in switch.dropped)[self.port])
         with m.If(now[_TOLD]):
             m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
-            self.claim(m, "dropped-never-leaves", cause.any() == (self.drops | ~self.stored))
+        self.each("dropped-never-leaves", cause.any() == (self.drops | ~self.stored), when=now[_TOLD])
         phases = Cat(now[1], now[2], self.let_in, self.dropped)
-        self.claim(m, "heads", sum(phases) == 1, when=self.sent)
-        self.claim(m, "heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
-        self.claim(m, "heads", self.stored & ~self.drops, when=self.let_in)
-        self.claim(m, "heads", ~self.stored | self.drops, when=self.dropped)
+        self.each("heads", sum(phases) == 1, when=self.sent)
+        self.each("heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
+        self.each("heads", self.stored & ~self.drops, when=self.let_in)
+        self.each("heads", ~self.stored | self.drops, when=self.dropped)
 
     def _is_lane(self, number: int) -> Value:
         """Return whether the maps name a lane of the switch for an input's head."""
@@ -272,31 +269,31 @@ class DeliveryProperties(Properties):
 
     def _wait(self, m: Module, number: int) -> None:
         """Claim that an input's flits and its heads correspond."""
-        port, account, claim = self.switch.inputs[number], self.at_input[number], self.claim
+        port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
         packet = self.arriving[number]
         busy, crosses = self._crossing(number)
         gone = Signal(INDEX_BITS, name=f"gone_{number}")
         m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
         moves, ends = Value.cast(port.crossing.count), port.crossing.last
         self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, moves, ends))
-        claim(m, "whole", packet.left < packet.size, when=packet.opened)
-        claim(m, "heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept)
-        claim(m, "heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
-        claim(m, "heads", crosses.vl < len(self.lanes), when=busy)
+        claim("whole", packet.left < packet.size, when=packet.opened)
+        claim("heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept)
+        claim("heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
+        claim("heads", crosses.vl < len(self.lanes), when=busy)
         for lane in self.lanes:
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
             self.places += chain.here
             self.first_places.append(chain.here[0])
             path = (f"input_{number}", f"heads_{lane}")
-            heads = Heads(m, claim, "heads", self.fragment, path, self.switch.geometry.maximum)
+            heads = Heads(claim, "heads", self.fragment, path, self.switch.geometry.maximum)
             arrived = packet.arrived & (packet.lane == lane)
             fresh = taken & ~gone.any()
-            claim(m, "heads", chain.begun == heads.level + fresh + arrived)
-            claim(m, "reserved", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
+            claim("heads", chain.begun == heads.level + fresh + arrived)
+            claim("reserved", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
             records = [port._routed(entry) for entry in heads.entries]
             for place, record in enumerate(records):
-                claim(m, "heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
+                claim("heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
             self._own_heads(m, number, chain, heads, records, crosses, taken, fresh)
 
     def _own_heads(
@@ -304,7 +301,7 @@ class DeliveryProperties(Properties):
         taken: Value, fresh: Value,
     ) -> None:  # fmt: skip
         """Claim which head belongs to each flit of a lane, and that of the followed packet is as the tables said."""
-        claim, packet, before = self.claim, self.arriving[number], Value.cast(0)
+        claim, packet, before = self.each, self.arriving[number], Value.cast(0)
         is_told = [self._is_as_told(record) for record in records]
         for place in range(len(chain.first)):
             number_of = Signal(INDEX_BITS, name="number_of")
@@ -317,20 +314,21 @@ class DeliveryProperties(Properties):
             for entry, record in enumerate(records):
                 is_its = (number_of == entry + 1) & (heads.level > entry)
                 size, told = Mux(is_its, record.blocks, size), Mux(is_its, is_told[entry] & ~self.now[1], told)
-            claim(m, "heads", (chain.index[place] < size) & (chain.last[place] == (chain.index[place] + 1 == size)),
+            claim("heads", (chain.index[place] < size) & (chain.last[place] == (chain.index[place] + 1 == size)),
                   when=there)  # fmt: skip
-            claim(m, "heads", taken, when=there & is_crossing)
-            claim(m, "heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
-            claim(m, "whole", (chain.index[place] == self.which) & (size == self.size), when=here)
+            claim("heads", taken, when=there & is_crossing)
+            claim("heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
+            claim("whole", (chain.index[place] == self.which) & (size == self.size), when=here)
             own_way = (self.port == number) & (self.came_on == chain.lane)
-            claim(m, "once", own_way & self.stored, when=here)
-            claim(m, "in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
+            claim("once", own_way & self.stored, when=here)
+            claim("in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
         waits = self.pending & (self.port == number) & (self.came_on == chain.lane)
         newest = Mux(heads.level == 0, self._is_as_told(crosses) & taken, at(is_told, heads.level - 1))
-        claim(m, "heads", newest, when=waits & ~self.now[1])
-        size = Mux(heads.level == 0, Mux(taken, crosses.blocks, 0), at([each.blocks for each in records], heads.level - 1))
+        claim("heads", newest, when=waits & ~self.now[1])
+        sizes = [each.blocks for each in records]
+        size = Mux(heads.level == 0, Mux(taken, crosses.blocks, 0), at(sizes, heads.level - 1))
         comes = packet.kept & packet.opened & (packet.lane == chain.lane) & ~packet.arrived
-        claim(m, "heads", size == packet.size, when=comes)
+        claim("heads", size == packet.size, when=comes)
 
     def _is_head(self, record: Any) -> Value:
         """Return whether a head has a size, and drops or has an output and a lane of the switch."""
@@ -358,16 +356,16 @@ class DeliveryProperties(Properties):
 
     def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
         """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
-        claim = self.claim
+        claim = self.each
         ports = [_one_of(m, each) for each in coming]
         for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
-            claim(m, "reserved", sum(packet.busy for packet in packets) <= 1)
-            claim(m, "reserved", free[number] == (~port.busy | port.ends))
+            claim("reserved", sum(packet.busy for packet in packets) <= 1)
+            claim("reserved", free[number] == (~port.busy | port.ends))
         for one, other in itertools.combinations(ports, 2):
-            claim(m, "reserved", one.lane != other.lane, when=one.busy & other.busy)
+            claim("reserved", one.lane != other.lane, when=one.busy & other.busy)
         for lane in self.lanes:
             more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
-            claim(m, "reserved", account.used[lane] == account.held[lane] + more)
+            claim("reserved", account.used[lane] == account.held[lane] + more)
 
     def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
         """Return whether a packet is being written to a lane, and how many of its flits were."""
@@ -379,16 +377,16 @@ class DeliveryProperties(Properties):
 
     def _send(self, m: Module, number: int) -> None:
         """Claim that an output has what crossed to it, and room for what will."""
-        output, account, claim = self.switch.outputs[number], self.at_output[number], self.claim
+        output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
         scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
         able = at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl)
         m.d.comb += Assume(~scheduler.grant | able)
         self._taken_in(m, account, Value.cast(output.free), coming)
-        sending, vl, sent = inside(self.fragment, "sending", path), inside(self.fragment, "link_vl", path), Signal(INDEX_BITS)
-        now, starts = inside(self.fragment, "now", path), scheduler.grant & scheduler.ready
+        sending, vl, now = (inside(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
+        sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
         m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
         most = self.switch.geometry.largest
-        claim(m, "whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending)
+        claim("whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending)
         for lane in self.lanes:
             chain = FlitChain(
                 m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._written(coming, lane))
@@ -398,48 +396,48 @@ class DeliveryProperties(Properties):
             waiting = inside(self.fragment, "there", *inner)
             if self.switch.geometry.maximum > 1:
                 level = inside(self.fragment, "level", *inner, "others")
-                claim(m, "whole", waiting | ~level.any())
+                claim("whole", waiting | ~level.any())
                 waiting = waiting + level
-            claim(m, "whole", waiting == chain.begun)
+            claim("whole", waiting == chain.begun)
             for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
                 here, is_last = chain.here[place], chain.last[place]
-                self._is_on_its_way(m, here, number, lane, flit[FLAGS:])
-                claim(m, "whole", self._is_its_place(chain.index[place], is_last), when=here)
-                self._is_behind(m, chain.behind[place], number, lane)
+                self._is_on_its_way(here, number, lane, flit[FLAGS:])
+                claim("whole", self._is_its_place(chain.index[place], is_last), when=here)
+                self._is_behind(chain.behind[place], number, lane)
             self.at_lane[number].append(Cat(chain.here).any())
-        self._on_the_link(m, number, sending, vl, sent)
+        self._on_the_link(number, sending, vl, sent)
 
     def _is_its_place(self, index: Value, is_last: Value) -> Value:
         """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
         return (index == self.which) & (is_last == (self.which + 1 == self.size))
 
-    def _on_the_link(self, m: Module, number: int, sending: Value, vl: Value, sent: Value) -> None:
+    def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
         """Claim what leaves."""
-        tx, claim, out = self.switch.tx[number], self.claim, self.out
+        tx, claim, out = self.switch.tx[number], self.each, self.out
         leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
-        claim(m, "whole", (sent == 1) == tx.first, when=tx.valid)
-        claim(m, "whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
-        claim(m, "whole", tx.vl == vl, when=tx.valid & sending)
-        claim(m, "whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
-        self._is_on_its_way(m, leaves, number, tx.vl, tx.data)
-        self._is_behind(m, behind, number, tx.vl)
-        claim(m, "in-order", ~at(self.at_lane[number], tx.vl), when=behind)
+        claim("whole", (sent == 1) == tx.first, when=tx.valid)
+        claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
+        claim("whole", tx.vl == vl, when=tx.valid & sending)
+        claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
+        self._is_on_its_way(leaves, number, tx.vl, tx.data)
+        self._is_behind(behind, number, tx.vl)
+        claim("in-order", ~at(self.at_lane[number], tx.vl), when=behind)
         its_way = self.let_in & (self.to == number) & (self.lane == tx.vl)
-        claim(m, "in-order", out == 1, when=behind & its_way & self.came)
+        claim("in-order", out == 1, when=behind & its_way & self.came)
 
-    def _is_on_its_way(self, m: Module, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
+    def _is_on_its_way(self, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
         """Claim that the flit is where it must be, if it is here, and that a header names the lane."""
-        self.claim(m, "where", (self.to == number) & (self.lane == lane), when=here)
-        self.claim(m, "where", self._named(flit) == self.name, when=here & (self.which == 0))
-        self.claim(m, "dropped-never-leaves", self.let_in, when=here)
+        self.each("where", (self.to == number) & (self.lane == lane), when=here)
+        self.each("where", self._named(flit) == self.name, when=here & (self.which == 0))
+        self.each("dropped-never-leaves", self.let_in, when=here)
 
-    def _is_behind(self, m: Module, behind: Value, number: int | None, lane: Value | int) -> None:
-        """Claim that the followed flit left its input, if one that came behind it is at an output."""
-        self.claim(m, "in-order", self.sent & ~self.waits, when=behind)
+    def _is_behind(self, behind: Value, _number: int, _lane: Value | int) -> None:
+        """Claim that the followed flit left its input, if one that came behind it is on its way to the link there."""
+        self.each("in-order", self.sent & ~self.waits, when=behind)
 
     def _leave(self, m: Module) -> None:
         """Claim that the flit is in one place until it leaves, and leaves once."""
-        claim, out = self.claim, self.out
+        claim, out = self.each, self.out
         leaves, is_there = Signal(self.switch.ports), Signal()
         m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))
         self.places += list(leaves)
@@ -448,13 +446,13 @@ class DeliveryProperties(Properties):
         with m.Elif(leaves.any() | self._discarded()):
             m.d.sync += is_there.eq(0)
         m.d.sync += out.eq(out + leaves.any())
-        claim(m, "once", sum(self.places) == is_there)
-        claim(m, "once", self.came & ~out.any(), when=is_there)
-        claim(m, "once", out == 1, when=self.let_in & self.came & ~is_there)
-        claim(m, "once", is_there == self.came, when=self.now[1] | self.now[2])
-        claim(m, "once", ~out.any(), when=self.pending)
-        claim(m, "once", out <= 1)
-        claim(m, "dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.let_in)
+        claim("once", sum(self.places) == is_there)
+        claim("once", self.came & ~out.any(), when=is_there)
+        claim("once", out == 1, when=self.let_in & self.came & ~is_there)
+        claim("once", is_there == self.came, when=self.now[1] | self.now[2])
+        claim("once", ~out.any(), when=self.pending)
+        claim("once", out <= 1)
+        claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.let_in)
 
     def _discarded(self) -> Value:
         """Return whether the flit leaves its input to go nowhere."""
@@ -462,8 +460,9 @@ class DeliveryProperties(Properties):
         for number, port in enumerate(self.switch.inputs):
             busy, crosses = self._crossing(number)
             leaving = self.at_input[number].leaving_of(crosses.vl)
-            shown = [(leaving > place) & (tag(flit[FLAGS:]) == TAG) for place, flit in enumerate(port.storage.read_data)]
-            found.append(busy & crosses.drop & Cat(shown).any())
+            marked = [tag(flit[FLAGS:]) == TAG for flit in port.storage.read_data]
+            goes = [(leaving > place) & mark for place, mark in enumerate(marked)]
+            found.append(busy & crosses.drop & Cat(goes).any())
         return Cat(found).any()
 
 

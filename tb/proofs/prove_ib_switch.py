@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from amaranth.hdl import Assume, Cat, Module, Signal, Value
@@ -21,6 +22,7 @@ from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 from vlane.tb.proofs.prove_credit_starvation import StarvationProperties, StarvationSettingsProperties
 from vlane.tb.proofs.prove_delivery import DeliveryProperties
+from vlane.tb.proofs.prove_delivery_time import DeliveryTimeProperties
 from vlane.tb.proofs.prove_input_measure import (
     InputMeasureProperties,
     LaneWaitingProperties,
@@ -268,7 +270,17 @@ INSTANCES = (
         "crossbar": "per_vl",
     }),
     Instance("delivery", DeliveryProperties, {
-        "ports": 2, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "lids": 3, **_SMALL,
+        "ports": 2, "data_vls": 2, "blocks": 5, "minimum": 2, "maximum": 3, "largest": 2, "lids": 3, **_SMALL,
+    }),
+    Instance("delivery-of-three", DeliveryProperties, {
+        "ports": 3, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 3, **_SMALL,
+    }),
+    Instance("delivery-faster", DeliveryProperties, {
+        "ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, "lids": 3, **_SMALL,
+        "speed": 2,
+    }),
+    Instance("delivery-in-time", partial(DeliveryTimeProperties, granted=4, sent=3), {
+        "ports": 2, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 3, **_SMALL,
     }),
 )  # fmt: skip
 """What is proven: the parts, then what connects them, then the way of a packet through the smallest switch."""

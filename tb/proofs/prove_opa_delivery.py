@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
@@ -28,6 +28,8 @@ class OPADeliveryProperties(DeliveryProperties):
     ----------
     switch : OPASwitch
         The component.
+    receiving : collection of int, optional
+        Inputs to which packets come; all unless given.
     """
 
     statements: ClassVar = {
@@ -35,18 +37,24 @@ class OPADeliveryProperties(DeliveryProperties):
         "where": "It leaves at the output and on the lane that the tables gave for its packet, whose header names the"
         " channel that they gave.",
         "through-a-centre": "A packet to another MPort crosses a central buffer, and one within its MPort does not.",
-        "central-heads": "Every packet in a central buffer has its head in the queue of its lane until it crosses, in the"
-        " same order, with its size and its output.",
+        "central-heads": "Every packet in a central buffer has its head in the queue of its lane until it crosses, in"
+        " the same order, with its size and its output.",
     }
 
-    def __init__(self, switch: Any) -> None:
+    def __init__(self, switch: Any, receiving: Collection[int] | None = None) -> None:
         super().__init__(switch)
+        self.quiet = [] if receiving is None else [each for each in range(switch.ports) if each not in receiving]
         self.at_centre = [accounted(centre.storage) for centre in switch.centres]
         self.in_centre: list[list[Value]] = [[] for _ in switch.centres]
         """Whether the followed flit is in a central buffer, by MPort and lane."""
         self.reads: list[list[tuple[Crossing, Value, Any]]] = []
         """Packets that are taken out of the central buffers, each with its lane as one bit, and its head."""
         self.passed = Signal()
+
+    def _arrive(self, m: Module) -> None:
+        for number in self.quiet:
+            m.d.comb += Assume(~self.switch.rx[number].valid)
+        super()._arrive(m)
 
     def _accounts(self) -> list[BufferAccount]:
         return [*super()._accounts(), *self.at_centre]
@@ -78,7 +86,7 @@ class OPADeliveryProperties(DeliveryProperties):
             self._store(m, mport, self._over_links(m, mport))
         with m.If(Cat(each for lanes in self.in_centre for each in lanes).any()):
             m.d.sync += self.passed.eq(1)
-        self.claim(m, "through-a-centre", self._is_central & self.let_in, when=self.passed)
+        self.each("through-a-centre", self._is_central & self.let_in, when=self.passed)
 
     def _reading(self, m: Module, mport: int, reader: int) -> tuple[Crossing, Value, Any]:
         """Return what a read port takes out, its lane as one bit, and its head."""
@@ -89,8 +97,8 @@ class OPADeliveryProperties(DeliveryProperties):
         lane, gone = Signal.like(read.vl), Signal(INDEX_BITS, name=f"gone_{mport}_{reader}")
         m.d.comb += lane.eq(at([Value.cast(each) for each in self.lanes], _place(lanes)))
         m.d.sync += gone.eq(Mux(centre.granted[reader], 0, gone + Mux(busy, read.count, 0)))
-        self.claim(m, "central-heads", (sum(lanes) == 1) & (gone < head.blocks), when=busy)
-        self.claim(m, "central-heads", self._is_far(head, mport), when=busy)
+        self.each("central-heads", (sum(lanes) == 1) & (gone < head.blocks), when=busy)
+        self.each("central-heads", self._is_far(head, mport), when=busy)
         return Crossing(busy, gone, head.blocks, lane, read.count, read.last), lanes, head
 
     def _is_far(self, head: Any, mport: int) -> Value:
@@ -100,7 +108,7 @@ class OPADeliveryProperties(DeliveryProperties):
 
     def _over_links(self, m: Module, mport: int) -> list[list[Crossing]]:
         """Claim that what crosses to a central buffer is on one of its links; return it, by its links."""
-        s, claim, path = self.switch, self.claim, f"centre_{mport}"
+        s, claim, path = self.switch, self.each, f"centre_{mport}"
         centre, mine = s.centres[mport], ports_of(mport, s.ports)
         sources = [inside(self.fragment, f"source_{link}", path) for link in range(len(centre.links))]
         comes = [
@@ -108,7 +116,7 @@ class OPADeliveryProperties(DeliveryProperties):
         ]
         for place in range(MPORT):
             crosses = comes[place].busy if place < len(comes) else Value.cast(0)
-            claim(m, "reserved", sum(source[place] for source in sources) == crosses)
+            claim("reserved", sum(source[place] for source in sources) == crosses)
         found = [[packet.to(source[place]) for place, packet in enumerate(comes)] for source in sources]
         free = Cat(link.free for link in centre.links)
         self._taken_in(m, self.at_centre[mport], free, found)
@@ -116,10 +124,10 @@ class OPADeliveryProperties(DeliveryProperties):
 
     def _store(self, m: Module, mport: int, coming: Sequence[Sequence[Crossing]]) -> None:
         """Claim that flits and heads of a central buffer correspond."""
-        claim, path = self.claim, f"centre_{mport}"
+        claim, path = self.each, f"centre_{mport}"
         centre, account, reads = self.switch.centres[mport], self.at_centre[mport], self.reads[mport]
         for lane in self.lanes:
-            heads = Heads(m, claim, "central-heads", self.fragment, (path, f"heads_{lane}"), centre.geometry.maximum)
+            heads = Heads(claim, "central-heads", self.fragment, (path, f"heads_{lane}"), centre.geometry.maximum)
             records = [data.View(centre._head, entry) for entry in heads.entries]
             leaving = [crossing.busy & lanes[lane] for crossing, lanes, _ in reads]
             taken, gone, blocks = Cat(leaving).any(), Value.cast(0), Value.cast(0)
@@ -131,25 +139,25 @@ class OPADeliveryProperties(DeliveryProperties):
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, written))
             self.places += chain.here
             arrivals = [inside(self.fragment, f"lanes_{link}", path)[lane] for link in range(len(centre.links))]
-            came = [data.View(centre._head, inside(self.fragment, f"head_{link}", path)) for link in range(len(arrivals))]
-            arrived, newest = Cat(arrivals).any(), came[0]
+            heads_now = [inside(self.fragment, f"head_{link}", path) for link in range(len(arrivals))]
+            came = [data.View(centre._head, each) for each in heads_now]
+            arrived = Cat(arrivals).any()
             fresh = taken & ~gone.any()
-            claim(m, "central-heads", (sum(leaving) <= 1) & (sum(arrivals) <= 1))
-            claim(m, "central-heads", chain.begun == heads.level + fresh + arrived)
+            claim("central-heads", (sum(leaving) <= 1) & (sum(arrivals) <= 1))
+            claim("central-heads", chain.begun == heads.level + fresh + arrived)
             new_output, new_blocks = (
                 Mux(arrivals[0], getattr(came[0], name), getattr(came[1], name)) for name in ("output", "blocks")
             )
-            del newest
             for place, record in enumerate(records):
-                claim(m, "central-heads", self._is_far(record, mport), when=heads.level > place)
+                claim("central-heads", self._is_far(record, mport), when=heads.level > place)
             for arrives, head in zip(arrivals, came, strict=True):
-                claim(m, "central-heads", self._is_far(head, mport), when=arrives)
+                claim("central-heads", self._is_far(head, mport), when=arrives)
             self._own_central(m, mport, chain, heads, records, (taken, fresh, output, blocks), (new_output, new_blocks))
             size, to = self._newest(heads, records, (output, blocks), arrived, (new_output, new_blocks))
             for packet, number in ((packet, number) for link in coming for number, packet in enumerate(link)):
                 crosses = self.switch.inputs[ports_of(mport, self.switch.ports)[number]]._crosses
                 begun = packet.busy & (packet.lane == lane) & packet.gone.any()
-                claim(m, "central-heads", (size == packet.size) & (to == crosses.output), when=begun)
+                claim("central-heads", (size == packet.size) & (to == crosses.output), when=begun)
             self.in_centre[mport].append(Cat(chain.here).any())
 
     def _newest(
@@ -166,7 +174,7 @@ class OPADeliveryProperties(DeliveryProperties):
         taken: tuple[Value, Value, Value, Value], new: tuple[Value, Value],
     ) -> None:  # fmt: skip
         """Claim which head belongs to each flit of a lane, and that the followed packet's has its output."""
-        claim, before = self.claim, Value.cast(0)
+        claim, before = self.each, Value.cast(0)
         is_taken, fresh, output, blocks = taken
         for place in range(len(chain.first)):
             number_of = Signal(INDEX_BITS, name="central_number_of")
@@ -179,15 +187,15 @@ class OPADeliveryProperties(DeliveryProperties):
                 is_its = (number_of == entry + 1) & (heads.level > entry)
                 size, to = Mux(is_its, record.blocks, size), Mux(is_its, record.output, to)
             whole = (chain.index[place] < size) & (chain.last[place] == (chain.index[place] + 1 == size))
-            claim(m, "central-heads", whole, when=there)
-            claim(m, "central-heads", is_taken, when=there & is_crossing)
-            claim(m, "central-heads", (to == self.to) & (size == self.size), when=here)
-            claim(m, "whole", chain.index[place] == self.which, when=here)
+            claim("central-heads", whole, when=there)
+            claim("central-heads", is_taken, when=there & is_crossing)
+            claim("central-heads", (to == self.to) & (size == self.size), when=here)
+            claim("whole", chain.index[place] == self.which, when=here)
             flit = self.at_centre[mport].flits[chain.lane][place][FLAGS:]
-            self._is_on_its_way(m, here, self.to, chain.lane, flit)
-            self._is_behind(m, chain.behind[place], None, chain.lane)
-            claim(m, "through-a-centre", (self.port >> _MPORT_BITS) == mport, when=here | chain.behind[place])
-            claim(m, "through-a-centre", self._is_central, when=here)
+            self._is_on_its_way(here, self.to, chain.lane, flit)
+            super()._is_behind(chain.behind[place], mport, chain.lane)
+            claim("through-a-centre", (self.port >> _MPORT_BITS) == mport, when=here | chain.behind[place])
+            claim("through-a-centre", self._is_central, when=here)
 
     def _coming(self, number: int) -> list[list[Crossing]]:
         s, mine = self.switch, ports_of(number // MPORT, self.switch.ports)
@@ -195,17 +203,16 @@ class OPADeliveryProperties(DeliveryProperties):
         central = [crossing.to(head.output == number) for reads in self.reads for crossing, _, head in reads]
         return [local, central]
 
-    def _is_on_its_way(self, m: Module, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
-        super()._is_on_its_way(m, here, number, lane, flit)
+    def _is_on_its_way(self, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
+        super()._is_on_its_way(here, number, lane, flit)
         if isinstance(number, int):
-            self.claim(m, "through-a-centre", self.passed == self._is_central, when=here)
+            self.each("through-a-centre", self.passed == self._is_central, when=here)
 
-    def _is_behind(self, m: Module, behind: Value, number: int | None, lane: Value | int) -> None:
-        super()._is_behind(m, behind, number, lane)
-        if number is not None:
-            for mport, lanes in enumerate(self.in_centre):
-                if mport != number // MPORT:
-                    self.claim(m, "in-order", ~at(lanes, lane), when=behind)
+    def _is_behind(self, behind: Value, number: int, lane: Value | int) -> None:
+        super()._is_behind(behind, number, lane)
+        for mport, lanes in enumerate(self.in_centre):
+            if mport != number // MPORT:
+                self.each("in-order", ~at(lanes, lane), when=behind)
 
 
 def _place(bits: Value) -> Value:

@@ -14,6 +14,7 @@ from vlane.tb.proofs.prove_tables import constant
 
 __all__ = ["INSTANCES", "QueueProperties", "VLBufferProperties"]
 
+
 class VLBufferProperties(Properties):
     """The buffer beside an account of one arbitrary lane: what was reserved, written and read.
 
@@ -145,11 +146,11 @@ class QueueProperties(Properties):
     """
 
     statements: ClassVar = {
-        "order": "Every output is that of a queue for each lane: a flit that is written is shown behind those written to"
-        " its lane before, until it is removed, and unchanged; none is lost, doubled or swapped.",
+        "order": "Every output is that of a queue for each lane: a flit that is written is shown behind those written"
+        " to its lane before, until it is removed, and unchanged; none is lost, doubled or swapped.",
         "storage": VLBufferProperties.statements["storage"],
         "bounds": VLBufferProperties.statements["bounds"],
-        "lists": "The flits of a lane are in the places to which its list leads, in order, or in a row in its own part.",
+        "lists": "The flits of a lane are in the places to which its list leads, in order; or in a row in its part.",
         "own-place": "A place of a storage that lanes share belongs to one flit, is free once, or was not used since"
         " reset.",
     }
