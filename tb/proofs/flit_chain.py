@@ -109,13 +109,13 @@ class FlitChain:
     def _claim(self, claim: Gathered, there: list[Value], ends: ChainEnds) -> None:
         begins = ~(ends.taken & ends.gone.any())
         claim("whole", self.first[0] == begins, when=there[0])
-        claim("whole", ends.comes, when=~there[0] & ~begins)
-        claim("whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes)
+        claim("whole", ends.comes, when=~there[0] & ~begins, longer=True)
+        claim("whole", ends.taken & (ends.gone == ends.written), when=~there[0] & ends.comes, longer=True)
         claim("whole", there[0], when=ends.taken & ~ends.gone.any())
         for place in range(len(there)):
             is_newest = self.held == place + 1
             claim("whole", self.last[place] == ~ends.comes, when=is_newest)
-            claim("whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes)
+            claim("whole", self.index[place] + 1 == ends.written, when=is_newest & ends.comes, longer=True)
             later = self.here[place + 1 :]
             if later:
                 claim("whole", self.last[place] == self.first[place + 1], when=there[place + 1])

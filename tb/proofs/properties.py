@@ -82,17 +82,20 @@ class Gathered:
     ----------
     claim : Claims
         Collector of the claims that they become.
+    longer : bool
+        Whether packets have several flits.
     """
 
-    def __init__(self, claim: Claims) -> None:
-        self._claim = claim
+    def __init__(self, claim: Claims, *, longer: bool) -> None:
+        self._claim, self._longer = claim, longer
         self._made: dict[tuple[str, Any], list[tuple[Value, Value]]] = {}
 
-    def __call__(self, name: str, holds: Value, *, when: Value | None = None) -> None:
-        """Claim that ``holds`` wherever ``when`` is true."""
+    def __call__(self, name: str, holds: Value, *, when: Value | None = None, longer: bool = False) -> None:
+        """Claim that ``holds`` wherever ``when`` is true; with ``longer`` only packets of several flits can meet it."""
         line = tracer.get_src_loc(0)
         premise = Value.cast(1 if when is None else when).bool()
-        self._made.setdefault((name, line), []).append((premise, ~premise | Value.cast(holds).bool()))
+        sought = premise if self._longer or not longer else Value.cast(1)
+        self._made.setdefault((name, line), []).append((sought, ~premise | Value.cast(holds).bool()))
 
     def tell(self, m: Module) -> None:
         """Make the claims."""

@@ -103,9 +103,9 @@ class DeliveryProperties(Properties):
         " lane.",
         "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
         **CHAIN_STATEMENTS,
-        "heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same order,"
-        " with its size and what the tables said of it.",
-        "reserved": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
+        "waiting-heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same"
+        " order, with its size and what the tables said of it.",
+        "room-used": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
     }
     unfolds_memories = True
     depth = 2
@@ -116,7 +116,7 @@ class DeliveryProperties(Properties):
         self.m = Module()
         self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
         self.which = constant(self.m, "followed_flit", INDEX_BITS, 0, switch.geometry.largest - 1)
-        self.begins, self.each = Signal(), Gathered(self.claim)
+        self.begins, self.each = Signal(), Gathered(self.claim, longer=switch.geometry.largest > 1)
         self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
         for output in switch.outputs:
             self.free += [each for part in self._taken_out(output) for each in emptied(part)]
@@ -154,7 +154,7 @@ class DeliveryProperties(Properties):
             self._send(m, number)
         for account in self._accounts():
             most = [used <= account.buffer.maximum for used in account.used]
-            self.each("reserved", Cat(most).all() & (account.promised <= account.buffer.flits))
+            self.each("room-used", Cat(most).all() & (account.promised <= account.buffer.flits))
         self._leave(m)
         self.each.tell(m)
         return m
@@ -213,13 +213,13 @@ class DeliveryProperties(Properties):
         lane = Array(each.lane for each in self.arriving)[self.port]
         size = Array(each.size for each in self.arriving)[self.port]
         claim = self.each
-        claim("heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
-        claim("heads", self.sent & (kept == self.stored), when=self.mine)
-        claim("heads", open_ & (written <= self.which), when=self.pending)
-        claim("heads", written > self.which, when=self.mine & self.came)
-        claim("heads", self.stored & self.sent, when=self.came)
-        claim("heads", self.came_on < len(self.lanes), when=self.stored)
-        claim("heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
+        claim("waiting-heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
+        claim("waiting-heads", self.sent & (kept == self.stored), when=self.mine)
+        claim("waiting-heads", open_ & (written <= self.which), when=self.pending, longer=True)
+        claim("waiting-heads", written > self.which, when=self.mine & self.came, longer=True)
+        claim("waiting-heads", self.stored & self.sent, when=self.came)
+        claim("waiting-heads", self.came_on < len(self.lanes), when=self.stored)
+        claim("waiting-heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
 
     def _look_up(self, m: Module) -> None:
         """Keep what the tables say of the packet, and claim when it is told."""
@@ -236,10 +236,10 @@ class DeliveryProperties(Properties):
             m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
         self.each("dropped-never-leaves", cause.any() == (self.drops | ~self.stored), when=now[_TOLD])
         phases = Cat(now[1], now[2], self.let_in, self.dropped)
-        self.each("heads", sum(phases) == 1, when=self.sent)
-        self.each("heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
-        self.each("heads", self.stored & ~self.drops, when=self.let_in)
-        self.each("heads", ~self.stored | self.drops, when=self.dropped)
+        self.each("waiting-heads", sum(phases) == 1, when=self.sent)
+        self.each("waiting-heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
+        self.each("waiting-heads", self.stored & ~self.drops, when=self.let_in)
+        self.each("waiting-heads", ~self.stored | self.drops, when=self.dropped)
 
     def _is_lane(self, number: int) -> Value:
         """Return whether the maps name a lane of the switch for an input's head."""
@@ -277,23 +277,23 @@ class DeliveryProperties(Properties):
         moves, ends = Value.cast(port.crossing.count), port.crossing.last
         self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, moves, ends))
         claim("whole", packet.left < packet.size, when=packet.opened)
-        claim("heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept)
-        claim("heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
-        claim("heads", crosses.vl < len(self.lanes), when=busy)
+        claim("waiting-heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept, longer=True)
+        claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
+        claim("waiting-heads", crosses.vl < len(self.lanes), when=busy)
         for lane in self.lanes:
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
             self.places += chain.here
             self.first_places.append(chain.here[0])
             path = (f"input_{number}", f"heads_{lane}")
-            heads = Heads(claim, "heads", self.fragment, path, self.switch.geometry.maximum)
+            heads = Heads(claim, "waiting-heads", self.fragment, path, self.switch.geometry.maximum)
             arrived = packet.arrived & (packet.lane == lane)
             fresh = taken & ~gone.any()
-            claim("heads", chain.begun == heads.level + fresh + arrived)
-            claim("reserved", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
+            claim("waiting-heads", chain.begun == heads.level + fresh + arrived)
+            claim("room-used", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
             records = [port._routed(entry) for entry in heads.entries]
             for place, record in enumerate(records):
-                claim("heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
+                claim("waiting-heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
             self._own_heads(m, number, chain, heads, records, crosses, taken, fresh)
 
     def _own_heads(
@@ -314,21 +314,21 @@ class DeliveryProperties(Properties):
             for entry, record in enumerate(records):
                 is_its = (number_of == entry + 1) & (heads.level > entry)
                 size, told = Mux(is_its, record.blocks, size), Mux(is_its, is_told[entry] & ~self.now[1], told)
-            claim("heads", (chain.index[place] < size) & (chain.last[place] == (chain.index[place] + 1 == size)),
-                  when=there)  # fmt: skip
-            claim("heads", taken, when=there & is_crossing)
-            claim("heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
+            is_last = chain.index[place] + 1 == size
+            claim("waiting-heads", (chain.index[place] < size) & (chain.last[place] == is_last), when=there)
+            claim("waiting-heads", taken, when=there & is_crossing)
+            claim("waiting-heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
             claim("whole", (chain.index[place] == self.which) & (size == self.size), when=here)
             own_way = (self.port == number) & (self.came_on == chain.lane)
             claim("once", own_way & self.stored, when=here)
             claim("in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
         waits = self.pending & (self.port == number) & (self.came_on == chain.lane)
         newest = Mux(heads.level == 0, self._is_as_told(crosses) & taken, at(is_told, heads.level - 1))
-        claim("heads", newest, when=waits & ~self.now[1])
+        claim("waiting-heads", newest, when=waits & ~self.now[1], longer=True)
         sizes = [each.blocks for each in records]
         size = Mux(heads.level == 0, Mux(taken, crosses.blocks, 0), at(sizes, heads.level - 1))
         comes = packet.kept & packet.opened & (packet.lane == chain.lane) & ~packet.arrived
-        claim("heads", size == packet.size, when=comes)
+        claim("waiting-heads", size == packet.size, when=comes, longer=True)
 
     def _is_head(self, record: Any) -> Value:
         """Return whether a head has a size, and drops or has an output and a lane of the switch."""
@@ -359,13 +359,13 @@ class DeliveryProperties(Properties):
         claim = self.each
         ports = [_one_of(m, each) for each in coming]
         for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
-            claim("reserved", sum(packet.busy for packet in packets) <= 1)
-            claim("reserved", free[number] == (~port.busy | port.ends))
+            claim("room-used", sum(packet.busy for packet in packets) <= 1)
+            claim("room-used", free[number] == (~port.busy | port.ends))
         for one, other in itertools.combinations(ports, 2):
-            claim("reserved", one.lane != other.lane, when=one.busy & other.busy)
+            claim("room-used", one.lane != other.lane, when=one.busy & other.busy, longer=True)
         for lane in self.lanes:
             more = sum(Mux(port.busy & (port.lane == lane), port.size - port.gone, 0) for port in ports)
-            claim("reserved", account.used[lane] == account.held[lane] + more)
+            claim("room-used", account.used[lane] == account.held[lane] + more)
 
     def _written(self, coming: Sequence[Sequence[Crossing]], lane: int) -> tuple[Value, Value]:
         """Return whether a packet is being written to a lane, and how many of its flits were."""
@@ -386,7 +386,7 @@ class DeliveryProperties(Properties):
         sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
         m.d.sync += sent.eq(Mux(starts, 0, sent) + Mux(starts | sending, account.leaving_of(now), 0))
         most = self.switch.geometry.largest
-        claim("whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending)
+        claim("whole", sent.any() & (sent < most) & (vl < len(self.lanes)), when=sending, longer=True)
         for lane in self.lanes:
             chain = FlitChain(
                 m, claim, account, lane, ChainEnds(sending & (vl == lane), sent, *self._written(coming, lane))
@@ -417,7 +417,7 @@ class DeliveryProperties(Properties):
         leaves, behind = tx.valid & (tag(tx.data) == TAG), tx.valid & (tag(tx.data) == BEHIND)
         claim("whole", (sent == 1) == tx.first, when=tx.valid)
         claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
-        claim("whole", tx.vl == vl, when=tx.valid & sending)
+        claim("whole", tx.vl == vl, when=tx.valid & sending, longer=True)
         claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
         self._is_on_its_way(leaves, number, tx.vl, tx.data)
         self._is_behind(behind, number, tx.vl)
@@ -450,7 +450,7 @@ class DeliveryProperties(Properties):
         claim("once", self.came & ~out.any(), when=is_there)
         claim("once", out == 1, when=self.let_in & self.came & ~is_there)
         claim("once", is_there == self.came, when=self.now[1] | self.now[2])
-        claim("once", ~out.any(), when=self.pending)
+        claim("once", ~out.any(), when=self.pending, longer=True)
         claim("once", out <= 1)
         claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.let_in)
 

@@ -273,7 +273,7 @@ INSTANCES = (
         "ports": 2, "data_vls": 2, "blocks": 5, "minimum": 2, "maximum": 3, "largest": 2, "lids": 3, **_SMALL,
     }),
     Instance("delivery-of-three", DeliveryProperties, {
-        "ports": 3, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 3, **_SMALL,
+        "ports": 3, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 4, **_SMALL,
     }),
     Instance("delivery-faster", DeliveryProperties, {
         "ports": 2, "data_vls": 2, "blocks": 4, "minimum": 2, "maximum": 2, "largest": 2, "lids": 3, **_SMALL,

@@ -116,7 +116,7 @@ class OPADeliveryProperties(DeliveryProperties):
         ]
         for place in range(MPORT):
             crosses = comes[place].busy if place < len(comes) else Value.cast(0)
-            claim("reserved", sum(source[place] for source in sources) == crosses)
+            claim("room-used", sum(source[place] for source in sources) == crosses)
         found = [[packet.to(source[place]) for place, packet in enumerate(comes)] for source in sources]
         free = Cat(link.free for link in centre.links)
         self._taken_in(m, self.at_centre[mport], free, found)
@@ -157,7 +157,7 @@ class OPADeliveryProperties(DeliveryProperties):
             for packet, number in ((packet, number) for link in coming for number, packet in enumerate(link)):
                 crosses = self.switch.inputs[ports_of(mport, self.switch.ports)[number]]._crosses
                 begun = packet.busy & (packet.lane == lane) & packet.gone.any()
-                claim("central-heads", (size == packet.size) & (to == crosses.output), when=begun)
+                claim("central-heads", (size == packet.size) & (to == crosses.output), when=begun, longer=True)
             self.in_centre[mport].append(Cat(chain.here).any())
 
     def _newest(
