@@ -240,5 +240,18 @@ INSTANCES = (
     Instance("queues-shared", QueueProperties, {**_TINY, **_ONE, "form": "shared"}),
     Instance("queues-static", QueueProperties, {**_PARTS, **_ONE, "form": "static"}),
     Instance("queues-two-ports", QueueProperties, {**_TINY, **_MANY, "form": "shared"}),
+    Instance("queues-of-five", QueueProperties, {
+        **_TINY, **_ONE, "flits": 5, "minimum": 2, "maximum": 3, "mtu_flits": 2, "form": "shared",
+    }),
+    Instance("queues-faster", QueueProperties, {
+        **_PARTS, **_ONE, "mtu_flits": 2, "write_flits": 2, "read_flits": 2, "form": "static",
+    }),
+    Instance("queues-opa-input", QueueProperties, {**_TINY, **_ONE, "read_flits": 3, "form": "shared"}),
+    Instance("queues-opa-output", QueueProperties, {
+        **_TINY, **_ONE, "writers": 2, "write_flits": 3, "form": "shared",
+    }),
+    Instance("queues-centre", QueueProperties, {
+        **_TINY, **_MANY, "write_flits": 3, "read_flits": 3, "form": "shared",
+    }),
 )  # fmt: skip
-"""What is proven: accounts by induction, then flits that are followed."""
+"""What is proven: accounts by induction, then queues, in the shapes too that the proofs of whole switches replace."""
