@@ -10,77 +10,16 @@ from amaranth.hdl import Array, Assume, Cat, Fragment, Module, Mux, Signal, Valu
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.hdl.links.link import blocks_of
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
+from vlane.tb.proofs.delivery_parts import Arriving, Crossing, Heads, one_of
 from vlane.tb.proofs.flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
-from vlane.tb.proofs.inside import contents, emptied, inside
+from vlane.tb.proofs.inside import emptied, inside
 from vlane.tb.proofs.properties import Gathered, Properties, free_inputs
 from vlane.tb.proofs.prove_tables import at, constant
 
-__all__ = ["Crossing", "DeliveryProperties", "Heads"]
+__all__ = ["DeliveryProperties"]
 
 _TOLD = 2
 """Cycles from a head's arrival to the report of a drop; the look-up is in the cycle between."""
-
-
-class Heads:
-    """A FIFO of heads inside a switch: how many are there, and its entries, oldest first.
-
-    Parameters
-    ----------
-    claim : Gathered
-        Collector of the claims: that its pointers and its level correspond.
-    statement : str
-        Property under which that is claimed.
-    fragment : Fragment
-        The elaborated switch.
-    path : sequence of str
-        Names of the submodules on the way to the FIFO.
-    depth : int
-        Of the FIFO.
-    """
-
-    def __init__(self, claim: Gathered, statement: str, fragment: Fragment, path: Sequence[str], depth: int) -> None:
-        part = fragment
-        for each in path:
-            part = part.find_subfragment(each)
-        self.level, self.depth = inside(part, "level"), depth
-        entries = Array(contents(part, "storage"))
-        if depth == 1:
-            self.entries = list(entries)
-            claim(statement, self.level <= depth)
-            return
-        consume, produce = inside(part, "consume"), inside(part, "produce")
-        self.entries = [entries[self._around(consume + place)] for place in range(depth)]
-        pointers = (consume < depth) & (produce == self._around(consume + self.level))
-        claim(statement, (self.level <= depth) & pointers)
-
-    def _around(self, place: Value) -> Value:
-        return Mux(place >= self.depth, place - self.depth, place)
-
-
-class Crossing:
-    """A packet that is being taken out of a buffer, if one is.
-
-    Parameters
-    ----------
-    busy : Value
-        Whether one is.
-    gone : Value
-        How many of its flits have left.
-    size : Value
-        Of the packet.
-    lane : Value
-        To which it crosses.
-    moves, ends : Value
-        How many flits cross in this cycle, and whether the last one does.
-    """
-
-    def __init__(self, busy: Value, gone: Value, size: Value, lane: Value, moves: Value, ends: Value) -> None:
-        self.busy, self.gone, self.size, self.lane = busy, gone, size, lane
-        self.moves, self.ends = moves, ends
-
-    def to(self, there: Value) -> Crossing:
-        """Return the same, if it is for some place."""
-        return Crossing(self.busy & there, self.gone, self.size, self.lane, self.moves, self.ends)
 
 
 class DeliveryProperties(Properties):
@@ -108,6 +47,7 @@ class DeliveryProperties(Properties):
         "room-used": "Room that a buffer has reserved belongs to a flit that is there, or of a packet that comes.",
     }
     unfolds_memories = True
+    any_memory = True
     depth = 2
 
     def __init__(self, switch: Any) -> None:
@@ -178,7 +118,7 @@ class DeliveryProperties(Properties):
         for number, rx in enumerate(switch.rx):
             is_its = self.port == number
             followed = now[0] & is_its
-            packet = _Arriving(m, number, rx, switch.inputs[number], inside(self.fragment, "kept", f"input_{number}"))
+            packet = Arriving(m, number, rx, switch.inputs[number], inside(self.fragment, "kept", f"input_{number}"))
             self.arriving.append(packet)
             index = Mux(rx.first, 0, packet.written)
             flit = rx.valid & (followed | (mine & is_its & ~rx.first)) & (index == self.which)
@@ -274,8 +214,8 @@ class DeliveryProperties(Properties):
         busy, crosses = self._crossing(number)
         gone = Signal(INDEX_BITS, name=f"gone_{number}")
         m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
-        moves, ends = Value.cast(port.crossing.count), port.crossing.last
-        self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, moves, ends))
+        ends = port.crossing.last
+        self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, ends))
         claim("whole", packet.left < packet.size, when=packet.opened)
         claim("waiting-heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept, longer=True)
         claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
@@ -357,7 +297,7 @@ class DeliveryProperties(Properties):
     def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
         """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
         claim = self.each
-        ports = [_one_of(m, each) for each in coming]
+        ports = [one_of(m, each) for each in coming]
         for number, (port, packets) in enumerate(zip(ports, coming, strict=True)):
             claim("room-used", sum(packet.busy for packet in packets) <= 1)
             claim("room-used", free[number] == (~port.busy | port.ends))
@@ -464,50 +404,3 @@ class DeliveryProperties(Properties):
             goes = [(leaving > place) & mark for place, mark in enumerate(marked)]
             found.append(busy & crosses.drop & Cat(goes).any())
         return Cat(found).any()
-
-
-class _Arriving:
-    """What comes on a link: whole packets, each on one lane. That they are is assumed.
-
-    Attributes
-    ----------
-    opened, lane, size : Signal
-        The first flits of a packet came, and more are to come; its lane; its size.
-    left, written : Value
-        Flits that are to come, and that came.
-    kept, keeps : Value
-        Its flits are let in; likewise the one that comes in this cycle.
-    arrived : Signal
-        A packet's first flit was let in in the cycle before.
-    """
-
-    def __init__(self, m: Module, number: int, rx: Any, port: Any, kept: Value) -> None:
-        self.left, self.size = Signal(8, name=f"left_{number}"), Signal(8, name=f"size_{number}")
-        self.lane, self.arrived = Signal.like(rx.vl, name=f"lane_{number}"), Signal(name=f"arrived_{number}")
-        self.opened, self.kept = self.left.any(), kept
-        self.written = (self.size - self.left)[:8]
-        self.keeps = rx.valid & Mux(rx.first, port.storage.accepted, kept)
-        blocks = blocks_of(rx.data)
-        m.d.comb += [
-            Assume(~rx.valid | (rx.first == ~self.opened)),
-            Assume(~rx.valid | (rx.last == Mux(rx.first, blocks == 1, self.left == 1))),
-            Assume(~rx.valid | rx.first | (rx.vl == self.lane)),
-        ]
-        m.d.sync += self.arrived.eq(rx.valid & rx.first & self.keeps)
-        with m.If(rx.valid):
-            m.d.sync += self.left.eq(Mux(rx.first, blocks, self.left) - 1)
-        with m.If(rx.valid & rx.first):
-            m.d.sync += [self.size.eq(blocks), self.lane.eq(rx.vl)]
-
-
-def _one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
-    """Return the one packet that is there, if one is."""
-    first = packets[0]
-    names = ("gone", "size", "lane", "moves", "ends")
-    found = {name: Value.cast(getattr(first, name)) for name in names}
-    for packet in packets[1:]:
-        found = {name: Mux(packet.busy, getattr(packet, name), found[name]) for name in names}
-    busy = Cat(packet.busy for packet in packets).any()
-    made = {name: Signal(len(value), name=f"coming_{name}") for name, value in found.items()}
-    m.d.comb += [made[name].eq(value) for name, value in found.items()]
-    return Crossing(busy, **made)

@@ -9,9 +9,10 @@ from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
+from vlane.tb.proofs.delivery_parts import Crossing, Heads
 from vlane.tb.proofs.flit_chain import INDEX_BITS, ChainEnds, FlitChain
 from vlane.tb.proofs.inside import inside
-from vlane.tb.proofs.prove_delivery import Crossing, DeliveryProperties, Heads
+from vlane.tb.proofs.prove_delivery import DeliveryProperties
 from vlane.tb.proofs.prove_tables import at
 
 from vlane.mports import MPORT, READERS, ports_of
@@ -99,7 +100,7 @@ class OPADeliveryProperties(DeliveryProperties):
         m.d.sync += gone.eq(Mux(centre.granted[reader], 0, gone + Mux(busy, read.count, 0)))
         self.each("central-heads", (sum(lanes) == 1) & (gone < head.blocks), when=busy)
         self.each("central-heads", self._is_far(head, mport), when=busy)
-        return Crossing(busy, gone, head.blocks, lane, read.count, read.last), lanes, head
+        return Crossing(busy, gone, head.blocks, lane, read.last), lanes, head
 
     def _is_far(self, head: Any, mport: int) -> Value:
         """Return whether a head has a size, and an output of another MPort."""

@@ -155,6 +155,7 @@ class QueueProperties(Properties):
         " reset.",
     }
     unfolds_memories = True
+    any_memory = True
 
     def __init__(self, buffer: Any) -> None:
         super().__init__()
