@@ -256,7 +256,7 @@ def test_a_switch_is_made_for_its_own_crossbar() -> None:
 
 
 class Losing(IBSwitch):
-    """Loses the flit of the second output when both inputs cross."""
+    """Loses the flit of the second output when all inputs cross."""
 
     def _cross(self, m: Module) -> None:
         super()._cross(m)
@@ -273,15 +273,25 @@ class Misleading(IBSwitch):
             m.d.comb += self.outputs[0].crossing[0].vl.eq(self.inputs[0].crossing.vl)
 
 
+class Corrupting(IBSwitch):
+    """Clears a bit of whatever crosses to the first output."""
+
+    def _cross(self, m: Module) -> None:
+        super()._cross(m)
+        m.d.comb += self.outputs[0].crossing[0].flits[0][40].eq(0)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("switch", [Losing, Misleading])
-def test_a_switch_that_loses_or_misleads_packets_is_not_proven(switch: type[IBSwitch]) -> None:
+@pytest.mark.parametrize(
+    ("switch", "failed"), [(Losing, "room-used"), (Misleading, "room-used"), (Corrupting, "as-it-came")]
+)
+def test_a_switch_that_loses_misleads_or_changes_packets_is_not_proven(switch: type[IBSwitch], failed: str) -> None:
     """The proof of delivery can fail."""
     block = BLOCKS["ib_switch"]
     instance = block.instance("delivery-of-three")
-    broken = switch(block.shape(**{**block.defaults(), **instance.parameters}))
+    properties = instance.properties(switch(block.shape(**{**block.defaults(), **instance.parameters})))
+    properties.bounded = 9  # cycles from reset, so that what is found can happen
 
-    proof = prove(instance.properties(broken), f"test-{switch.__name__}")
+    proof = prove(properties, f"test-{switch.__name__}")
 
-    assert proof.verdict != "PASS"
-    assert proof.failed, proof.detail
+    assert (proof.verdict, proof.failed) == ("FAIL", failed), proof.detail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -58,6 +59,23 @@ def test_instances_are_proven(name: str) -> None:
     proof = prove(block.instance(name).make(block.make), f"test-vlbuffer-{name}")
 
     assert proof.verdict == "PASS", proof.detail
+
+
+def test_every_buffer_that_a_proof_replaces_is_proven_to_be_queues() -> None:
+    """In its shape; of a flit's bits a buffer looks at none, so their number does not matter."""
+
+    def shape(buffer: Any) -> tuple[Any, ...]:
+        kept = asdict(buffer.parameters)
+        del kept["data_bits"]
+        return tuple(sorted(kept.items()))
+
+    block = BLOCKS["vlbuffer"]
+    proven = {shape(each.make(block.make).buffer) for each in block.proofs if each.name.startswith("queues")}
+    for switch in (BLOCKS["ib_switch"], BLOCKS["opa_switch"]):
+        for instance in switch.proofs:
+            if instance.name.startswith("delivery"):
+                replaced = instance.make(switch.make).accounts
+                assert {shape(each.buffer) for each in replaced} <= proven, instance.name
 
 
 class Swapping(VLBuffer):

@@ -19,10 +19,10 @@ BEHIND = TAG - 1
 INDEX_BITS = 4
 """Of the number of a flit in its packet, and of such a count."""
 CHAIN_STATEMENTS = {
-    "whole": "The flits of a packet are in a row, its first flit first, in every buffer and on every link, none of"
-    " another packet between them on a lane or a link; the followed flit leaves with its own number in the packet.",
-    "in-order": "A flit that came behind it, on its link and lane, does not leave before it at its output and on its"
-    " outgoing lane.",
+    "whole": "On every link and in every lane of a buffer packets are in a row, each from its first flit to its last;"
+    " a flit leaves with its own number in its packet, and the last one as the last.",
+    "in-order": "A flit that came behind another one on the same link and lane does not leave before it at the same"
+    " output and on the same outgoing lane.",
 }
 """What is claimed of a lane."""
 

@@ -28,18 +28,26 @@ class DeliveryProperties(Properties):
     Packets have as many flits as their header says, on one lane of their link, with gaps or without; larger ones than
     allowed come too. The followed flit has a mark of its own, which passes through. In place of the buffers there are
     the accounts that they are proven to be. Tables, schedulers and the room at the far ends are taken out: tables may
-    answer anything, a scheduler grants any lane that it is told can send.
+    answer anything of a head that drops, and name any output and lane of any other; a scheduler grants any lane that it
+    is told can send. No other flit on any link has the mark.
 
     Parameters
     ----------
     switch : IBSwitch
-        The component.
+        The component; its largest packet has at most 15 blocks.
+
+    Raises
+    ------
+    ValueError
+        If its packets are larger.
     """
 
     statements: ClassVar = {
-        "once": "A flit of an accepted packet that does not drop leaves once; until then it is held in one place.",
-        "where": "It leaves at the output and on the lane that the tables gave for its packet, whose header names that"
-        " lane.",
+        "once": "A flit of an accepted packet that does not drop is held in exactly one place until it leaves, and it"
+        " never leaves again.",
+        "where": "A flit leaves only at the output and on the lane that the tables gave for its packet, whose header"
+        " names that lane.",
+        "as-it-came": "A flit leaves as it came, but for the lane or channel that a header names.",
         "dropped-never-leaves": "A packet that drops never leaves, and none leaves before it was let in.",
         **CHAIN_STATEMENTS,
         "waiting-heads": "Every packet in an input has its head in the queue of its lane until it crosses, in the same"
@@ -48,10 +56,11 @@ class DeliveryProperties(Properties):
     }
     unfolds_memories = True
     any_memory = True
-    depth = 2
 
     def __init__(self, switch: Any) -> None:
         super().__init__()
+        if switch.geometry.largest >= 1 << INDEX_BITS:
+            raise ValueError(f"packets have at most {(1 << INDEX_BITS) - 1} blocks here, not {switch.geometry.largest}")
         self.switch, self.lanes = switch, range(switch.geometry.vls)
         self.m = Module()
         self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
@@ -92,14 +101,15 @@ class DeliveryProperties(Properties):
         self._between(m)
         for number in range(switch.ports):
             self._send(m, number)
-        for account in self._accounts():
+        for account in self.accounts:
             most = [used <= account.buffer.maximum for used in account.used]
             self.each("room-used", Cat(most).all() & (account.promised <= account.buffer.flits))
         self._leave(m)
         self.each.tell(m)
         return m
 
-    def _accounts(self) -> list[BufferAccount]:
+    @property
+    def accounts(self) -> list[BufferAccount]:
         """Return the accounts of all buffers in which a flit may be."""
         return [*self.at_input, *self.at_output]
 
@@ -114,6 +124,7 @@ class DeliveryProperties(Properties):
         m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
         self.stored = Signal(name="stored")
         stores, mine = Signal(name="stores"), Signal(name="mine")
+        self.data = Signal.like(switch.rx[0].data, name="followed_data")
         self.arriving, comes = [], []
         for number, rx in enumerate(switch.rx):
             is_its = self.port == number
@@ -129,6 +140,8 @@ class DeliveryProperties(Properties):
                 Assume((tag(rx.data) != BEHIND) | behind),
             ]
             comes.append(flit & packet.keeps)
+            with m.If(flit & packet.keeps):
+                m.d.sync += self.data.eq(rx.data)
             with m.If(followed):
                 m.d.comb += stores.eq(packet.keeps)
                 m.d.sync += [came_on.eq(rx.vl), size.eq(blocks_of(rx.data))]
@@ -164,8 +177,9 @@ class DeliveryProperties(Properties):
     def _look_up(self, m: Module) -> None:
         """Keep what the tables say of the packet, and claim when it is told."""
         switch, now = self.switch, self.now
-        for number in range(switch.ports):
-            m.d.comb += [Assume(switch.table.port[number] <= switch.ports), Assume(self._is_lane(number))]
+        for number, port in enumerate(switch.inputs):
+            found = (switch.table.port[number] <= switch.ports) & self._is_lane(number)
+            m.d.comb += Assume(Value.cast(port.cause).any() | found)
         self.to, self.lane, self.name = self._looked_up(m)
         self.drops = self._kept(m, "drops", [Value.cast(each.cause).any() for each in switch.inputs])
         self.let_in, self.dropped = Signal(name="let_in"), Signal(name="dropped")
@@ -206,6 +220,10 @@ class DeliveryProperties(Properties):
     def _named(self, data: Value) -> Value:
         """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
         return data[len(data) - 4 :]
+
+    def _name_bits(self, width: int) -> int:
+        """Return the bits of a header of that width that name its lane."""
+        return 0xF << (width - 4)
 
     def _wait(self, m: Module, number: int) -> None:
         """Claim that an input's flits and its heads correspond."""
@@ -261,6 +279,7 @@ class DeliveryProperties(Properties):
             claim("whole", (chain.index[place] == self.which) & (size == self.size), when=here)
             own_way = (self.port == number) & (self.came_on == chain.lane)
             claim("once", own_way & self.stored, when=here)
+            claim("as-it-came", self.at_input[number].flits[chain.lane][place][FLAGS:] == self.data, when=here)
             claim("in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
         waits = self.pending & (self.port == number) & (self.came_on == chain.lane)
         newest = Mux(heads.level == 0, self._is_as_told(crosses) & taken, at(is_told, heads.level - 1))
@@ -319,8 +338,7 @@ class DeliveryProperties(Properties):
         """Claim that an output has what crossed to it, and room for what will."""
         output, account, claim = self.switch.outputs[number], self.at_output[number], self.each
         scheduler, coming, path = output.scheduler, self._coming(number), f"output_{number}"
-        able = at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl)
-        m.d.comb += Assume(~scheduler.grant | able)
+        self._decides(m, scheduler, at(scheduler.heads.request & scheduler.heads.fits, scheduler.vl))
         self._taken_in(m, account, Value.cast(output.free), coming)
         sending, vl, now = (inside(self.fragment, name, path) for name in ("sending", "link_vl", "now"))
         sent, starts = Signal(INDEX_BITS), scheduler.grant & scheduler.ready
@@ -347,6 +365,10 @@ class DeliveryProperties(Properties):
             self.at_lane[number].append(Cat(chain.here).any())
         self._on_the_link(number, sending, vl, sent)
 
+    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:
+        """Assume of a scheduler that is taken out that it grants only a lane that can send."""
+        m.d.comb += Assume(~scheduler.grant | able)
+
     def _is_its_place(self, index: Value, is_last: Value) -> Value:
         """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
         return (index == self.which) & (is_last == (self.which + 1 == self.size))
@@ -369,6 +391,8 @@ class DeliveryProperties(Properties):
         """Claim that the flit is where it must be, if it is here, and that a header names the lane."""
         self.each("where", (self.to == number) & (self.lane == lane), when=here)
         self.each("where", self._named(flit) == self.name, when=here & (self.which == 0))
+        changed = (flit ^ self.data) & ~Mux(self.which == 0, self._name_bits(len(flit)), 0)
+        self.each("as-it-came", ~changed[: len(flit)].any(), when=here)
         self.each("dropped-never-leaves", self.let_in, when=here)
 
     def _is_behind(self, behind: Value, _number: int, _lane: Value | int) -> None:

@@ -29,10 +29,11 @@ class DeliveryTimeProperties(DeliveryProperties):
     def __init__(self, switch: Any, granted: int, sent: int) -> None:
         self.statements = {  # type: ignore[misc]  # these say how many cycles
             **DeliveryProperties.statements,
-            "granted-in-time": f"A packet that is the first of its lane crosses within {granted} cycles, if in each of"
-            " them its output is free and has room for it, whatever else there is.",
+            "granted-in-time": f"A packet that is the first of its lane crosses within {granted} cycles, the first of"
+            " them the third one after its head came, if in each of them its output is free and has room for it,"
+            " whatever else there is.",
             "sent-in-time": f"A packet that crossed is on the link within {sent} cycles, if in each of them the link is"
-            " free and the far end has room for every lane, whatever else there is.",
+            " not stalled and the far end has room for every lane, whatever else there is.",
         }
         super().__init__(switch)
         self.granted, self.sent_cycles = granted, sent
@@ -40,6 +41,9 @@ class DeliveryTimeProperties(DeliveryProperties):
 
     def _taken_out(self, output: Any) -> tuple[Any, ...]:
         return (output.remote,)
+
+    def _decides(self, m: Module, scheduler: Any, able: Value) -> None:  # noqa: ARG002 - nothing is assumed
+        self.each("where", able, when=scheduler.grant)
 
     def _leave(self, m: Module) -> None:
         super()._leave(m)

@@ -283,4 +283,4 @@ INSTANCES = (
         "ports": 2, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "lids": 3, **_SMALL,
     }),
 )  # fmt: skip
-"""What is proven: the parts, then what connects them, then the way of a packet through the smallest switch."""
+"""What is proven: the parts, then what connects them, then the way of a packet through small switches."""

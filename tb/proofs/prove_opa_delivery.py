@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from vlane.hdl.buffers.buffer_geometry import FLAGS
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
@@ -29,22 +29,19 @@ class OPADeliveryProperties(DeliveryProperties):
     ----------
     switch : OPASwitch
         The component.
-    receiving : collection of int, optional
-        Inputs to which packets come; all unless given.
     """
 
     statements: ClassVar = {
         **DeliveryProperties.statements,
-        "where": "It leaves at the output and on the lane that the tables gave for its packet, whose header names the"
-        " channel that they gave.",
+        "where": "A flit leaves only at the output and on the lane that the tables gave for its packet, whose header"
+        " names the channel that they gave.",
         "through-a-centre": "A packet to another MPort crosses a central buffer, and one within its MPort does not.",
         "central-heads": "Every packet in a central buffer has its head in the queue of its lane until it crosses, in"
         " the same order, with its size and its output.",
     }
 
-    def __init__(self, switch: Any, receiving: Collection[int] | None = None) -> None:
+    def __init__(self, switch: Any) -> None:
         super().__init__(switch)
-        self.quiet = [] if receiving is None else [each for each in range(switch.ports) if each not in receiving]
         self.at_centre = [accounted(centre.storage) for centre in switch.centres]
         self.in_centre: list[list[Value]] = [[] for _ in switch.centres]
         """Whether the followed flit is in a central buffer, by MPort and lane."""
@@ -52,13 +49,9 @@ class OPADeliveryProperties(DeliveryProperties):
         """Packets that are taken out of the central buffers, each with its lane as one bit, and its head."""
         self.passed = Signal()
 
-    def _arrive(self, m: Module) -> None:
-        for number in self.quiet:
-            m.d.comb += Assume(~self.switch.rx[number].valid)
-        super()._arrive(m)
-
-    def _accounts(self) -> list[BufferAccount]:
-        return [*super()._accounts(), *self.at_centre]
+    @property
+    def accounts(self) -> list[BufferAccount]:
+        return [*super().accounts, *self.at_centre]
 
     def _looked_up(self, m: Module) -> tuple[Value, Value, Value]:
         to, lane, _ = super()._looked_up(m)
@@ -69,6 +62,9 @@ class OPADeliveryProperties(DeliveryProperties):
         """Return the channel that the header names (``vlane/lrh.py``)."""
         header = data[len(data) - 64 :]
         return Cat(header[60:64], header[51])
+
+    def _name_bits(self, width: int) -> int:
+        return (0xF << (width - 4)) | 1 << (width - 64 + 51)
 
     def _is_as_told(self, record: Any) -> Value:
         same: Value = super()._is_as_told(record) & (self.drops | (record.channel == self.name))

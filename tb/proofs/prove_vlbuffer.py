@@ -244,8 +244,11 @@ INSTANCES = (
     Instance("queues-of-five", QueueProperties, {
         **_TINY, **_ONE, "flits": 5, "minimum": 2, "maximum": 3, "mtu_flits": 2, "form": "shared",
     }),
-    Instance("queues-faster", QueueProperties, {
-        **_PARTS, **_ONE, "mtu_flits": 2, "write_flits": 2, "read_flits": 2, "form": "static",
+    Instance("queues-faster-input", QueueProperties, {
+        **_PARTS, **_ONE, "mtu_flits": 2, "read_flits": 2, "form": "static",
+    }),
+    Instance("queues-faster-output", QueueProperties, {
+        **_PARTS, **_ONE, "mtu_flits": 2, "write_flits": 2, "form": "static",
     }),
     Instance("queues-opa-input", QueueProperties, {**_TINY, **_ONE, "read_flits": 3, "form": "shared"}),
     Instance("queues-opa-output", QueueProperties, {
