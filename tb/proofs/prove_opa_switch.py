@@ -125,8 +125,8 @@ INSTANCES = (
         "central_minimum": 1, "central_maximum": 1, "lids": 4, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
     }),
     Instance("delivery", OPADeliveryProperties, {
-        "ports": 5, "data_vls": 2, "blocks": 3, "minimum": 1, "maximum": 2, "largest": 1, "central_blocks": 3,
-        "central_minimum": 1, "central_maximum": 2, "lids": 3, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
+        "ports": 5, "data_vls": 2, "blocks": 2, "minimum": 1, "maximum": 1, "largest": 1, "central_blocks": 2,
+        "central_minimum": 1, "central_maximum": 1, "lids": 3, "scheduler": DEFAULT, "entries": 1, "data_bits": 64,
     }),
 )  # fmt: skip
 """What is proven: the parts, what connects them (once with lanes behind 15), then the way of a packet."""

@@ -229,6 +229,7 @@ _ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bit
 _MANY = {"writers": 2, "readers": 2, "write_flits": 2, "read_flits": 2, "data_bits": 1}
 _TINY = {"vls": 2, "flits": 3, "minimum": 1, "maximum": 2, "mtu_flits": 1}
 _PARTS = {"vls": 2, "flits": 4, "minimum": 2, "maximum": 2, "mtu_flits": 1}
+_SINGLE = {"vls": 2, "flits": 2, "minimum": 1, "maximum": 1, "mtu_flits": 1, "form": "static"}
 INSTANCES = (
     Instance("small", VLBufferProperties, {**_TINY, **_ONE, "form": "shared"}),
     Instance("small-two-ports", VLBufferProperties, {
@@ -250,10 +251,9 @@ INSTANCES = (
     Instance("queues-faster-output", QueueProperties, {
         **_PARTS, **_ONE, "mtu_flits": 2, "write_flits": 2, "form": "static",
     }),
-    Instance("queues-opa-input", QueueProperties, {**_TINY, **_ONE, "read_flits": 3, "form": "shared"}),
-    Instance("queues-opa-output", QueueProperties, {
-        **_TINY, **_ONE, "writers": 2, "write_flits": 3, "form": "shared",
-    }),
+    Instance("queues-opa-input", QueueProperties, {**_SINGLE, **_ONE, "read_flits": 3}),
+    Instance("queues-opa-output", QueueProperties, {**_SINGLE, **_ONE, "writers": 2, "write_flits": 3}),
+    Instance("queues-opa-centre", QueueProperties, {**_SINGLE, **_MANY, "write_flits": 3, "read_flits": 3}),
     Instance("queues-centre", QueueProperties, {
         **_TINY, **_MANY, "write_flits": 3, "read_flits": 3, "form": "shared",
     }),
