@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Fragment, Module, Mux, Signal, Value
+from vlane.tb.proofs.room_account import RoomAccount
 
 __all__ = ["BufferAccount", "accounted"]
 
@@ -125,21 +126,14 @@ class BufferAccount:
     def _reserves(self) -> tuple[list[Value], Value, list[Value]]:
         """Return which lanes have room, whether a packet is accepted, and what each lane gains (VLB-1 to VLB-3)."""
         b = self.buffer
-        promised = self.promised
-        self.m.d.comb += promised.eq(sum(self._promised(used) for used in self.used))
-        room = [self._fits(used, b.mtu_flits, promised) for used in self.used]
+        rule = RoomAccount(b.flits, b.minimum, b.maximum)
+        self.m.d.comb += self.promised.eq(rule.promised(self.used))
+        room = [rule.fits(used, b.mtu_flits, self.promised) for used in self.used]
         asks = [
-            (b.reserve_vl == vl) & (b.reserve_flits != 0) & self._fits(used, b.reserve_flits, promised)
+            (b.reserve_vl == vl) & (b.reserve_flits != 0) & rule.fits(used, b.reserve_flits, self.promised)
             for vl, used in enumerate(self.used)
         ]
         return room, Cat(asks).any(), [Mux(each, b.reserve_flits, 0) for each in asks]
-
-    def _promised(self, used: Value) -> Value:
-        return Mux(used < self.buffer.minimum, self.buffer.minimum, used)
-
-    def _fits(self, used: Value, more: Value | int, promised: Value) -> Value:
-        b, after = self.buffer, used + more
-        return (after <= b.maximum) & (promised - self._promised(used) + self._promised(after) <= b.flits)
 
     def _writes(self, gained: Sequence[Value]) -> tuple[list[list[Value]], Value]:
         """Return which flits are written to which lanes, and how many are discarded (VLB-4, VLB-5)."""

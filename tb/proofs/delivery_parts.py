@@ -8,10 +8,12 @@ from typing import Any
 
 from amaranth.hdl import Array, Assume, Cat, Fragment, Module, Mux, Signal, Value
 from vlane.hdl.links.link import blocks_of
+from vlane.tb.proofs.flit_chain import INDEX_BITS, FlitChain
 from vlane.tb.proofs.inside import contents, inside
 from vlane.tb.proofs.properties import Gathered
+from vlane.tb.proofs.prove_tables import at, wrapped
 
-__all__ = ["Arriving", "Crossing", "Heads", "one_of"]
+__all__ = ["Arriving", "Crossing", "Heads", "TakenAndNew", "one_of"]
 
 
 class Arriving:
@@ -62,39 +64,106 @@ class Arriving:
 
 
 class Heads:
-    """A FIFO of heads inside a switch: how many are there, and its entries, oldest first.
+    """The heads of a lane of a buffer: of the packet that is taken out, those in a FIFO, and one that comes there.
+
+    Each is told by some values, of which the first is the packet's size.
 
     Parameters
     ----------
     claim : Gathered
-        Collector of the claims: that its pointers and its level correspond.
+        Collector of the claims: that the FIFO's pointers and its level correspond.
     statement : str
-        Property under which that is claimed.
+        Property under which things are claimed.
     fragment : Fragment
         The elaborated switch.
     path : sequence of str
         Names of the submodules on the way to the FIFO.
     depth : int
         Of the FIFO.
+
+    Attributes
+    ----------
+    level : Value
+        Heads in the FIFO.
+    entries : list of Value
+        Of the FIFO, oldest first; as many as the level are there.
+    any_there : Value
+        There is a head at all; after ``correspond``.
     """
 
     def __init__(self, claim: Gathered, statement: str, fragment: Fragment, path: Sequence[str], depth: int) -> None:
-        part = fragment
-        for each in path:
-            part = part.find_subfragment(each)
-        self.level, self.depth = inside(part, "level"), depth
-        entries = Array(contents(part, "storage"))
-        if depth == 1:
-            self.entries = list(entries)
-            claim(statement, self.level <= depth)
-            return
-        consume, produce = inside(part, "consume"), inside(part, "produce")
-        self.entries = [entries[self._around(consume + place)] for place in range(depth)]
-        pointers = (consume < depth) & (produce == self._around(consume + self.level))
-        claim(statement, (self.level <= depth) & pointers)
+        self._claim, self._statement = claim, statement
+        self.level = inside(fragment, "level", *path)
+        self.entries = contents(fragment, *path, "storage")
+        if depth > 1:
+            stored, (consume, produce) = (
+                Array(self.entries), (inside(fragment, name, *path) for name in ("consume", "produce"))
+            )  # fmt: skip
+            self.entries = [stored[wrapped(consume + place, depth)] for place in range(depth)]
+            claim(statement, (consume < depth) & (produce == wrapped(consume + self.level, depth)))
+        claim(statement, self.level <= depth)
 
-    def _around(self, place: Value) -> Value:
-        return Mux(place >= self.depth, place - self.depth, place)
+    def correspond(
+        self, m: Module, chain: FlitChain, taken: Value, gone: Value, arrives: Value, told: TakenAndNew,
+        queued: Sequence[Sequence[Value]],
+    ) -> list[tuple[Value, ...]]:  # fmt: skip
+        """Claim that every packet of a lane has its head, with its size; return what is told of each flit's.
+
+        Parameters
+        ----------
+        m : Module
+            In which they are numbered.
+        chain : FlitChain
+            The flits of the lane.
+        taken, gone : Value
+            A packet is being taken out, and as many of its flits have left.
+        arrives : Value
+            A head is on its way to the FIFO.
+        told : TakenAndNew
+            What is told of the head that is taken out, and of the one that arrives.
+        queued : sequence of sequence of Value
+            What is told of the entries.
+        """
+        claim, fresh = self._claim, taken & ~gone.any()
+        self.any_there = taken | self.level.any() | arrives
+        claim(self._statement, chain.begun == self.level + fresh + arrives)
+        found, before = [], Value.cast(0)
+        for place, (first, last, index) in enumerate(zip(chain.first, chain.last, chain.index, strict=True)):
+            number = Signal(INDEX_BITS, name="number_of")
+            before = before + first
+            m.d.comb += number.eq(before - fresh)
+            own = [Mux(number == 0, *both) for both in zip(told.taken, told.new, strict=True)]
+            for entry, values in enumerate(queued):
+                is_its = (number == entry + 1) & (self.level > entry)
+                own = [Mux(is_its, value, other) for value, other in zip(values, own, strict=True)]
+            there = chain.held > place
+            claim(self._statement, (index < own[0]) & (last == (index + 1 == own[0])), when=there)
+            claim(self._statement, taken, when=there & (number == 0))
+            found.append(tuple(own))
+        return found
+
+    def newest(self, arrives: Value, told: TakenAndNew, queued: Sequence[Sequence[Value]]) -> tuple[Value, ...]:
+        """Return what is told of the packet of the lane that came last; parameters are those of ``correspond``."""
+        return tuple(
+            Mux(arrives, new, Mux(self.level == 0, taken, at(values, self.level - 1)))
+            for taken, new, values in zip(told.taken, told.new, zip(*queued, strict=True), strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TakenAndNew:
+    """What is told of a head that is not in the FIFO.
+
+    Parameters
+    ----------
+    taken : sequence of Value
+        Of the packet that is being taken out.
+    new : sequence of Value
+        Of the one that came in the cycle before.
+    """
+
+    taken: Sequence[Value]
+    new: Sequence[Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +178,7 @@ class Crossing:
         How many of its flits have left.
     size : Value
         Of the packet.
-    lane : Value
+    lane, output : Value
         To which it crosses.
     ends : Value
         Its last flit crosses in this cycle.
@@ -119,6 +188,7 @@ class Crossing:
     gone: Value
     size: Value
     lane: Value
+    output: Value
     ends: Value
 
     def to(self, there: Value) -> Crossing:
@@ -128,7 +198,7 @@ class Crossing:
 
 def one_of(m: Module, packets: Sequence[Crossing]) -> Crossing:
     """Return the one packet that is there, if one is."""
-    names = ("gone", "size", "lane", "ends")
+    names = ("gone", "size", "lane", "output", "ends")
     found = {name: Value.cast(getattr(packets[0], name)) for name in names}
     for packet in packets[1:]:
         found = {name: Mux(packet.busy, getattr(packet, name), found[name]) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Const, Fragment, Module, Signal, Value
@@ -26,11 +27,9 @@ def inside(fragment: Fragment, name: str, *path: str) -> Signal:
     KeyError
         If the part drives no such signal, or several.
     """
-    for each in path:
-        fragment = fragment.find_subfragment(each)
     found = {
         id(signal): signal
-        for statements in fragment.statements.values()
+        for statements in _part(fragment, path).statements.values()
         for statement in statements
         for signal in statement._lhs_signals()
         if signal.name == name
@@ -51,15 +50,19 @@ def contents(fragment: Fragment, *path: str) -> list[Value]:
     path : str
         Names of the submodules on the way to the memory, which is the last one.
     """
-    memory: Any = fragment
-    for each in path:
-        memory = memory.find_subfragment(each)
+    memory = _part(fragment, path)
     shape, depth = memory._data.shape, memory._data.depth
     entries = [Signal(shape, name=f"{'_'.join(path)}_{address}") for address in range(depth)]
     for address, entry in enumerate(entries):
         port = {"addr": Const(address, (depth - 1).bit_length()), "data": entry, "en": Const(1), "transparent_for": ()}
         memory.read_port(domain="comb", **port)
     return list(entries)
+
+
+def _part(fragment: Fragment, path: Sequence[str]) -> Any:
+    for each in path:
+        fragment = fragment.find_subfragment(each)
+    return fragment
 
 
 def emptied(part: Any) -> list[Value]:

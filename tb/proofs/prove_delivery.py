@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from amaranth.hdl import Array, Assume, Cat, Fragment, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Assume, Cat, Fragment, Module, Mux, Signal, Value
 from vlane.hdl.buffers.buffer_geometry import FLAGS
-from vlane.hdl.links.link import blocks_of
 from vlane.tb.proofs.buffer_account import BufferAccount, accounted
-from vlane.tb.proofs.delivery_parts import Arriving, Crossing, Heads, one_of
+from vlane.tb.proofs.delivery_parts import Arriving, Crossing, Heads, TakenAndNew, one_of
 from vlane.tb.proofs.flit_chain import BEHIND, CHAIN_STATEMENTS, INDEX_BITS, TAG, ChainEnds, FlitChain, tag
+from vlane.tb.proofs.followed_packet import FollowedPacket
 from vlane.tb.proofs.inside import emptied, inside
 from vlane.tb.proofs.properties import Gathered, Properties, free_inputs
-from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.prove_tables import at
 
 __all__ = ["DeliveryProperties"]
-
-_TOLD = 2
-"""Cycles from a head's arrival to the report of a drop; the look-up is in the cycle between."""
 
 
 class DeliveryProperties(Properties):
@@ -63,9 +60,8 @@ class DeliveryProperties(Properties):
             raise ValueError(f"packets have at most {(1 << INDEX_BITS) - 1} blocks here, not {switch.geometry.largest}")
         self.switch, self.lanes = switch, range(switch.geometry.vls)
         self.m = Module()
-        self.port = constant(self.m, "followed_port", 6, 0, switch.ports - 1)
-        self.which = constant(self.m, "followed_flit", INDEX_BITS, 0, switch.geometry.largest - 1)
-        self.begins, self.each = Signal(), Gathered(self.claim, longer=switch.geometry.largest > 1)
+        self.followed = FollowedPacket(self.m, switch)
+        self.each = Gathered(self.claim, longer=switch.geometry.largest > 1)
         self.free = [each for part in (switch.table, switch.map) for each in emptied(part)]
         for output in switch.outputs:
             self.free += [each for part in self._taken_out(output) for each in emptied(part)]
@@ -75,12 +71,16 @@ class DeliveryProperties(Properties):
         """Where the followed flit may be, one bit each."""
         self.first_places: list[Value] = []
         """Those that are the first of a lane of an input."""
+        self.out = Signal(2)
+        """How often it left."""
         self.waits = Signal()
-        """Whether it is in its input, or still comes."""
+        """Whether it is in its input, still comes there, or has not begun to."""
         self.at_lane: list[list[Value]] = [[] for _ in range(switch.ports)]
         """Whether it is in the buffer of an output, by output and lane."""
+        self.arriving: list[Arriving] = []
+        """What comes on the links."""
         self.crossings: list[Crossing] = []
-        """Packets that are taken out of the inputs."""
+        """Packets that cross from the inputs."""
 
     def _taken_out(self, output: Any) -> tuple[Any, ...]:
         """Return what is taken out of an output."""
@@ -88,16 +88,15 @@ class DeliveryProperties(Properties):
 
     def ports(self) -> list[Value]:
         """Return the free inputs of the proof."""
-        return [*free_inputs(self.switch), self.port, self.which, self.begins, *self.free]
+        return [*free_inputs(self.switch), *self.followed.inputs, *self.free]
 
     def elaborate(self, _platform: object) -> Module:
         m, switch = self.m, self.switch
         m.submodules.switch = self.fragment = Fragment.get(switch, None)
-        self._arrive(m)
         self._look_up(m)
         for number in range(switch.ports):
             self._wait(m, number)
-        m.d.comb += self.waits.eq(Cat(self.places).any() | self.pending)
+        m.d.comb += self.waits.eq(Cat(self.places).any() | self.followed.pending | ~self.followed.sent)
         self._between(m)
         for number in range(switch.ports):
             self._send(m, number)
@@ -113,109 +112,20 @@ class DeliveryProperties(Properties):
         """Return the accounts of all buffers in which a flit may be."""
         return [*self.at_input, *self.at_output]
 
-    def _arrive(self, m: Module) -> None:
-        """Let whole packets come, one of them with the followed flit; keep account of what comes."""
-        switch = self.switch
-        sent, came_on, size = Signal(), Signal.like(switch.rx[0].vl), Signal(8)
-        self.now = now = [Signal(name=f"followed_{ago}") for ago in range(_TOLD + 1)]
-        m.d.comb += now[0].eq(self.begins & ~sent)
-        with m.If(now[0]):
-            m.d.sync += sent.eq(1)
-        m.d.sync += [after.eq(before) for before, after in itertools.pairwise(now)]
-        self.stored = Signal(name="stored")
-        stores, mine = Signal(name="stores"), Signal(name="mine")
-        self.data = Signal.like(switch.rx[0].data, name="followed_data")
-        self.arriving, comes = [], []
-        for number, rx in enumerate(switch.rx):
-            is_its = self.port == number
-            followed = now[0] & is_its
-            packet = Arriving(m, number, rx, switch.inputs[number], inside(self.fragment, "kept", f"input_{number}"))
-            self.arriving.append(packet)
-            index = Mux(rx.first, 0, packet.written)
-            flit = rx.valid & (followed | (mine & is_its & ~rx.first)) & (index == self.which)
-            behind = sent & is_its & (rx.vl == came_on) & ~flit & ~(mine & (index < self.which))
-            m.d.comb += [
-                Assume(~followed | (rx.valid & rx.first & (blocks_of(rx.data) > self.which))),
-                Assume((tag(rx.data) == TAG) == flit),
-                Assume((tag(rx.data) != BEHIND) | behind),
-            ]
-            comes.append(flit & packet.keeps)
-            with m.If(flit & packet.keeps):
-                m.d.sync += self.data.eq(rx.data)
-            with m.If(followed):
-                m.d.comb += stores.eq(packet.keeps)
-                m.d.sync += [came_on.eq(rx.vl), size.eq(blocks_of(rx.data))]
-            with m.If(rx.valid & is_its):
-                m.d.sync += mine.eq((followed | (mine & ~rx.first)) & ~rx.last)
-        with m.If(stores):
-            m.d.sync += self.stored.eq(1)
-        self.stores, self.flit_comes = stores, Cat(comes).any()
-        self.sent, self.came_on, self.size, self.mine = sent, came_on, size, mine
-        self._still_comes(m)
-
-    def _still_comes(self, m: Module) -> None:
-        """Say whether the followed flit of a packet that was let in still comes."""
-        self.came, self.pending = Signal(name="came"), Signal(name="pending")
-        open_ = Signal()
-        with m.If(self.flit_comes):
-            m.d.sync += self.came.eq(1)
-        m.d.comb += self.pending.eq(self.stored & ~self.came)
-        packets = Array(Cat(each.opened, each.kept, each.written) for each in self.arriving)
-        opened, written, kept = Signal(), Signal(8), Signal()
-        m.d.comb += [Cat(opened, kept, written).eq(packets[self.port]), open_.eq(opened & self.mine)]
-        lane = Array(each.lane for each in self.arriving)[self.port]
-        size = Array(each.size for each in self.arriving)[self.port]
-        claim = self.each
-        claim("waiting-heads", opened & (lane == self.came_on) & (size == self.size), when=self.mine)
-        claim("waiting-heads", self.sent & (kept == self.stored), when=self.mine)
-        claim("waiting-heads", open_ & (written <= self.which), when=self.pending, longer=True)
-        claim("waiting-heads", written > self.which, when=self.mine & self.came, longer=True)
-        claim("waiting-heads", self.stored & self.sent, when=self.came)
-        claim("waiting-heads", self.came_on < len(self.lanes), when=self.stored)
-        claim("waiting-heads", (self.size > self.which) & (self.size <= self.switch.geometry.largest), when=self.stored)
-
     def _look_up(self, m: Module) -> None:
-        """Keep what the tables say of the packet, and claim when it is told."""
-        switch, now = self.switch, self.now
+        """Let packets come, and the tables answer: of a head that goes on, an output and a lane of the switch."""
+        switch = self.switch
         for number, port in enumerate(switch.inputs):
-            found = (switch.table.port[number] <= switch.ports) & self._is_lane(number)
+            kept = inside(self.fragment, "kept", f"input_{number}")
+            self.arriving.append(Arriving(m, number, switch.rx[number], port, kept))
+            found = (switch.table.port[number] <= switch.ports) & (switch.map.vl[number] < len(self.lanes))
             m.d.comb += Assume(Value.cast(port.cause).any() | found)
-        self.to, self.lane, self.name = self._looked_up(m)
-        self.drops = self._kept(m, "drops", [Value.cast(each.cause).any() for each in switch.inputs])
-        self.let_in, self.dropped = Signal(name="let_in"), Signal(name="dropped")
-        self.out = Signal(unsigned(2), name="out")
-        cause = Signal.like(Value.cast(switch.dropped[0]))
-        m.d.comb += cause.eq(Array(Value.cast(each) for each in switch.dropped)[self.port])
-        with m.If(now[_TOLD]):
-            m.d.sync += [self.let_in.eq(cause == 0), self.dropped.eq(cause != 0)]
-        self.each("dropped-never-leaves", cause.any() == (self.drops | ~self.stored), when=now[_TOLD])
-        phases = Cat(now[1], now[2], self.let_in, self.dropped)
-        self.each("waiting-heads", sum(phases) == 1, when=self.sent)
-        self.each("waiting-heads", ~phases.any() & ~self.stored & ~self.mine, when=~self.sent)
-        self.each("waiting-heads", self.stored & ~self.drops, when=self.let_in)
-        self.each("waiting-heads", ~self.stored | self.drops, when=self.dropped)
+        self.followed.arrives(self.arriving, self.each)
+        self.followed.is_looked_up(self._names(), self.each)
 
-    def _is_lane(self, number: int) -> Value:
-        """Return whether the maps name a lane of the switch for an input's head."""
-        lane: Value = self.switch.map.vl[number] < self.switch.geometry.vls
-        return lane
-
-    def _looked_up(self, m: Module) -> tuple[Value, Value, Value]:
-        """Return where the tables send the packet, on which lane, and what its header is to name.
-
-        They hold from the cycle after its look-up on.
-        """
-        to = self._kept(m, "to", [each.output for each in self.switch.inputs])
-        lane = self._kept(m, "lane", [each.outgoing_vl for each in self.switch.inputs])
-        return to, lane, lane
-
-    def _kept(self, m: Module, name: str, told: Iterable[Value]) -> Signal:
-        """Return what was told of the packet in the cycle of its look-up, by input of the switch."""
-        by_input = [Value.cast(each) for each in told]
-        kept = Signal(max(len(each) for each in by_input), name=f"kept_{name}")
-        with m.If(self.now[1]):
-            m.d.sync += kept.eq(Array(by_input)[self.port])
-        return kept
+    def _names(self) -> list[Value] | None:
+        """Return what the header that is looked up is to name, by input; none if that is its outgoing lane."""
+        return None
 
     def _named(self, data: Value) -> Value:
         """Return the lane that the local route header names, in its first bits (IBA 7.7)."""
@@ -228,66 +138,47 @@ class DeliveryProperties(Properties):
     def _wait(self, m: Module, number: int) -> None:
         """Claim that an input's flits and its heads correspond."""
         port, account, claim = self.switch.inputs[number], self.at_input[number], self.each
-        packet = self.arriving[number]
+        packet, followed = self.arriving[number], self.followed
         busy, crosses = self._crossing(number)
         gone = Signal(INDEX_BITS, name=f"gone_{number}")
         m.d.sync += gone.eq(Mux(port.granted, 0, gone + account.leaving_of(crosses.vl)))
-        ends = port.crossing.last
-        self.crossings.append(Crossing(busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, ends))
+        self.crossings.append(Crossing(
+            busy & ~crosses.drop, gone, crosses.blocks, crosses.outgoing_vl, crosses.output, port.crossing.last
+        ))  # fmt: skip
         claim("whole", packet.left < packet.size, when=packet.opened)
         claim("waiting-heads", packet.lane < len(self.lanes), when=packet.opened & packet.kept, longer=True)
         claim("waiting-heads", self._is_head(crosses) & (gone < crosses.blocks), when=busy)
         claim("waiting-heads", crosses.vl < len(self.lanes), when=busy)
+        looked_up = followed.now[1]
+        told = TakenAndNew(
+            (crosses.blocks, self._is_as_told(crosses) & ~looked_up), (packet.size, looked_up)
+        )  # fmt: skip
         for lane in self.lanes:
             taken, comes = busy & (crosses.vl == lane), packet.kept & packet.opened & (packet.lane == lane)
             chain = FlitChain(m, claim, account, lane, ChainEnds(taken, gone, comes, packet.written))
             self.places += chain.here
             self.first_places.append(chain.here[0])
+            claim("room-used", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
             path = (f"input_{number}", f"heads_{lane}")
             heads = Heads(claim, "waiting-heads", self.fragment, path, self.switch.geometry.maximum)
-            arrived = packet.arrived & (packet.lane == lane)
-            fresh = taken & ~gone.any()
-            claim("waiting-heads", chain.begun == heads.level + fresh + arrived)
-            claim("room-used", account.used[lane] == chain.held + Mux(comes, packet.left, 0))
             records = [port._routed(entry) for entry in heads.entries]
             for place, record in enumerate(records):
                 claim("waiting-heads", self._is_head(record) & (record.vl == lane), when=heads.level > place)
-            self._own_heads(m, number, chain, heads, records, crosses, taken, fresh)
-
-    def _own_heads(
-        self, m: Module, number: int, chain: FlitChain, heads: Heads, records: Sequence[Any], crosses: Any,
-        taken: Value, fresh: Value,
-    ) -> None:  # fmt: skip
-        """Claim which head belongs to each flit of a lane, and that of the followed packet is as the tables said."""
-        claim, packet, before = self.each, self.arriving[number], Value.cast(0)
-        is_told = [self._is_as_told(record) for record in records]
-        for place in range(len(chain.first)):
-            number_of = Signal(INDEX_BITS, name="number_of")
-            before = before + chain.first[place]
-            m.d.comb += number_of.eq(before - fresh)
-            there, here = chain.held > place, chain.here[place]
-            is_crossing = number_of == 0
-            size = Mux(is_crossing, crosses.blocks, packet.size)
-            told = Mux(is_crossing, self._is_as_told(crosses), self.now[1])
-            for entry, record in enumerate(records):
-                is_its = (number_of == entry + 1) & (heads.level > entry)
-                size, told = Mux(is_its, record.blocks, size), Mux(is_its, is_told[entry] & ~self.now[1], told)
-            is_last = chain.index[place] + 1 == size
-            claim("waiting-heads", (chain.index[place] < size) & (chain.last[place] == is_last), when=there)
-            claim("waiting-heads", taken, when=there & is_crossing)
-            claim("waiting-heads", told & ((self.now[1] == 0) | ~is_crossing), when=here)
-            claim("whole", (chain.index[place] == self.which) & (size == self.size), when=here)
-            own_way = (self.port == number) & (self.came_on == chain.lane)
-            claim("once", own_way & self.stored, when=here)
-            claim("as-it-came", self.at_input[number].flits[chain.lane][place][FLAGS:] == self.data, when=here)
-            claim("in-order", own_way & self.sent & ~self.pending, when=chain.behind[place])
-        waits = self.pending & (self.port == number) & (self.came_on == chain.lane)
-        newest = Mux(heads.level == 0, self._is_as_told(crosses) & taken, at(is_told, heads.level - 1))
-        claim("waiting-heads", newest, when=waits & ~self.now[1], longer=True)
-        sizes = [each.blocks for each in records]
-        size = Mux(heads.level == 0, Mux(taken, crosses.blocks, 0), at(sizes, heads.level - 1))
-        comes = packet.kept & packet.opened & (packet.lane == chain.lane) & ~packet.arrived
-        claim("waiting-heads", size == packet.size, when=comes, longer=True)
+            queued = [(record.blocks, self._is_as_told(record) & ~looked_up) for record in records]
+            arrives = packet.arrived & (packet.lane == lane)
+            own = heads.correspond(m, chain, taken, gone, arrives, told, queued)
+            own_way = (followed.port == number) & (followed.came_on == lane)
+            for place, (size, is_told) in enumerate(own):
+                here = chain.here[place]
+                claim("waiting-heads", is_told, when=here)
+                claim("whole", (chain.index[place] == followed.which) & (size == followed.size), when=here)
+                claim("once", own_way & followed.stored, when=here)
+                claim("as-it-came", account.flits[lane][place][FLAGS:] == followed.data, when=here)
+                claim("in-order", own_way & followed.sent & ~followed.pending, when=chain.behind[place])
+            size, is_told = heads.newest(arrives, told, queued)
+            still_comes = followed.pending & own_way
+            claim("waiting-heads", heads.any_there & is_told, when=still_comes, longer=True)
+            claim("waiting-heads", heads.any_there & (size == packet.size), when=comes, longer=True)
 
     def _is_head(self, record: Any) -> Value:
         """Return whether a head has a size, and drops or has an output and a lane of the switch."""
@@ -296,8 +187,9 @@ class DeliveryProperties(Properties):
 
     def _is_as_told(self, record: Any) -> Value:
         """Return whether the head of the followed packet carries what the tables said of it."""
-        same: Value = (record.output == self.to) & (record.outgoing_vl == self.lane)
-        return (record.blocks == self.size) & (record.drop == self.drops) & (self.drops | same)
+        f = self.followed
+        same: Value = (record.output == f.to) & (record.outgoing_vl == f.lane)
+        return (record.blocks == f.size) & (record.drop == f.drops) & (f.drops | same)
 
     def _crossing(self, number: int) -> tuple[Value, Any]:
         """Return whether a packet crosses from an input, and what is known of it."""
@@ -308,10 +200,7 @@ class DeliveryProperties(Properties):
 
     def _coming(self, number: int) -> list[list[Crossing]]:
         """Return the packets that may cross to an output, by its write ports."""
-        return [[
-            crossing.to(port._crosses.output == number)
-            for crossing, port in zip(self.crossings, self.switch.inputs, strict=True)
-        ]]  # fmt: skip
+        return [[crossing.to(crossing.output == number) for crossing in self.crossings]]
 
     def _taken_in(self, m: Module, account: BufferAccount, free: Value, coming: Sequence[Sequence[Crossing]]) -> None:
         """Claim that at most one packet comes through each write port, of several lanes, and when another one may."""
@@ -359,9 +248,9 @@ class DeliveryProperties(Properties):
             claim("whole", waiting == chain.begun)
             for flit, place in zip(account.flits[lane], range(account.buffer.maximum), strict=True):
                 here, is_last = chain.here[place], chain.last[place]
-                self._is_on_its_way(here, number, lane, flit[FLAGS:])
+                self._is_at_output(here, number, lane, flit[FLAGS:])
                 claim("whole", self._is_its_place(chain.index[place], is_last), when=here)
-                self._is_behind(chain.behind[place], number, lane)
+                claim("in-order", ~self._is_before(number, lane), when=chain.behind[place])
             self.at_lane[number].append(Cat(chain.here).any())
         self._on_the_link(number, sending, vl, sent)
 
@@ -371,7 +260,7 @@ class DeliveryProperties(Properties):
 
     def _is_its_place(self, index: Value, is_last: Value) -> Value:
         """Return whether a flit has the followed one's number, and is the last one of its packet if that is."""
-        return (index == self.which) & (is_last == (self.which + 1 == self.size))
+        return (index == self.followed.which) & (is_last == (self.followed.which + 1 == self.followed.size))
 
     def _on_the_link(self, number: int, sending: Value, vl: Value, sent: Value) -> None:
         """Claim what leaves."""
@@ -381,23 +270,29 @@ class DeliveryProperties(Properties):
         claim("whole", (sending == ~tx.last) & sent.any(), when=tx.valid)
         claim("whole", tx.vl == vl, when=tx.valid & sending, longer=True)
         claim("whole", self._is_its_place((sent - 1)[:INDEX_BITS], tx.last), when=leaves)
-        self._is_on_its_way(leaves, number, tx.vl, tx.data)
-        self._is_behind(behind, number, tx.vl)
-        claim("in-order", ~at(self.at_lane[number], tx.vl), when=behind)
-        its_way = self.let_in & (self.to == number) & (self.lane == tx.vl)
-        claim("in-order", out == 1, when=behind & its_way & self.came)
+        self._is_at_output(leaves, number, tx.vl, tx.data)
+        claim("in-order", ~(self._is_before(number, tx.vl) | at(self.at_lane[number], tx.vl)), when=behind)
+        f = self.followed
+        its_way = f.let_in & (f.to == number) & (f.lane == tx.vl)
+        claim("in-order", out == 1, when=behind & its_way & f.came)
 
-    def _is_on_its_way(self, here: Value, number: Value | int, lane: Value | int, flit: Value) -> None:
-        """Claim that the flit is where it must be, if it is here, and that a header names the lane."""
-        self.each("where", (self.to == number) & (self.lane == lane), when=here)
-        self.each("where", self._named(flit) == self.name, when=here & (self.which == 0))
-        changed = (flit ^ self.data) & ~Mux(self.which == 0, self._name_bits(len(flit)), 0)
+    def _is_at_output(self, here: Value, number: int, lane: Value | int, flit: Value) -> None:
+        """Claim that the flit is at the output and on the lane where it must be, if it is here."""
+        self.each("where", self.followed.to == number, when=here)
+        self._is_on_its_way(here, lane, flit)
+
+    def _is_on_its_way(self, here: Value, lane: Value | int, flit: Value) -> None:
+        """Claim that the flit, if it is here, is as it came, on its outgoing lane, and that a header has its name."""
+        f = self.followed
+        self.each("where", f.lane == lane, when=here)
+        self.each("where", self._named(flit) == f.name, when=here & (f.which == 0))
+        changed = (flit ^ f.data) & ~Mux(f.which == 0, self._name_bits(len(flit)), 0)
         self.each("as-it-came", ~changed[: len(flit)].any(), when=here)
-        self.each("dropped-never-leaves", self.let_in, when=here)
+        self.each("dropped-never-leaves", f.let_in, when=here)
 
-    def _is_behind(self, behind: Value, _number: int, _lane: Value | int) -> None:
-        """Claim that the followed flit left its input, if one that came behind it is on its way to the link there."""
-        self.each("in-order", self.sent & ~self.waits, when=behind)
+    def _is_before(self, _number: int, _lane: Value | int) -> Value:
+        """Return whether the flit may be between the inputs and an output's lane: here only while it waits."""
+        return self.waits
 
     def _leave(self, m: Module) -> None:
         """Claim that the flit is in one place until it leaves, and leaves once."""
@@ -405,18 +300,18 @@ class DeliveryProperties(Properties):
         leaves, is_there = Signal(self.switch.ports), Signal()
         m.d.comb += leaves.eq(Cat(tx.valid & (tag(tx.data) == TAG) for tx in self.switch.tx))
         self.places += list(leaves)
-        with m.If(self.flit_comes):
+        with m.If(self.followed.flit_comes):
             m.d.sync += is_there.eq(1)
         with m.Elif(leaves.any() | self._discarded()):
             m.d.sync += is_there.eq(0)
         m.d.sync += out.eq(out + leaves.any())
         claim("once", sum(self.places) == is_there)
-        claim("once", self.came & ~out.any(), when=is_there)
-        claim("once", out == 1, when=self.let_in & self.came & ~is_there)
-        claim("once", is_there == self.came, when=self.now[1] | self.now[2])
-        claim("once", ~out.any(), when=self.pending, longer=True)
+        claim("once", self.followed.came & ~out.any(), when=is_there)
+        claim("once", out == 1, when=self.followed.let_in & self.followed.came & ~is_there)
+        claim("once", is_there == self.followed.came, when=self.followed.now[1] | self.followed.now[2])
+        claim("once", ~out.any(), when=self.followed.pending, longer=True)
         claim("once", out <= 1)
-        claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.let_in)
+        claim("dropped-never-leaves", ~leaves.any() & ~out.any(), when=~self.followed.let_in)
 
     def _discarded(self) -> Value:
         """Return whether the flit leaves its input to go nowhere."""

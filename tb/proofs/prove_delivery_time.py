@@ -29,6 +29,7 @@ class DeliveryTimeProperties(DeliveryProperties):
     def __init__(self, switch: Any, granted: int, sent: int) -> None:
         self.statements = {  # type: ignore[misc]  # these say how many cycles
             **DeliveryProperties.statements,
+            "grants": "A scheduler grants only a lane that can send.",
             "granted-in-time": f"A packet that is the first of its lane crosses within {granted} cycles, the first of"
             " them the third one after its head came, if in each of them its output is free and has room for it,"
             " whatever else there is.",
@@ -43,20 +44,20 @@ class DeliveryTimeProperties(DeliveryProperties):
         return (output.remote,)
 
     def _decides(self, m: Module, scheduler: Any, able: Value) -> None:  # noqa: ARG002 - nothing is assumed
-        self.each("where", able, when=scheduler.grant)
+        self.each("grants", able, when=scheduler.grant)
 
     def _leave(self, m: Module) -> None:
         super()._leave(m)
-        switch, let_in = self.switch, self.let_in & ~self.drops
+        switch, f = self.switch, self.followed
         room, ready, fits = Signal(), Signal(), Signal()
         of_output = [
-            Cat(at(output.room, self.lane) & output.free[0], switch.ready[number], Value.cast(output.remote.fits).all())
-            for number, output in enumerate(switch.outputs)
+            Cat(at(output.room, f.lane) & output.free[0], ready_now, Value.cast(output.remote.fits).all())
+            for output, ready_now in zip(switch.outputs, switch.ready, strict=True)
         ]
-        m.d.comb += Cat(room, ready, fits).eq(Array(of_output)[self.to])
-        is_first = let_in & Cat(self.first_places).any()
+        m.d.comb += Cat(room, ready, fits).eq(Array(of_output)[f.to])
+        is_first = f.let_in & Cat(self.first_places).any()
         crosses = [self._crossing(number) for number in range(switch.ports)]
-        mine = [busy & (record.vl == self.came_on) & (self.port == number)
+        mine = [busy & (record.vl == f.came_on) & (f.port == number)
                 for number, (busy, record) in enumerate(crosses)]  # fmt: skip
         waits = is_first & ~Cat(mine).any() & room
         self._within(m, "granted-in-time", waits, self.granted)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.room_account import RoomAccount
 from vlane.tb.proofs.turns import Turns, at_most_one
 
 __all__ = ["LARGEST", "PART", "PERIOD", "STEP", "WINDOW", "LimitsProperties", "RoomProperties", "TellsProperties"]
@@ -69,8 +70,8 @@ class RoomProperties(Properties):
         m.submodules.room = r
         _assume_starts(m, r)
         owed = [Signal(10, name=f"owed_{vl}") for vl in range(r.vls)]
-        promised = Signal(14)
-        m.d.comb += promised.eq(sum(self._promised(each) for each in owed))
+        promised, room = Signal(14), RoomAccount(r.shared + r.vls * r.minimum, r.minimum, r.maximum)
+        m.d.comb += promised.eq(room.promised(owed))
         for vl, account in enumerate(owed):
             came = Mux(r.give[vl] < account, r.give[vl], account)
             m.d.sync += account.eq(account + Mux(r.take[vl], r.take_blocks, 0) - came)
@@ -78,22 +79,14 @@ class RoomProperties(Properties):
             claim(m, "room-bounds", account <= r.maximum)
             both = r.give[vl].any() & r.take[vl] & account.any()
             claim(m, "room-account", r.used[vl] == account, when=both)
-            claim(m, "room-fits", r.fits[vl] == self._fits(account, r.blocks[vl], promised))
+            claim(m, "room-fits", r.fits[vl] == room.fits(account, r.blocks[vl], promised))
             if r.behind:
                 size = r.blocks[vl] + r.behind_blocks[vl]
-                claim(m, "room-fits-behind", r.fits_behind[vl] == self._fits(account, size, promised))
-        claim(m, "room-bounds", promised <= r.shared + r.vls * r.minimum)
+                claim(m, "room-fits-behind", r.fits_behind[vl] == room.fits(account, size, promised))
+        claim(m, "room-bounds", promised <= room.blocks)
         over = sum(Mux(each > r.minimum, each - r.minimum, 0) for each in owed)
         claim(m, "room-account", r.beyond == over)
         return m
-
-    def _promised(self, used: Value) -> Value:
-        return Mux(used < self.room.minimum, self.room.minimum, used)
-
-    def _fits(self, used: Value, more: Value, promised: Value) -> Value:
-        r, after = self.room, used + more
-        together = promised - self._promised(used) + self._promised(after)
-        return (after <= r.maximum) & (together <= r.shared + r.vls * r.minimum)
 
 
 class LimitsProperties(Properties):

@@ -15,6 +15,7 @@ from vlane.hdl.switches.switch_output import SwitchOutput
 from vlane.tb.proofs.properties import Properties, free_inputs
 from vlane.tb.proofs.prove_room import PERIOD, STEP, WINDOW
 from vlane.tb.proofs.prove_tables import at, constant
+from vlane.tb.proofs.room_account import RoomAccount
 from vlane.tb.proofs.turns import at_most_one
 
 __all__ = ["AnyScheduler", "SwitchOutputProperties", "switch_output"]
@@ -98,7 +99,8 @@ class SwitchOutputProperties(Properties):
         self.bounded = DEPTH if len(output.write_ports) == 1 else DEPTH_OF_TWO
         self.mark, self.which = Signal(), constant(self.m, "followed_flit", 2, 0, LARGEST - 1)
         fcp = output.turns is not None
-        self.room = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
+        sizes = (VLS * _FCP_BLOCKS, _FCP_BLOCKS, _FCP_BLOCKS) if fcp else (BLOCKS, MINIMUM, MAXIMUM)
+        self.room = RoomAccount(*sizes)
         self.leaves = [Signal(name=f"leaves_{lane}") for lane in range(VLS)]
         self.port = constant(self.m, "followed_port", 1, 0, len(output.write_ports) - 1)
 
@@ -224,10 +226,7 @@ class SwitchOutputProperties(Properties):
 
     def _fits(self, used: list[Signal], lane: int, more: Value | int) -> Value:
         """Return whether so many blocks more fit into a buffer, of which each lane uses so many."""
-        blocks, minimum, maximum = self.room
-        after = used[lane] + more
-        others = sum(Mux(each > minimum, each, minimum) for number, each in enumerate(used) if number != lane)
-        return (after <= maximum) & (others + Mux(after > minimum, after, minimum) <= blocks)
+        return self.room.fits(used[lane], more, self.room.promised(used))
 
     def _far(self, m: Module, lane: int, taken: Value, owed: list[Signal]) -> Callable[[Value], Value]:
         """Keep account of a lane of the far buffer; return what tells whether so many blocks fit there."""

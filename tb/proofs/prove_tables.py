@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Assume, Module, Mux, Signal, Value
 
-__all__ = ["at", "constant", "opened", "remembered"]
+__all__ = ["at", "constant", "opened", "remembered", "wrapped"]
 
 
 def at(values: Sequence[Value] | Value, index: Value) -> Value:
@@ -16,6 +16,11 @@ def at(values: Sequence[Value] | Value, index: Value) -> Value:
     for place, value in enumerate(values):
         found = Mux(index == place, value, found)
     return found
+
+
+def wrapped(value: Value, size: int) -> Value:
+    """Return a place of a ring of that size, of a value below twice the size."""
+    return Mux(value >= size, value - size, value)
 
 
 def constant(m: Module, name: str, width: int, least: int, most: int) -> Signal:

@@ -10,7 +10,8 @@ from amaranth.hdl import Array, Fragment, Module, Mux, Signal, Value
 from vlane.tb.proofs.buffer_account import BufferAccount
 from vlane.tb.proofs.inside import contents, inside
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.proofs.prove_tables import constant
+from vlane.tb.proofs.prove_tables import constant, wrapped
+from vlane.tb.proofs.room_account import RoomAccount
 
 __all__ = ["INSTANCES", "QueueProperties", "VLBufferProperties"]
 
@@ -73,21 +74,15 @@ class VLBufferProperties(Properties):
         """Claim what is accepted: the storage has a place for each flit reserved and for each minimum not yet used."""
         b = self.buffer
         promised, asks = Signal(16), Signal()
-        m.d.comb += [promised.eq(sum(self._promised(b.used[vl]) for vl in range(b.vls))), asks.eq(b.reserve_flits != 0)]
+        room = RoomAccount(b.flits, b.minimum, b.maximum)
+        m.d.comb += [promised.eq(room.promised(b.used)), asks.eq(b.reserve_flits != 0)]
         self.claim(m, "storage", promised <= b.flits)
         fits = []
         for vl in range(b.vls):
-            fits.append((b.reserve_vl == vl) & self._fits(b.used[vl], b.reserve_flits, promised))
-            self.claim(m, "room", b.room[vl] == self._fits(b.used[vl], b.mtu_flits, promised))
+            fits.append((b.reserve_vl == vl) & room.fits(b.used[vl], b.reserve_flits, promised))
+            self.claim(m, "room", b.room[vl] == room.fits(b.used[vl], b.mtu_flits, promised))
         self.claim(m, "accepted", b.accepted == reduce(or_, fits), when=asks)
         self.claim(m, "accepted", ~b.accepted, when=~asks)
-
-    def _promised(self, used: Value) -> Value:
-        return Mux(used < self.buffer.minimum, self.buffer.minimum, used)
-
-    def _fits(self, used: Value, more: Value | int, promised: Value) -> Value:
-        b, after = self.buffer, used + more
-        return (after <= b.maximum) & (promised - self._promised(used) + self._promised(after) <= b.flits)
 
     def _leaving(self, held: Value) -> Value:
         """Return how many flits leave the lane: the first port that removes any has it to itself (VLB-6, VLB-7)."""
@@ -200,29 +195,22 @@ class QueueProperties(Properties):
         freed = Signal(16, name="freed")
         m.d.comb += freed.eq(fresh - sum(account.held))
         claim(m, "own-place", (fresh <= b.flits) & (oldest < b.flits) & (newest < b.flits) & (freed <= b.flits))
-        claim(m, "own-place", newest == self._wrapped(oldest + freed))
+        claim(m, "own-place", newest == wrapped(oldest + freed, b.flits))
         for number, place in enumerate(recycled):
-            taken.append((self._wrapped(b.flits + number - oldest) < freed, place))
+            taken.append((wrapped(b.flits + number - oldest, b.flits) < freed, place))
         for slot in range(b.flits):
             users = sum(there & (place == slot) for there, place in taken)
             claim(m, "own-place", users == (fresh > slot))
-
-    def _wrapped(self, value: Value) -> Value:
-        """Return a place of the list of freed places, of a value below twice their number and a bit."""
-        return Mux(value >= self.buffer.flits, value - self.buffer.flits, value)
 
     def _parts(self, account: BufferAccount, fragment: Fragment) -> None:
         """Claim where the flits of the lanes are in their parts."""
         m, b, claim = self.m, self.buffer, self.claim
         for vl, (held, flits) in enumerate(zip(account.held, account.flits, strict=True)):
             first, behind = inside(fragment, f"first_{vl}"), inside(fragment, f"after_last_{vl}")
-            claim(m, "lists", (first < b.maximum) & (behind == self._around(first + held)))
+            claim(m, "lists", (first < b.maximum) & (behind == wrapped(first + held, b.maximum)))
             for place, flit in enumerate(flits):
-                where = vl * b.maximum + self._around(first + place)
+                where = vl * b.maximum + wrapped(first + place, b.maximum)
                 claim(m, "lists", Array(self.stored)[where] == flit, when=held > place)
-
-    def _around(self, value: Value) -> Value:
-        return Mux(value >= self.buffer.maximum, value - self.buffer.maximum, value)
 
 
 _ONE = {"writers": 1, "readers": 1, "write_flits": 1, "read_flits": 1, "data_bits": 1}
