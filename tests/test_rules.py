@@ -51,7 +51,6 @@ from vlane.hdl.schedulers.list_memory import ListMemory
 from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.hdl.schedulers.ports import HeadsSignature
 from vlane.hdl.schedulers.rr import RR
-from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.hdl.schedulers.vlarb_banks import ProgramSignature, VLArbBanks
 from vlane.hdl.switches.allocator import Allocator
 from vlane.hdl.switches.centre import Centre
@@ -73,7 +72,6 @@ from vlane.sim_top.blocks import BLOCKS, Block
 import vlane
 from vlane.rr import RRParameters
 from vlane.schedulers import SCHEDULERS
-from vlane.vlarb import VLArbParameters
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"vlane": "vlane", "golden": "vlane.golden", "hdl": "vlane.hdl", "tb": "vlane.tb", "sim_top": "vlane.sim_top"}
@@ -216,7 +214,16 @@ def instances(name: str, block: Block) -> Iterator[dict[str, Any]]:
 
 
 MADE = [block.make({**block.defaults(), **given}) for name, block in BLOCKS.items() for given in instances(name, block)]
-MADE.append(VLArb(VLArbParameters(parity=True)))  # one of its forms only has this member
+MADE += [
+    BLOCKS[name].make({**BLOCKS[name].defaults(), "parity": True, **form})  # not every form has this member
+    for name, form in (
+        ("vlarb", {}),
+        ("dtable", {"form": "free"}),
+        ("dtable", {"form": "ib"}),
+        ("credit_ib", {}),
+        ("credit_opa", {}),
+    )
+]
 COMPONENTS = [[each for each in MADE if type(each) is kind] for kind in dict.fromkeys(map(type, MADE))] + [
     _OUTPUTS,
     _LANE_OUTPUTS,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value, signed, unsigned
+from amaranth.lib.data import ArrayLayout
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
+from amaranth.sim import Simulator
+from vlane.hdl.common.stored import Stored
 from vlane.sim_top.blocks import BLOCKS, Block
 from vlane.sim_top.cosim.upsets import _WRITES, LONGEST, WATCHED, Effect, upsets
 from vlane.tb.native.model import component_ports
@@ -19,7 +23,6 @@ from vlane.tb.synthesis.upsets import upset_model
 
 import vlane
 from tests.conftest import assert_refused, call
-from vlane.vlarb import VLArbTable
 
 
 class Kinds(Component):
@@ -160,27 +163,87 @@ def test_the_command_tells_effects_and_repeats_them() -> None:
 
 
 @pytest.mark.slow
-def test_parity_shows_every_upset_of_a_table_and_nothing_else() -> None:
-    """The tables of the arbiter are shown, what forgets by itself is not; without an upset nothing is."""
-    shape = ("--param", "data_vls=3", "--param", "entries=4", "--param", "parity=true")
-    document = call("upsets", "vlarb", *shape, "--count", "400", "--json").json()
-    stored = [each for each in document["registers"] if each["register"].startswith("banks.")]
-    others = [
-        each for each in document["registers"] if each["register"].startswith(("remaining", "pointer", "counter"))
-    ]
-    assert {each["register"] for each in stored} >= {"banks.high_0", "banks.low_1", "banks.limit_0"}
-    assert all(each["detected"] == sum(each[effect.name.lower()] for effect in Effect) for each in stored)
-    assert others
-    assert not any(each["detected"] for each in others)
-    assert call("cosim", "vlarb", *shape, "--cycles", "60000").status == 0
+@pytest.mark.parametrize(
+    ("block", "shape"),
+    [
+        ("vlarb", ("data_vls=3", "entries=4")),
+        ("dtable", ("data_vls=3", "entries=4", "requesters=2", "keep_on_stall=true")),
+        ("credit_ib", ("data_vls=2", "buffer_blocks=20", "fcp_period=200", "watchdog_cycles=100")),
+        ("credit_opa", ("vls=2",)),
+    ],
+)
+def test_parity_shows_every_upset(block: str, shape: tuple[str, ...]) -> None:
+    """Every bit that is stored is shown when it is flipped, and nothing is shown without an upset."""
+    with_parity = [word for each in (*shape, "parity=true") for word in ("--param", each)]
+    document = call("upsets", block, *with_parity, "--count", "200", "--json").json()
+    assert document["effects"]["detected"] == 200, document["registers"]
+    without = [word for each in shape for word in ("--param", each)]
+    assert call("upsets", block, *without, "--count", "20", "--json").json()["effects"]["detected"] == 0
+    assert call("cosim", block, *with_parity, "--cycles", "60000").status == 0
+
+
+@pytest.mark.parametrize("block", ["vlarb", "dtable"])
+def test_the_line_rate_forms_have_no_parity(block: str) -> None:
     assert_refused(
-        call("cosim", "vlarb", *shape, "--param", "form=line_rate"), "parity must be false in the line_rate form"
+        call("cosim", block, "--param", "form=line_rate", "--param", "parity=true"),
+        "parity must be false in the line_rate form",
     )
 
 
-def test_the_oracle_of_an_arbiter_with_parity_shows_no_upset() -> None:
-    arbiter = vlane.oracle("vlarb", data_vls=2, entries=2, parity=True)
-    arbiter.program(VLArbTable(high=((0, 1), (1, 2)), low=(), limit_of_high_priority=255))
-    assert arbiter.step(ready=1).upset == 0
+@pytest.mark.parametrize("block", ["vlarb", "dtable", "credit_ib", "credit_opa"])
+def test_an_oracle_with_parity_shows_no_upset(block: str) -> None:
+    assert vlane.oracle(block, parity=True).step().upset == 0
     with pytest.raises(AttributeError):
-        vlane.oracle("vlarb", data_vls=2, entries=2).step(ready=1).upset  # noqa: B018
+        vlane.oracle(block).step().upset  # noqa: B018
+
+
+def test_what_is_written_decides_the_parity_and_the_place_of_it() -> None:
+    """An element of an array, a signed value, one that is too long, and a register of one bit, each from its start."""
+
+    class Registers(Component):
+        def __init__(self) -> None:
+            super().__init__({"given": In(signed(5)), "which": In(1), "upset": Out(1)})
+            self.stored = Stored(parity=True)
+            self.words = Signal(ArrayLayout(unsigned(7), 2), init=[1, 3])
+            self.short, self.single = Signal(3), Signal(init=1)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            with m.If(self.which):
+                self.stored.write(m, self.words[1], self.given)
+                self.stored.write(m, self.single, ~self.single)
+            with m.Else():
+                self.stored.write_each(m, self.words, [self.given, 0])
+            self.stored.write(m, self.short, self.given + 1)
+            self.stored.check(m)
+            m.d.comb += self.upset.eq(self.stored.upset)
+            return m
+
+    registers = Registers()
+    seen: list[int] = []
+
+    async def drive(context: Any) -> None:
+        draw = random.Random(1)  # noqa: S311 - no secrets
+        for _ in range(200):
+            context.set(registers.given, draw.randrange(-16, 16))
+            context.set(registers.which, draw.randrange(2))
+            await context.tick()
+            seen.append(context.get(registers.upset))
+        for register, bit in [(registers.words, 9), (registers.short, 2), (registers.single, 0)]:
+            value = Value.cast(register)
+            context.set(value, context.get(value) ^ 1 << bit)
+            assert context.get(registers.upset) == 1
+            context.set(value, context.get(value) ^ 1 << bit)
+            assert context.get(registers.upset) == 0
+
+    simulator = Simulator(registers)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.run()
+    assert seen == [0] * 200
+
+
+def test_a_register_is_a_fixed_part_of_a_signal() -> None:
+    words, which = Signal(ArrayLayout(unsigned(7), 2)), Signal()
+    with pytest.raises(TypeError, match="a fixed part of one"):
+        Stored(parity=True).write(Module(), words[which], 0)

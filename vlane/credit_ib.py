@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlane.fcp import CREDIT_CAP, MAX_FCP_PERIOD
-from vlane.parameters import Parameters, check_range, whole
+from vlane.parameters import Parameters, check_range, flag, whole
 from vlane.vlarb import MAX_DATA_VLS
 
 __all__ = ["CreditIBParameters"]
@@ -26,6 +26,7 @@ class CreditIBParameters(Parameters):
     fcp_blocks: int = whole(0, 0, CREDIT_CAP, "growth of a limit after which it is told; 0: a quarter of the buffer")
     fcp_period: int = whole(1024, 2, MAX_FCP_PERIOD, "cycles after which every limit is told again")
     watchdog_cycles: int = whole(6250, 2, MAX_FCP_PERIOD, "cycles without a packet after which the watchdog says so")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
 
     def check(self) -> None:
         """Refuse a growth that the buffer could never reach."""

@@ -196,6 +196,7 @@ class DTableParameters(SchedulerParameters):
     form: str = choice("free", ("free", "ib", "line_rate"), "form of the table")
     keep_on_stall: bool = flag(default=False, about="whether a requester without room keeps its deficit")
     mtu_blocks: int = whole(MAX_PACKET_BLOCKS, 1, MAX_PACKET_BLOCKS, "largest packet; such a requester keeps less")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
 
     def check(self) -> None:
         """Refuse what a form cannot have."""
@@ -206,6 +207,8 @@ class DTableParameters(SchedulerParameters):
                 raise InputError("requesters", "0 in the line_rate form", self.requesters)
             if self.keep_on_stall:
                 raise InputError("keep_on_stall", "false in the line_rate form", "true")
+            if self.parity:
+                raise InputError("parity", "false in the line_rate form", "true")
         if self.form == "ib" and self.entries != IB_ENTRIES:
             raise InputError("entries", f"{IB_ENTRIES} in the ib form", self.entries)
         if self.form == "ib" and (self.requesters or self.data_vls) > IB_SLS:

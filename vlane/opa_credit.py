@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from vlane.egress import MAX_REQUESTERS
-from vlane.parameters import Parameters, whole
+from vlane.parameters import Parameters, flag, whole
 
 __all__ = ["COUNTER_BITS", "LTPS_PER_RETURN", "BufferSelect", "CreditOPAParameters", "ResizeStep", "returned_units"]
 
@@ -62,3 +62,4 @@ class CreditOPAParameters(Parameters):
 
     vls: int = whole(8, 1, MAX_REQUESTERS, "lanes")
     vcu: int = whole(0, 0, 5, "power of two of the credit unit, in 64 bytes")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")

@@ -187,7 +187,7 @@ class VLArbParameters(Parameters):
     entries: int = whole(8, 1, MAX_ENTRIES, "entries of each list")
     vl15: bool = flag(default=True, about="whether there is one more lane, the last, for VL15")
     form: str = choice("exact", ("exact", "line_rate"), "form of the tables")
-    parity: bool = flag(default=False, about="whether stored tables have parity, so that an upset in them is shown")
+    parity: bool = flag(default=False, about="whether what is stored has parity, so that an upset in it is shown")
 
     def check(self) -> None:
         """Refuse what a form cannot have."""

@@ -98,9 +98,16 @@ def new_inputs(data_vls: int) -> Inputs:
 
 
 def new_state(
-    *, data_vls: int, buffer_blocks: int, fcp_blocks: int, fcp_period: int, watchdog_cycles: int
+    *,
+    data_vls: int,
+    buffer_blocks: int,
+    fcp_blocks: int,
+    fcp_period: int,
+    watchdog_cycles: int,
+    parity: bool = False,
 ) -> CreditIBState:
     """Return the state after reset; ``fcp_blocks`` 0 is a quarter of the buffer."""
+    del parity  # golden has no upsets
     advance = fcp_blocks or max(1, buffer_blocks // 4)
     lanes = np.zeros((5, data_vls), np.int64)
     state = CreditIBState(

@@ -93,8 +93,9 @@ def new_inputs(vls: int) -> Inputs:
     return Inputs(np.ones(vls, np.int64), np.zeros(6, np.int64), np.zeros(8, np.int64))
 
 
-def new_state(*, vls: int, vcu: int) -> CreditOPAState:
+def new_state(*, vls: int, vcu: int, parity: bool = False) -> CreditOPAState:
     """Return the state after reset: no limits, so nothing fits."""
+    del parity  # golden has no upsets
     lanes = np.zeros((6, vls), np.int64)
     state = CreditOPAState(
         vls=vls,

@@ -11,7 +11,7 @@ from vlane.golden.credits import credit_ib as ib
 from vlane.golden.credits import credit_opa as opa
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.oracle.oracle import Oracle
-from vlane.golden.oracle.ports import RESET, Port, places, ports_of
+from vlane.golden.oracle.ports import RESET, Port, places, ports_of, upset
 from vlane.golden.oracle.words import clear, flag, read, write
 
 from vlane.fcp import COUNTER_BITS, FCP_BITS
@@ -117,6 +117,7 @@ def credit_ib_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("room", COUNTER_BITS, lanes, "Blocks free."),
         Port("fcp_timer", (parameters["fcp_period"] - 1).bit_length(), 1, "Cycles since the period began."),
         Port("watchdog_timer", (parameters["watchdog_cycles"] - 1).bit_length(), 1, "Cycles since the window began."),
+        upset(parity=parameters["parity"]),
     )
     shown = ["fcp_valid", "fcp", "fcp_bad", "accepted", "overdue", "fcp_timer", "watchdog_timer"]
     lanes_first = {port.name: port for port in outputs}["fits"]
@@ -205,6 +206,7 @@ def credit_opa_oracle(parameters: Mapping[str, Any]) -> Oracle:
         Port("dedicated", UNIT_BITS, lanes, "Dedicated limits in force."),
         Port("shared", UNIT_BITS, lanes, "Shared limits in force."),
         Port("overall", UNIT_BITS, 1, "Shared limit of all that is in force."),
+        upset(parity=parameters["parity"]),
     )
     fits = {port.name: port for port in outputs}["fits"]
     machine = CreditOPAMachine(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, deficits, schedule_program, unreachable
-from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.ports import Port, upset
 from vlane.golden.oracle.words import flag, read, write
 from vlane.golden.schedulers import dtable as golden
 from vlane.golden.schedulers import dtable_line_rate as line_rate
@@ -81,5 +81,6 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
             Port("read_vl", read_bits[0], 1, "VL of that entry, as InfiniBand's tables show it."),
             Port("read_weight", read_bits[1], 1, "Its weight; in the low list a counter."),
             *deficits(requesters, 8 if packed else 9),
+            upset(parity=parameters["parity"]),
         ),
     )  # fmt: skip

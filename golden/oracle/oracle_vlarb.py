@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
 from vlane.golden.oracle.own_ports import ENTRY_BITS, OwnPorts, behind, unreachable
-from vlane.golden.oracle.ports import Port
+from vlane.golden.oracle.ports import Port, upset
 from vlane.golden.oracle.words import write
 from vlane.golden.schedulers import vlarb as golden
 from vlane.golden.schedulers import vlarb_line_rate as line_rate
@@ -70,6 +70,6 @@ def own_ports(parameters: Mapping[str, Any]) -> OwnPorts:
                 "bad_entries", (2 * parameters["entries"]).bit_length(), 1,
                 "Entries of the active lists that name VL15 or a lane that is not there.",
             ),
-            *((Port("upset", 1, 1, "What is stored does not fit its parity: never here."),) * parameters["parity"]),
+            upset(parity=parameters["parity"]),
         ),
     )  # fmt: skip

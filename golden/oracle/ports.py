@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.oracle.words import WORD_BITS
 
-__all__ = ["RESET", "Port", "places", "ports_of", "word_count"]
+__all__ = ["RESET", "Port", "places", "ports_of", "upset", "word_count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,11 @@ def ports_of(*ports: Port) -> tuple[Port, ...]:
 def word_count(ports: Iterable[Port]) -> int:
     """Return the words that ports take together."""
     return sum(port.words for port in ports)
+
+
+def upset(*, parity: bool) -> Port:
+    """Return the output that tells of flipped bits, which only an instance with parity has."""
+    return Port("upset", int(parity), 1, "Something that is stored does not fit its parity: never here.")
 
 
 def places(ports: Sequence[Port], names: Iterable[str]) -> NDArray[np.int64]:

@@ -93,8 +93,10 @@ def make_state(
     form: str = "free",
     keep_on_stall: bool,
     mtu_blocks: int,
+    parity: bool = False,
 ) -> State:
     """Return the state after reset; the parameters are those of the component."""
+    del parity  # golden has no upsets
     lanes = new_lanes(data_vls=data_vls, vl15=vl15, requesters=requesters)
     most = IB_COUNTER_MOST if form == "ib" else 2 * MAX_WEIGHT
     deficits = new_deficits(

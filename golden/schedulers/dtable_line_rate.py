@@ -133,9 +133,10 @@ def make_state(
     form: str = "line_rate",
     keep_on_stall: bool = False,
     mtu_blocks: int,
+    parity: bool = False,
 ) -> State:
     """Return the state at power-on: no entry has a weight, no lane is served; the parameters are the component's."""
-    del requesters, keep_on_stall, form  # this form has neither a map nor the option
+    del requesters, keep_on_stall, form, parity  # this form has neither a map nor the options
     state = State(
         data_vls, bool(vl15), mtu_blocks, new_walk(entries), np.zeros(data_vls, np.int64), np.zeros(data_vls, np.int64),
         np.zeros(12, np.int64),

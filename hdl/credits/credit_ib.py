@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.credits.fcp_format import FCP_LAYOUT, check_sum
 from vlane.hdl.credits.fcp_offer import FCPOffer
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
@@ -31,6 +32,8 @@ class CreditIBSender(wiring.Component):
         Every lane's limit after reset.
     behind : bool
         Whether the packets behind the heads are looked at too.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -58,8 +61,8 @@ class CreditIBSender(wiring.Component):
         Limits.
     """
 
-    def __init__(self, data_vls: int, *, limit: int = 0, behind: bool = False) -> None:
-        self.data_vls, self.behind = data_vls, behind
+    def __init__(self, data_vls: int, *, limit: int = 0, behind: bool = False, parity: bool = False) -> None:
+        self.data_vls, self.behind, self.stored = data_vls, behind, Stored(parity=parity)
         sizes = data.ArrayLayout(BLOCKS_SHAPE, data_vls)
         looks_behind = {"behind_blocks": In(sizes), "fits_behind": Out(data_vls)} if behind else {}
         super().__init__(
@@ -85,9 +88,10 @@ class CreditIBSender(wiring.Component):
                 both = self.blocks[vl] + self.behind_blocks[vl]
                 m.d.comb += self.fits_behind[vl].eq(~self.initializing & self._within(m, f"behind_{vl}", vl, both))
             with m.If(self.grant[vl]):
-                m.d.sync += self.fctbs[vl].eq(self.fctbs[vl] + self.grant_blocks)
+                self.stored.write(m, self.fctbs[vl], self.fctbs[vl] + self.grant_blocks)
             with m.If(self.update[vl]):
-                m.d.sync += self.fccl[vl].eq(self.update_fccl)
+                self.stored.write(m, self.fccl[vl], self.update_fccl)
+        self.stored.check(m)
         return m
 
     def _within(self, m: Module, name: str, vl: int, blocks: Value) -> Value:
@@ -106,6 +110,8 @@ class CreditIBReceiver(wiring.Component):
         Data lanes.
     buffer_blocks : int
         Room of a lane.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -129,8 +135,8 @@ class CreditIBReceiver(wiring.Component):
         The limit to be sent: blocks received and room, 2048 at most.
     """
 
-    def __init__(self, data_vls: int, buffer_blocks: int) -> None:
-        self.data_vls, self.buffer_blocks = data_vls, buffer_blocks
+    def __init__(self, data_vls: int, buffer_blocks: int, *, parity: bool = False) -> None:
+        self.data_vls, self.buffer_blocks, self.stored = data_vls, buffer_blocks, Stored(parity=parity)
         super().__init__(
             {
                 "arrived": In(data_vls),
@@ -157,10 +163,9 @@ class CreditIBReceiver(wiring.Component):
                 left.eq(self.room[vl] - taken),
                 self.limit[vl].eq(self.abr[vl] + self._capped(self.room[vl])),
             ]
-            m.d.sync += [
-                self.abr[vl].eq(before + taken),
-                self.room[vl].eq(left + (self.freed[vl] & (left < self.buffer_blocks))),
-            ]
+            self.stored.write(m, self.abr[vl], before + taken)
+            self.stored.write(m, self.room[vl], left + (self.freed[vl] & (left < self.buffer_blocks)))
+        self.stored.check(m)
         return m
 
     def _capped(self, room: Value) -> Value:
@@ -229,6 +234,8 @@ class CreditIB(wiring.Component):
         Blocks free.
     fcp_timer, watchdog_timer : Out(range(fcp_period)), Out(range(watchdog_cycles))
         Cycles since the period, since the window began.
+    upset : Out(1)
+        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
 
     latency = 0
@@ -267,14 +274,16 @@ class CreditIB(wiring.Component):
                 "room": Out(counters),
                 "fcp_timer": Out(range(p.fcp_period)),
                 "watchdog_timer": Out(range(p.watchdog_cycles)),
+                **({"upset": Out(1)} if p.parity else {}),
             }
         )
-        self.sender = CreditIBSender(p.data_vls)
-        self.receiver = CreditIBReceiver(p.data_vls, p.buffer_blocks)
+        self.sender = CreditIBSender(p.data_vls, parity=p.parity)
+        self.receiver = CreditIBReceiver(p.data_vls, p.buffer_blocks, parity=p.parity)
         self.offer = FCPOffer(
             vls=p.data_vls, step=self.fcp_blocks, period=p.fcp_period, sent=0, most_ahead=COUNTER_MODULUS - 1,
-            due_at_reset=False,
+            due_at_reset=False, parity=p.parity,
         )  # fmt: skip
+        self.stored = Stored(parity=p.parity)
         self.busy = Signal()
         self.returned, self.seen = Signal(p.data_vls), Signal(p.data_vls)
 
@@ -298,11 +307,14 @@ class CreditIB(wiring.Component):
             *(self.room[vl].eq(self.receiver.room[vl]) for vl in range(self.data_vls)),
         ]
         with m.If(self.tail):
-            m.d.sync += self.busy.eq(0)
+            self.stored.write(m, self.busy, 0)
         with m.Elif(self.grant):
-            m.d.sync += self.busy.eq(1)
+            self.stored.write(m, self.busy, 1)
         self._offer(m)
         self._watch(m, heard)
+        self.stored.check(m, self.sender.stored, self.receiver.stored, self.offer.stored)
+        if self.parameters.parity:
+            m.d.sync += self.upset.eq(self.stored.upset)
         return m
 
     def _lane(self, enable: Value, vl: Value) -> Value:
@@ -348,6 +360,9 @@ class CreditIB(wiring.Component):
         """Note the lanes that heard of nothing in a whole window."""
         timer, seen = self.watchdog_timer, self.seen
         with m.If(equals(timer, self.watchdog_cycles - 1)):
-            m.d.sync += [self.overdue.eq(~(seen | heard)), timer.eq(0), seen.eq(0)]
+            self.stored.write(m, self.overdue, ~(seen | heard))
+            self.stored.write(m, timer, 0)
+            self.stored.write(m, seen, 0)
         with m.Else():
-            m.d.sync += [timer.eq(timer + 1), seen.eq(seen | heard)]
+            self.stored.write(m, timer, timer + 1)
+            self.stored.write(m, seen, seen | heard)

@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
 from vlane.hdl.common.select import equals
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.credits.credit_opa_receiver import CreditOPAReceiver
 from vlane.hdl.credits.room_rule import beyond, fits
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
@@ -53,6 +54,8 @@ class CreditOPASender(wiring.Component):
     ----------
     vls : int
         Lanes.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -80,8 +83,8 @@ class CreditOPASender(wiring.Component):
         Units outstanding.
     """
 
-    def __init__(self, vls: int) -> None:
-        self.vls = vls
+    def __init__(self, vls: int, *, parity: bool = False) -> None:
+        self.vls, self.stored = vls, Stored(parity=parity)
         counters = data.ArrayLayout(COUNTER_BITS, vls)
         super().__init__(
             {
@@ -120,17 +123,18 @@ class CreditOPASender(wiring.Component):
                 short[vl].eq(self.returns[vl] & (self.returned > used)),
             ]
             left = Mux(self.returns[vl], Mux(short[vl], 0, used - self.returned), used)
-            m.d.sync += self.used[vl].eq(left + Mux(self.grant[vl], self.grant_blocks, 0))
+            self.stored.write(m, self.used[vl], left + Mux(self.grant[vl], self.grant_blocks, 0))
         m.d.comb += self.too_large.eq(short.any())
         self._program(m)
         self._change(m)
+        self.stored.check(m)
         return m
 
     def _program(self, m: Module) -> None:
         idle = equals(Value.cast(self.step), int(ResizeStep.IDLE))
         with m.If(self.program.enable & idle & ~self.apply), m.Switch(self.program.select):
             with m.Case(BufferSelect.OVERALL):
-                m.d.sync += self.new_overall.eq(self.program.units)
+                self.stored.write(m, self.new_overall, self.program.units)
             for select, limits in (
                 (BufferSelect.DEDICATED, self.new_dedicated),
                 (BufferSelect.SHARED, self.new_shared),
@@ -138,42 +142,44 @@ class CreditOPASender(wiring.Component):
                 with m.Case(select):
                     for vl in range(self.vls):
                         with m.If(equals(self.program.vl, vl)):
-                            m.d.sync += limits[vl].eq(self.program.units)
+                            self.stored.write(m, limits[vl], self.program.units)
 
     def _change(self, m: Module) -> None:
         """Change the limits in the order that never lets more out than the far buffer holds.
 
         A lane that is not changing has its limits already, so raising writes what is there.
         """
+        write = self.stored.write
         drained = ~Cat(self.changing[vl] & self.excess[vl].any() for vl in range(self.vls)).any()
         with m.Switch(self.step):
             with m.Case(ResizeStep.IDLE), m.If(self.apply):
                 shrinks = self.new_overall < self.overall
                 for vl in range(self.vls):
                     differs = (self.new_dedicated[vl] != self.dedicated[vl]) | (self.new_shared[vl] != self.shared[vl])
-                    m.d.sync += self.changing[vl].eq(shrinks | differs)
+                    write(m, self.changing[vl], shrinks | differs)
                     with m.If(shrinks | differs):
-                        m.d.sync += self.shared[vl].eq(0)
-                m.d.sync += self.step.eq(ResizeStep.DRAIN_SHARED)
+                        write(m, self.shared[vl], 0)
+                write(m, self.step, ResizeStep.DRAIN_SHARED)
             with m.Case(ResizeStep.DRAIN_SHARED), m.If(drained):
-                m.d.sync += self.step.eq(ResizeStep.LOWER_DEDICATED)
+                write(m, self.step, ResizeStep.LOWER_DEDICATED)
             with m.Case(ResizeStep.LOWER_DEDICATED):
                 for vl in range(self.vls):
                     with m.If(self.new_dedicated[vl] < self.dedicated[vl]):
-                        m.d.sync += self.dedicated[vl].eq(self.new_dedicated[vl])
+                        write(m, self.dedicated[vl], self.new_dedicated[vl])
                 with m.If(self.new_overall < self.overall):
-                    m.d.sync += self.overall.eq(self.new_overall)
-                m.d.sync += self.step.eq(ResizeStep.DRAIN_DEDICATED)
+                    write(m, self.overall, self.new_overall)
+                write(m, self.step, ResizeStep.DRAIN_DEDICATED)
             with m.Case(ResizeStep.DRAIN_DEDICATED), m.If(drained):
-                m.d.sync += self.step.eq(ResizeStep.RAISE_DEDICATED)
+                write(m, self.step, ResizeStep.RAISE_DEDICATED)
             with m.Case(ResizeStep.RAISE_DEDICATED):
-                m.d.sync += self.dedicated.eq(self.new_dedicated)
-                m.d.sync += self.step.eq(ResizeStep.RAISE_SHARED)
+                self.stored.write_each(m, self.dedicated, self.new_dedicated)
+                write(m, self.step, ResizeStep.RAISE_SHARED)
             with m.Case(ResizeStep.RAISE_SHARED):
-                m.d.sync += self.shared.eq(self.new_shared)
-                m.d.sync += self.step.eq(ResizeStep.RAISE_OVERALL)
+                self.stored.write_each(m, self.shared, self.new_shared)
+                write(m, self.step, ResizeStep.RAISE_OVERALL)
             with m.Default():  # RAISE_OVERALL
-                m.d.sync += [self.overall.eq(self.new_overall), self.step.eq(ResizeStep.IDLE)]
+                write(m, self.overall, self.new_overall)
+                write(m, self.step, ResizeStep.IDLE)
 
 
 class CreditOPA(wiring.Component):
@@ -231,6 +237,8 @@ class CreditOPA(wiring.Component):
         Shared limits in force.
     overall : Out(12)
         Shared limit of all that is in force.
+    upset : Out(1)
+        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
 
     latency = 0
@@ -262,9 +270,12 @@ class CreditOPA(wiring.Component):
                 "dedicated": Out(counters),
                 "shared": Out(counters),
                 "overall": Out(COUNTER_BITS),
+                **({"upset": Out(1)} if p.parity else {}),
             }
         )
-        self.sender, self.receiver = CreditOPASender(p.vls), CreditOPAReceiver(p.vls, p.vcu)
+        self.sender = CreditOPASender(p.vls, parity=p.parity)
+        self.receiver = CreditOPAReceiver(p.vls, p.vcu, parity=p.parity)
+        self.stored = Stored(parity=p.parity)
         self.heard, self.count = Signal(6, reset_less=True), Signal(2)
 
     def elaborate(self, _platform: object) -> Module:
@@ -289,6 +300,9 @@ class CreditOPA(wiring.Component):
             self.overall.eq(self.sender.overall),
         ]
         self._hear(m)
+        self.stored.check(m, self.sender.stored, self.receiver.stored)
+        if self.parameters.parity:
+            m.d.sync += self.upset.eq(self.stored.upset)
         return m
 
     def _lane(self, enable: Value, vl: Value) -> Value:
@@ -311,4 +325,5 @@ class CreditOPA(wiring.Component):
                 with m.Case(code):
                     m.d.comb += self.sender.returned.eq(1 if code == 1 else 1 << (code - 1 + self.vcu))
         with m.If(self.ltp_arrived):
-            m.d.sync += [count.eq(count + 1), heard.eq(Cat(heard[2:], self.credit_in))]
+            self.stored.write(m, count, count + 1)
+            self.stored.write(m, heard, Cat(heard[2:], self.credit_in))

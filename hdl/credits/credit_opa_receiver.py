@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import one_of
+from vlane.hdl.common.stored import Stored
 
 from vlane.opa_credit import COUNTER_BITS
 
@@ -26,6 +27,8 @@ class CreditOPAReceiver(wiring.Component):
         Lanes.
     vcu : int
         Exponent of the credit unit.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -41,8 +44,8 @@ class CreditOPAReceiver(wiring.Component):
         Units not said yet.
     """
 
-    def __init__(self, vls: int, vcu: int) -> None:
-        self.vls, self.vcu = vls, vcu
+    def __init__(self, vls: int, vcu: int, *, parity: bool = False) -> None:
+        self.vls, self.vcu, self.stored = vls, vcu, Stored(parity=parity)
         super().__init__(
             {
                 "freed": In(vls),
@@ -76,12 +79,14 @@ class CreditOPAReceiver(wiring.Component):
         turns = Signal()
         m.d.comb += turns.eq(self.ltp_sent & said.all())
         with m.If(self.ltp_sent):
-            m.d.sync += [said.eq(said + 1), saying.eq(saying >> 2)]
+            self.stored.write(m, said, said + 1)
+            self.stored.write(m, saying, saying >> 2)
         with m.If(turns):
-            m.d.sync += saying.eq(Mux(search.found, Cat(code, search.entry), 0))
+            self.stored.write(m, saying, Mux(search.found, Cat(code, search.entry), 0))
             with m.If(search.found):
-                m.d.sync += last.eq(search.entry)
+                self.stored.write(m, last, search.entry)
         for vl in range(self.vls):
             taken = Mux(turns & search.chosen[vl], units, 0)
-            m.d.sync += self.owed[vl].eq(self.owed[vl] - taken + Mux(self.freed[vl], self.freed_blocks, 0))
+            self.stored.write(m, self.owed[vl], self.owed[vl] - taken + Mux(self.freed[vl], self.freed_blocks, 0))
+        self.stored.check(m)
         return m

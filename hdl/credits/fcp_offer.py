@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.common.stored import Stored
 
 from vlane.fcp import COUNTER_BITS, CREDIT_CAP
 
@@ -34,6 +35,8 @@ class FCPOffer(wiring.Component):
         comparison is needed.
     due_at_reset : bool
         Whether every limit is due after reset.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -57,9 +60,19 @@ class FCPOffer(wiring.Component):
 
     latency = 0
 
-    def __init__(self, *, vls: int, step: int, period: int, sent: int, most_ahead: int, due_at_reset: bool) -> None:
+    def __init__(
+        self,
+        *,
+        vls: int,
+        step: int,
+        period: int,
+        sent: int,
+        most_ahead: int,
+        due_at_reset: bool,
+        parity: bool = False,
+    ) -> None:
         self.vls, self.step, self.period, self.sent = vls, step, period, sent
-        self.most_ahead, self.due_at_reset = most_ahead, due_at_reset
+        self.most_ahead, self.due_at_reset, self.stored = most_ahead, due_at_reset, Stored(parity=parity)
         super().__init__(
             {
                 "limits": In(data.ArrayLayout(COUNTER_BITS, vls)),
@@ -90,7 +103,7 @@ class FCPOffer(wiring.Component):
                 search.eligible[vl].eq(pending[vl] | self._has_advanced(ahead)),
             ]
             with m.If(sent[vl]):
-                m.d.sync += said.eq(self.limits[vl])
+                self.stored.write(m, said, self.limits[vl])
         m.d.comb += [
             search.pointer.eq(last),
             search.weight_left.eq(0),
@@ -101,12 +114,11 @@ class FCPOffer(wiring.Component):
             sent.eq(Mux(self.sends, search.chosen, 0)),
             wraps.eq(equals(self.timer, self.period - 1)),
         ]
-        m.d.sync += [
-            self.timer.eq(Mux(wraps, 0, self.timer + 1)),
-            pending.eq(Mux(wraps, ~0, (pending & ~sent) | self.returned)),
-        ]
+        self.stored.write(m, self.timer, Mux(wraps, 0, self.timer + 1))
+        self.stored.write(m, pending, Mux(wraps, ~0, (pending & ~sent) | self.returned))
         with m.If(self.sends):
-            m.d.sync += last.eq(search.entry)
+            self.stored.write(m, last, search.entry)
+        self.stored.check(m)
         return m
 
     def _has_advanced(self, ahead: Signal) -> Value:

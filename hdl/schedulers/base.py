@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out, Signature
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE, egress_members, vl_bits_of
 
 from vlane.egress import ListCode, SchedulerParameters
@@ -64,11 +65,13 @@ class Scheduler(wiring.Component):
         Shape of the scheduler.
     members : dict
         Members besides the shared ones.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
     """
 
     latency = 0
 
-    def __init__(self, parameters: SchedulerParameters, members: dict[str, object]) -> None:
+    def __init__(self, parameters: SchedulerParameters, members: dict[str, object], *, parity: bool = False) -> None:
         data_vls, vl15 = parameters.data_vls, parameters.vl15
         self.data_vls, self.vl15, self.mapped = data_vls, vl15, parameters.requesters > 0
         self.requesters, self.lanes = parameters.count, data_vls + vl15
@@ -82,6 +85,7 @@ class Scheduler(wiring.Component):
         self.takes_lane, self.notes_lane = Signal(self.requesters), Signal(self.requesters)
         self.taken_lanes = [Signal(range(data_vls), name=f"taken_{r}") for r in range(self.requesters)]
         self.sends = Signal()
+        self.stored = Stored(parity=parity)
         owner = range(self.requesters + 1)
         self.owners = [Signal(owner, name=f"owner_{lane}", init=lane % self.requesters) for lane in range(data_vls)]
 
@@ -124,7 +128,7 @@ class Scheduler(wiring.Component):
         with m.If(self.program.enable & self._writes(ScheduleSelect.MAP)):
             for lane, owner in enumerate(self.owners):
                 with m.If(equals(self.program.index, lane)):
-                    m.d.sync += owner.eq(self.programmed_requester())
+                    self.stored.write(m, owner, self.programmed_requester())
         offered = []
         for requester in range(self.requesters):
             owned = Signal(self.data_vls, name=f"owned_{requester}")
@@ -147,9 +151,9 @@ class Scheduler(wiring.Component):
                 self.sizes[requester].eq(one_of(chosen, (self.heads.blocks[lane] for lane in range(self.data_vls)))),
             ]
             with m.If(self.takes_lane[requester]):
-                m.d.sync += taken.eq(lane)
+                self.stored.write(m, taken, lane)
             with m.If(self.notes_lane[requester]):
-                m.d.sync += last.eq(lane)
+                self.stored.write(m, last, lane)
             offered.append(Mux(self.winner[requester], chosen, 0))
         m.d.comb += lane_wins.eq(reduce(or_, offered))
 

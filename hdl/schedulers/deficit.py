@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import equals, one_of
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import BLOCKS_SHAPE
 
 __all__ = ["DEFICIT_BITS", "OWNER_BITS", "DeficitTurns"]
@@ -31,6 +32,8 @@ class DeficitTurns(wiring.Component):
         Largest remainder of a turn that such a requester keeps, in blocks.
     saturate_at : int
         Value at which the accumulated weight saturates; 0 if the counter is wide enough for every sum.
+    parity : bool
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -59,7 +62,14 @@ class DeficitTurns(wiring.Component):
     """
 
     def __init__(
-        self, *, entries: int, requesters: int, keep_on_stall: bool, most_kept: int, saturate_at: int = 0
+        self,
+        *,
+        entries: int,
+        requesters: int,
+        keep_on_stall: bool,
+        most_kept: int,
+        saturate_at: int = 0,
+        parity: bool = False,
     ) -> None:
         self.entries, self.requesters = entries, requesters
         self.keep_on_stall, self.most_kept, self.saturate_at = keep_on_stall, most_kept, saturate_at
@@ -83,6 +93,7 @@ class DeficitTurns(wiring.Component):
         self.pointer = Signal(range(max(2, entries)), init=entries - 1)
         self.turn = Signal(requesters)
         self.served = Signal(requesters)
+        self.stored = Stored(parity=parity)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -119,12 +130,15 @@ class DeficitTurns(wiring.Component):
         with m.If(self.commit):
             self._lose(m)
             with m.If(continues):
-                m.d.sync += self.accumulated.eq(self.accumulated - size_in_turn)
+                self.stored.write(m, self.accumulated, self.accumulated - size_in_turn)
             with m.Else():
                 self._begin(m, left, Mux(self.sends, total - size, total))
         with m.If(self.clear):
-            m.d.sync += [self.pointer.eq(self.entries - 1), self.turn.eq(0)]
-            m.d.sync += [self.accumulated.eq(0), Value.cast(self.deficit).eq(0)]
+            self.stored.write(m, self.pointer, self.entries - 1)
+            self.stored.write(m, self.turn, 0)
+            self.stored.write(m, self.accumulated, 0)
+            self.stored.write_each(m, self.deficit, [0] * self.requesters)
+        self.stored.check(m)
         return m
 
     def _each(self, array: data.View) -> list[Value]:
@@ -145,17 +159,18 @@ class DeficitTurns(wiring.Component):
             if self.keep_on_stall:
                 kept = kept | self.waiting[requester]
             with m.If(~kept):
-                m.d.sync += self.deficit[requester].eq(0)
+                self.stored.write(m, self.deficit[requester], 0)
 
     def _begin(self, m: Module, left: Value, accumulated: Value) -> None:
         """End the turn, store its remainder as the deficit, and begin the turn of the chosen entry."""
         for requester in range(self.requesters):
             with m.If(self.served[requester]):
-                m.d.sync += self.deficit[requester].eq(0)
+                self.stored.write(m, self.deficit[requester], 0)
             with m.Elif(self.turn[requester]):
-                m.d.sync += self.deficit[requester].eq(left)
-        m.d.sync += self.turn.eq(self.served)
+                self.stored.write(m, self.deficit[requester], left)
+        self.stored.write(m, self.turn, self.served)
         with m.If(self.search.found):
-            m.d.sync += [self.pointer.eq(self.search.entry), self.accumulated.eq(accumulated)]
+            self.stored.write(m, self.pointer, self.search.entry)
+            self.stored.write(m, self.accumulated, accumulated)
         with m.Else():
-            m.d.sync += self.accumulated.eq(0)
+            self.stored.write(m, self.accumulated, 0)

@@ -58,6 +58,8 @@ class DTable(Scheduler):
         Deficit counters.
     accumulated : Out(9)
         Accumulated weight of the turn.
+    upset : Out(1)
+        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
 
     form = "free"
@@ -74,6 +76,7 @@ class DTable(Scheduler):
             keep_on_stall=p.keep_on_stall,
             most_kept=p.mtu_blocks - 1,
             saturate_at=self.saturate_at,
+            parity=p.parity,
         )
         members: dict[str, object] = {
             "program": In(ScheduleSignature(8, self.requester_bits)),
@@ -83,8 +86,9 @@ class DTable(Scheduler):
             "deficit": Out(data.ArrayLayout(DEFICIT_BITS, count)),
             "accumulated": Out(self.turns.accumulated_bits),
             **self.further_members(),
+            **({"upset": Out(1)} if p.parity else {}),
         }
-        super().__init__(parameters, members)
+        super().__init__(parameters, members, parity=p.parity)
         layout = data.ArrayLayout(
             data.StructLayout({"requester": self.name_shape(count), "weight": unsigned(8)}), p.entries
         )
@@ -123,6 +127,9 @@ class DTable(Scheduler):
             self.accumulated.eq(turns.accumulated),
             self.unreachable.eq(~reduce(or_, self._named())),
         ]
+        self.stored.check(m, turns.stored)
+        if self.parameters.parity:
+            m.d.sync += self.upset.eq(self.stored.upset)
         return m
 
     def _banks(self, m: Module) -> Signal:
@@ -133,17 +140,15 @@ class DTable(Scheduler):
             exchange.eq(wanted & self.ready),
             self.table.eq(Mux(active, self.banks[1], self.banks[0])),
         ]
-        m.d.sync += self.swap_pending.eq(wanted & ~self.ready)
+        self.stored.write(m, self.swap_pending, wanted & ~self.ready)
         with m.If(exchange):
-            m.d.sync += active.eq(~active)
+            self.stored.write(m, active, ~active)
         named = self.written_name()
         for bank, entries in enumerate(self.banks):
             for index in range(self.entries):
                 with m.If(self.table_write(index) & ~exchange & (active != bank)):
-                    m.d.sync += [
-                        entries[index].requester.eq(named),
-                        entries[index].weight.eq(self.program.weight),
-                    ]
+                    self.stored.write(m, entries[index].requester, named)
+                    self.stored.write(m, entries[index].weight, self.program.weight)
         return exchange
 
     def _named(self) -> list[Any]:
@@ -197,6 +202,8 @@ class IBDTable(DTable):
         The VL field of that entry.
     read_weight : Out(8)
         Its weight field: deficits in low entries 0 to 15, the accumulated weight in low entry 63.
+    upset : Out(1)
+        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
 
     form = "ib"

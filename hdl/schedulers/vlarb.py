@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 from vlane.hdl.common.list_search import ListSearch
 from vlane.hdl.common.select import bit_of, equals, one_of
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.forms import Forms, require_form
 from vlane.hdl.schedulers.vlarb_banks import VLArbBanks, vlarb_members
 from vlane.hdl.schedulers.vlarb_line_rate import LineRateVLArb
@@ -57,7 +58,7 @@ class VLArb(wiring.Component):
     bad_entries : Out(range(2 * entries + 1))
         Entries of the active lists that name VL15 or a lane the port lacks: they are skipped.
     upset : Out(1)
-        Only with ``parity``: in the cycle before, what is stored of the tables did not fit its parity.
+        Only with ``parity``: in the cycle before, something that is stored did not fit its parity.
     """
 
     latency = 0
@@ -78,6 +79,7 @@ class VLArb(wiring.Component):
             side: Signal(_REMAINING_SHAPE, name=f"remaining_{side.name.lower()}") for side in self.searches
         }
         self.counter = Signal(_COUNTER_SHAPE, init=1)
+        self.stored = Stored(parity=p.parity)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -92,8 +94,6 @@ class VLArb(wiring.Component):
             self.bad_entries.eq(self.banks.bad_entries),
         ]
         self._search(m, eligible)
-        if self.parameters.parity:
-            m.d.sync += self.upset.eq(self.banks.upset)
         vl15_wins = able[self.data_vls] if self.vl15 else Signal()
         use_high, use_low = self._decide(m)
         decides = Signal()
@@ -102,6 +102,9 @@ class VLArb(wiring.Component):
         with m.If(self.ready & decides):
             self._charge(m, use_high, use_low)
         self._swap(m)
+        self.stored.check(m, self.banks.stored)
+        if self.parameters.parity:
+            m.d.sync += self.upset.eq(self.stored.upset)
         return m
 
     def _search(self, m: Module, eligible: Signal) -> None:
@@ -154,31 +157,27 @@ class VLArb(wiring.Component):
             search = self.searches[side]
             left = Mux(search.arrives, self._entry_of(side)[4:], self.remaining[side])
             with m.If(used):
-                m.d.sync += [
-                    self.pointers[side].eq(search.entry),
-                    self.remaining[side].eq(left - self.blocks),
-                ]
+                self.stored.write(m, self.pointers[side], search.entry)
+                self.stored.write(m, self.remaining[side], left - self.blocks)
         # the limit is renewed when High has expired (a Low packet, or High again if Low has none) or has no entry
         reloads = (self.counter <= 0) | ~self.searches[ListCode.HIGH].found
         counter = Signal(_COUNTER_SHAPE)
         m.d.comb += counter.eq(Mux(reloads, _counter_load(self.banks.limit), self.counter))
         with m.If(use_high & (self.banks.limit != LIMIT_UNBOUNDED)):
-            m.d.sync += self.counter.eq(counter - self.blocks)
+            self.stored.write(m, self.counter, counter - self.blocks)
         with m.Else():
-            m.d.sync += self.counter.eq(counter)
+            self.stored.write(m, self.counter, counter)
 
     def _swap(self, m: Module) -> None:
         """Exchange the banks in the first ready cycle, after its decision (VLA-12, VLA-16)."""
         wanted = self.swap | self.swap_pending
-        m.d.sync += self.swap_pending.eq(wanted & ~self.ready)
+        self.stored.write(m, self.swap_pending, wanted & ~self.ready)
         with m.If(wanted & self.ready):
             m.d.comb += self.banks.exchange.eq(1)
-            m.d.sync += self.counter.eq(_counter_load(self.banks.shadow_limit))
+            self.stored.write(m, self.counter, _counter_load(self.banks.shadow_limit))
             for which, side in enumerate(self.searches):
-                m.d.sync += [
-                    self.pointers[side].eq(0),
-                    self.remaining[side].eq(self.banks.shadow_first[which]),
-                ]
+                self.stored.write(m, self.pointers[side], 0)
+                self.stored.write(m, self.remaining[side], self.banks.shadow_first[which])
 
 
 def _counter_load(limit: Signal) -> Signal:

@@ -6,9 +6,10 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
+from vlane.hdl.common.stored import Stored
 from vlane.hdl.schedulers.ports import egress_members
 
 from vlane.writes import ListSelect
@@ -86,7 +87,7 @@ class VLArbBanks(wiring.Component):
     entries : int
         Entries of each list.
     parity : bool
-        Whether each entry and each limit is stored with a parity bit, and which bank is active twice.
+        Whether what is stored has parity bits; ``stored.upset`` tells what does not fit them.
 
     Members
     -------
@@ -106,12 +107,10 @@ class VLArbBanks(wiring.Component):
         Data lanes that no entry of the active bank with a weight names.
     bad_entries : Out(range(2 * entries + 1))
         Entries of the active bank that name VL15 or a lane the port lacks.
-    upset : Out(1)
-        What is stored does not fit its parity. 0 without parity.
     """
 
     def __init__(self, *, data_vls: int, entries: int, parity: bool = False) -> None:
-        self.data_vls, self.entries, self.parity = data_vls, entries, parity
+        self.data_vls, self.entries, self.stored = data_vls, entries, Stored(parity=parity)
         lists = data.ArrayLayout(ENTRY_LAYOUT, entries)
         super().__init__(
             {
@@ -124,23 +123,17 @@ class VLArbBanks(wiring.Component):
                 "shadow_limit": Out(8),
                 "unreachable": Out(data_vls),
                 "bad_entries": Out(range(2 * entries + 1)),
-                "upset": Out(1),
             }
         )
         self.active = Signal()
         self.limits = [Signal(8, name=f"limit_{bank}") for bank in range(2)]
         self.lists = [[Signal(lists, name=f"{name}_{bank}") for name in ("high", "low")] for bank in range(2)]
-        self.active_again = Signal()
-        self.limit_parities = [Signal(name=f"limit_parity_{bank}") for bank in range(2)]
-        self.list_parities = [
-            [Signal(entries, name=f"{name}_parity_{bank}") for name in ("high", "low")] for bank in range(2)
-        ]
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         active, limits, lists = self.active, self.limits, self.lists
         with m.If(self.exchange):
-            m.d.sync += active.eq(~active)
+            self.stored.write(m, active, ~active)
 
         for bank in range(2):
             with m.If(self.program.enable & ~self.exchange & (active != bank)):
@@ -156,8 +149,7 @@ class VLArbBanks(wiring.Component):
                 self.shadow_first[which].eq(Mux(active, lists[0][which][0].weight, lists[1][which][0].weight)),
             ]
         self._status(m)
-        if self.parity:
-            self._check(m)
+        self.stored.check(m)
         return m
 
     def _write(self, m: Module, lists: list[data.View], limit: Signal) -> None:
@@ -165,31 +157,12 @@ class VLArbBanks(wiring.Component):
         m.d.comb += [written.vl.eq(self.program.vl), written.weight.eq(self.program.weight)]
         with m.Switch(self.program.select):
             for select, entries in zip((ListSelect.HIGH, ListSelect.LOW), lists, strict=True):
-                with m.Case(select), m.If(self.program.index < self.entries):
-                    m.d.sync += entries[self.program.index].eq(written)
+                with m.Case(select), m.Switch(self.program.index):
+                    for index in range(self.entries):
+                        with m.Case(index):
+                            self.stored.write(m, entries[index], written)
             with m.Case(ListSelect.LIMIT):
-                m.d.sync += limit.eq(self.program.weight)
-
-    def _check(self, m: Module) -> None:
-        """Store the parity of what is written, and compare it with that of what is stored."""
-        program, wrong = self.program, [self.active ^ self.active_again]
-        with m.If(self.exchange):
-            m.d.sync += self.active_again.eq(~self.active_again)
-        parity = Cat(program.vl, program.weight).xor()
-        for bank, (limit_parity, parities) in enumerate(zip(self.limit_parities, self.list_parities, strict=True)):
-            with m.If(program.enable & ~self.exchange & (self.active != bank)), m.Switch(program.select):
-                for select, bits in zip((ListSelect.HIGH, ListSelect.LOW), parities, strict=True):
-                    with m.Case(select), m.If(program.index < self.entries):
-                        m.d.sync += bits.bit_select(program.index, 1).eq(parity)
-                with m.Case(ListSelect.LIMIT):
-                    m.d.sync += limit_parity.eq(program.weight.xor())
-            wrong.append(self.limits[bank].xor() ^ limit_parity)
-            wrong += [
-                Value.cast(entries[index]).xor() ^ bits[index]
-                for entries, bits in zip(self.lists[bank], parities, strict=True)
-                for index in range(self.entries)
-            ]
-        m.d.comb += self.upset.eq(Cat(wrong).any())
+                self.stored.write(m, limit, self.program.weight)
 
     def _status(self, m: Module) -> None:
         entries = [side[i] for side in (self.high, self.low) for i in range(self.entries)]

@@ -10,6 +10,7 @@ from vlane.tb.proofs.prove_credit_ib_parts import FCPRoundRobinProperties, Sende
 from vlane.tb.proofs.prove_credit_ib_port import CreditIBPortProperties
 from vlane.tb.proofs.prove_credit_ib_recovery import CreditIBRecoveryProperties
 from vlane.tb.proofs.prove_fcp_offer import OfferRules
+from vlane.tb.proofs.prove_parity import ParityProperties
 
 __all__ = ["INSTANCES"]
 
@@ -31,6 +32,11 @@ INSTANCES = (
     Instance("small", CreditIBPortProperties, {"data_vls": 2, "buffer_blocks": 5, "fcp_blocks": 2, **_TIMES}),
     Instance("port", CreditIBPortProperties, {"data_vls": 3, "buffer_blocks": 200, "fcp_blocks": 0, **_TIMES}),
     Instance("large-buffer", CreditIBPortProperties, {"data_vls": 2, "buffer_blocks": 4000, "fcp_blocks": 0, **_TIMES}),
+    Instance(
+        "parity",
+        ParityProperties,
+        {"data_vls": 3, "buffer_blocks": 200, "fcp_blocks": 0, **_TIMES, "parity": True},
+    ),
     Instance("sender", _sender, _SENDER, CreditIBSender),
     Instance("offer", _offers, _OFFER, FCPRoundRobin),
     Instance("pair", CreditIBPairProperties, {**_PAIR, "buffer_blocks": 16}),

@@ -7,6 +7,7 @@ from vlane.tb.proofs.prove_credit_opa_division import CreditOPADivisionPropertie
 from vlane.tb.proofs.prove_credit_opa_pair import CreditOPAPairProperties
 from vlane.tb.proofs.prove_credit_opa_port import CreditOPASenderProperties
 from vlane.tb.proofs.prove_credit_opa_receiver import CreditOPAReceiverProperties
+from vlane.tb.proofs.prove_parity import ParityProperties
 
 __all__ = ["INSTANCES"]
 
@@ -16,6 +17,7 @@ INSTANCES = (
     Instance("receiver", CreditOPAReceiverProperties, {"vls": 2, "vcu": 0}),
     Instance("receiver-large-unit", CreditOPAReceiverProperties, {"vls": 3, "vcu": 5}),
     Instance("pair", CreditOPAPairProperties, {"vls": 2, "vcu": 0}),
+    Instance("parity", ParityProperties, {"vls": 3, "vcu": 0, "parity": True}),
     Instance("one-lane", CreditOPADivisionProperties, {"vls": 1, "vcu": 0}),
 )
 """What is proven: one port's sender and receiver, two ports and a link, and limits that change."""

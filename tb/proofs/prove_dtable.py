@@ -9,6 +9,7 @@ from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.tb.proofs.properties import Instance
 from vlane.tb.proofs.prove_deficit import DeficitProperties
 from vlane.tb.proofs.prove_dtable_line_rate import LineRateProperties, LineRateTurns
+from vlane.tb.proofs.prove_parity import ParityProperties
 from vlane.tb.proofs.prove_scheduler import at
 from vlane.tb.proofs.prove_walk import ListWalkProperties
 
@@ -115,6 +116,11 @@ INSTANCES = (
         "ib-packing",
         IBTableProperties,
         {"data_vls": 4, "requesters": 0, "entries": 64, "vl15": True, **_FREE, "form": "ib"},
+    ),
+    Instance(
+        "parity",
+        ParityProperties,
+        {"data_vls": 4, "requesters": 3, "entries": 5, "vl15": False, **_FREE, "keep_on_stall": True, "parity": True},
     ),
     Instance("walk", ListWalkProperties, {"data_vls": 2, "entries": 4, "lane_bits": 5, "ample_from": 5}, ListWalk),
     Instance(

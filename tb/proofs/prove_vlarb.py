@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
+from vlane.tb.proofs.prove_parity import NO_UPSET
 from vlane.tb.proofs.prove_tables import constant
 from vlane.tb.proofs.prove_vlarb_line_rate import LineRateProperties
 from vlane.tb.proofs.prove_walk import ListWalkProperties
@@ -37,7 +38,7 @@ _STATEMENTS = {
     " one, otherwise High.",
     "limit": "What High may still send is the loaded limit, 64 blocks for each unit or 1 block for limit 0, less the"
     " blocks of the High packets that started since; limit 255 is never reduced.",
-    "no-upset": "As long as no bit of it is flipped, everything that is stored fits its parity, and no upset is shown.",
+    **NO_UPSET,
     "limit-reloaded": "After a decision in which High had expired or had no eligible entry, and after an exchange, the"
     " limit is loaded, and then reduced by the packet of that decision if it was High's.",
 }
@@ -116,7 +117,7 @@ class VLArbGrantProperties(Properties):
 
     def _upset(self, m: Module) -> None:
         if self.arbiter.parameters.parity:
-            self.claim(m, "no-upset", ~self.arbiter.banks.upset)
+            self.claim(m, "no-upset", ~self.arbiter.stored.upset)
             self.claim(m, "no-upset", ~self.arbiter.upset)
 
     def entries(self, side: ListCode) -> list[Any]:
