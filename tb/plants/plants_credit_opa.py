@@ -29,8 +29,8 @@ PLANTS = (
         "freed-while-returning",
         "Units that are freed in the cycle in which a return of their lane begins are lost.",
         _RECEIVER,
-        "m.d.sync += self.owed[vl].eq(self.owed[vl] - taken + Mux(self.freed[vl], self.freed_blocks, 0))",
-        "m.d.sync += self.owed[vl].eq(Mux(taken.any(), self.owed[vl] - taken, self.owed[vl] +"
+        "self.stored.write(m, self.owed[vl], self.owed[vl] - taken + Mux(self.freed[vl], self.freed_blocks, 0))",
+        "self.stored.write(m, self.owed[vl], Mux(taken.any(), self.owed[vl] - taken, self.owed[vl] +"
         " Mux(self.freed[vl], self.freed_blocks, 0)))",
         instance="receiver",
     ),
@@ -46,8 +46,8 @@ PLANTS = (
         "same-lane-first",
         "The search for the next return always begins at lane 0.",
         _RECEIVER,
-        "m.d.sync += last.eq(search.entry)",
-        "m.d.sync += last.eq(self.vls - 1)",
+        "self.stored.write(m, last, search.entry)",
+        "self.stored.write(m, last, self.vls - 1)",
         instance="receiver",
     ),
     Plant(

@@ -16,8 +16,8 @@ PLANTS = (
         "limit-charged-per-packet",
         "The limit of High is charged one for each packet instead of its blocks.",
         _EXACT,
-        "m.d.sync += self.counter.eq(counter - self.blocks)",
-        "m.d.sync += self.counter.eq(counter - 1)",
+        "self.stored.write(m, self.counter, counter - self.blocks)",
+        "self.stored.write(m, self.counter, counter - 1)",
     ),
     Plant(
         "limit-kept-while-high-is-empty",
@@ -30,8 +30,8 @@ PLANTS = (
         "weight-charged-per-packet",
         "An entry is charged one for each packet instead of its blocks.",
         _EXACT,
-        "self.remaining[side].eq(left - self.blocks),",
-        "self.remaining[side].eq(left - 1),",
+        "self.stored.write(m, self.remaining[side], left - self.blocks)",
+        "self.stored.write(m, self.remaining[side], left - 1)",
     ),
     Plant(
         "weight-not-loaded",
@@ -44,8 +44,8 @@ PLANTS = (
         "pointer-stays",
         "The pointer of a list does not move.",
         _EXACT,
-        "self.pointers[side].eq(search.entry),",
-        "self.pointers[side].eq(self.pointers[side]),",
+        "self.stored.write(m, self.pointers[side], search.entry)",
+        "self.stored.write(m, self.pointers[side], self.pointers[side])",
     ),
     Plant(
         "unlimited-is-counted",
