@@ -283,7 +283,12 @@ class Corrupting(IBSwitch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("switch", "failed"), [(Losing, "room-used"), (Misleading, "room-used"), (Corrupting, "as-it-came")]
+    ("switch", "failed"),
+    [
+        (Losing, "room-used"),
+        pytest.param(Misleading, "room-used", marks=pytest.mark.long),
+        pytest.param(Corrupting, "as-it-came", marks=pytest.mark.long),
+    ],
 )
 def test_a_switch_that_loses_misleads_or_changes_packets_is_not_proven(switch: type[IBSwitch], failed: str) -> None:
     """The proof of delivery can fail."""
