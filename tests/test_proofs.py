@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -133,6 +138,27 @@ def test_an_instance_that_is_not_there_is_refused() -> None:
     behind = call("prove", "rr", "--instance", "small", "--instance", "large")
     assert_refused(behind, "--instance", "one of small", "large")
     assert_refused(call("prove", "rr", "--netlist", "generic", "--instance", "small"), "--instance", "--netlist")
+
+
+@pytest.mark.slow
+def test_equal_proofs_at_a_time_keep_one_set_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Planted bugs prove the same instance two at a time: neither replaces the folder while the other one fills it."""
+    monkeypatch.chdir(tmp_path)
+    within = threading.Lock()
+
+    def copy(*given: Any, **named: Any) -> Any:
+        assert within.acquire(blocking=False), "another one is being copied"
+        time.sleep(0.2)
+        shutil.copytree(*given, **named)
+        within.release()
+
+    slow = SimpleNamespace(copytree=copy, rmtree=shutil.rmtree)
+    monkeypatch.setattr("vlane.tb.proofs.prove.shutil", slow)
+    with ThreadPoolExecutor(3) as pool:
+        proofs = list(pool.map(lambda _: prove(Counting(), "test-equal"), range(3)))
+
+    assert [each.verdict for each in proofs] == ["PASS"] * 3
+    assert (tmp_path / "build/formal/test-equal/log.txt").is_file()
 
 
 @pytest.mark.parametrize("name", BLOCKS)

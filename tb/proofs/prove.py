@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vlane.tb.native import verilator
 from vlane.tb.native.children import child_environment
+from vlane.tb.native.kept import locked
 from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import tool, warmed
 from vlane.tb.proofs.properties import PAST, REACHED, Properties
@@ -205,8 +206,9 @@ def _run(
         seconds = time.perf_counter() - start
         log = done.stdout + done.stderr
         (folder / "log.txt").write_text(log)
-        shutil.rmtree(shown, ignore_errors=True)  # of the last proof
-        shutil.copytree(folder, shown, symlinks=True, dirs_exist_ok=True)
+        with locked(shown.parent):  # another process may prove the same
+            shutil.rmtree(shown, ignore_errors=True)  # of the last proof
+            shutil.copytree(folder, shown, symlinks=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return log, seconds, shown
