@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, length, list_members, lowest, next_of, size
 from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.random_bits import seeded, seeded_each
 from vlane.golden.engine.records import Int32, Records, new_records
 
 
@@ -84,3 +86,14 @@ def test_a_length_does_not_depend_on_how_wide_a_number_is_kept() -> None:
     cells = new_records(Cell, 1)
     cells["value"] = 5
     assert _lengths(cells) == 3
+
+
+@pytest.mark.parametrize("parts", [(7,), (1, 5), (2**40 + 3, 2**32 - 1, 0), (1, 2, 3, 4)])
+def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -> None:
+    for first in (0, 1, 2**31, 2**32 - 1):
+        assert seeded_each(first, *parts[1:]) == seeded(first, *parts[1:])[0]
+    rows, columns = np.arange(300)[:, None], np.arange(7)
+    many = seeded_each(parts[0], rows, columns)
+    assert many.shape == (300, 7)
+    assert many.dtype == np.uint64
+    assert all(many[row, column] == seeded(parts[0], row, column)[0] for row in range(300) for column in range(7))

@@ -6,15 +6,61 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import kernel
 
-__all__ = ["below", "draw", "seeded"]
+__all__ = ["below", "draw", "seeded", "seeded_each"]
+
+_WORD = 0xFFFF_FFFF
+_POOL, _SHIFT = 4, np.uint32(16)
+_INIT_POOL, _POOL_FACTOR, _LEFT, _RIGHT = 0x43B0_D7E5, 0x931E_8875, 0xCA01_F9DD, 0x4973_F715
+_INIT_STATE, _STATE_FACTOR = 0x8B51_F9DD, 0x58F3_8DED
+"""Of numpy's ``SeedSequence``: words of its pool, and what it multiplies with."""
 
 _A, _B, _C, _KEEP = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(2)
 
 
 def seeded(*parts: int) -> NDArray[np.uint64]:
     """Return the state of a generator for a seed of several numbers."""
-    mixed = np.random.SeedSequence([part & 0xFFFF_FFFF for part in parts]).generate_state(1, np.uint64)
+    mixed = np.random.SeedSequence([part & _WORD for part in parts]).generate_state(1, np.uint64)
     return mixed | np.uint64(1)
+
+
+def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
+    """Return the states of many generators at once, each that of ``seeded`` for its numbers.
+
+    Parameters
+    ----------
+    parts : array of int64 or int
+        Up to four, of shapes that broadcast.
+
+    Returns
+    -------
+    array of uint64
+        Of the common shape.
+    """
+    words = [np.asarray(part, np.int64).astype(np.uint32) for part in parts]
+    every = np.broadcast_arrays(*words, *[np.uint32(0)] * (_POOL - len(words)))
+    words = [word.ravel() for word in every]  # arrays wrap around, scalars warn
+    scrambled, factor = _INIT_POOL, _POOL_FACTOR
+    pool = []
+    for word in words:
+        pool.append(_hashed(word, scrambled, scrambled * factor))
+        scrambled *= factor
+    for source in range(_POOL):
+        for other in (each for each in range(_POOL) if each != source):
+            mixed = np.uint32(_LEFT) * pool[other] - np.uint32(_RIGHT) * _hashed(
+                pool[source], scrambled, scrambled * factor
+            )
+            pool[other] = mixed ^ mixed >> _SHIFT
+            scrambled *= factor
+    low = _hashed(pool[0], _INIT_STATE, _INIT_STATE * _STATE_FACTOR)
+    high = _hashed(pool[1], _INIT_STATE * _STATE_FACTOR, _INIT_STATE * _STATE_FACTOR**2)
+    states = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32) | np.uint64(1)
+    return states.reshape(every[0].shape)
+
+
+def _hashed(words: NDArray[np.uint32], before: int, after: int) -> NDArray[np.uint32]:
+    """Return words, scrambled with two numbers of which the lowest 32 bits count."""
+    words = (words ^ np.uint32(before & _WORD)) * np.uint32(after & _WORD)
+    return words ^ words >> _SHIFT
 
 
 @kernel

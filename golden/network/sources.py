@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.random_bits import below, draw, seeded
+from vlane.golden.engine.random_bits import below, draw, seeded_each
 from vlane.golden.network.connections import Connections, due_next, new_connections, put_off
 from vlane.golden.network.traffic import (
     NEVER,
@@ -209,10 +209,8 @@ def new_sources(
         _set_pace(sources, row, chance, is_regular=is_regular)
     for number, each in enumerate(classes):
         _set_class(sources, number, each, seed)
-        for nic in range(nics):
-            sources.bits[nic, number] = seeded(seed, nic, number)
-            if chances[pace[nic, number]][0] > 0:
-                sources.due[nic, number] = first_due(sources, nic, number)
+    sources.bits[:, :, 0] = seeded_each(seed, np.arange(nics)[:, None], np.arange(count))
+    _begin(sources, np.array([chance > 0 for chance, _ in chances], np.bool_))
     for number in range(own, own + len(levels)):
         sources.setting[number, KIND] = FROM_TRACE
         has = place[number, :, 0] < place[number, :, 1]
@@ -289,7 +287,16 @@ def _gap(sources: Sources, nic: int, number: int) -> int:
 
 
 @kernel
-def first_due(sources: Sources, nic: int, number: int) -> int:
+def _begin(sources: Sources, sends: NDArray[np.bool_]) -> None:
+    """Let the first packet of each queue whose pace is one of those that send be due."""
+    for nic in range(sources.due.shape[0]):
+        for number in range(sources.due.shape[1]):
+            if sends[sources.pace[nic, number]]:
+                sources.due[nic, number] = _first_due(sources, nic, number)
+
+
+@inner
+def _first_due(sources: Sources, nic: int, number: int) -> int:
     """Return the cycle of a class's first packet; CBR starts anywhere in its period."""
     sources.left[nic, number] = sources.setting[number, BURST]
     period = sources.period[sources.pace[nic, number]]
