@@ -19,7 +19,7 @@ from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.runs import Change
 from vlane.golden.network.senders import mark_senders, senders_of
-from vlane.golden.network.sources import new_sources
+from vlane.golden.network.source_setup import new_sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import TrafficClass
 

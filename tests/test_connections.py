@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from vlane.golden.network.connection_meters import FRACTIONS, JITTERS, count_arrival, new_connection_meters
-from vlane.golden.network.sources import advance, draw_packet, new_sources
+from vlane.golden.network.source_setup import new_sources
+from vlane.golden.network.sources import advance, draw_packet
 from vlane.sim_top.study.checkpoint import Checkpoint
 from vlane.sim_top.study.simulate import simulate
 from vlane.sim_top.study.world import World, make_world

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from vlane.golden.network.network import Network
 from vlane.golden.network.paths import follow_paths
 from vlane.golden.network.routing import Routes, dimension_order, sl_rows, up_down
-from vlane.golden.network.sources import TrafficClass
 from vlane.golden.network.topology import Topology, irregular, torus
+from vlane.golden.network.traffic import TrafficClass
 
 from tests.networks import IDENTITY, made
 

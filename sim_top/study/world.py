@@ -17,7 +17,7 @@ from vlane.golden.network.congestion import Congestion
 from vlane.golden.network.meters import new_meters
 from vlane.golden.network.network import Network
 from vlane.golden.network.routing import ChannelRoutes, Routes, dimension_order, dmodk, up_down, valiant, with_channels
-from vlane.golden.network.sources import new_sources
+from vlane.golden.network.source_setup import new_sources
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.traffic import PairWeights
 from vlane.golden.switches.kinds import central_buffers
