@@ -26,6 +26,8 @@ def seeded(*parts: int) -> NDArray[np.uint64]:
 def seeded_each(*parts: NDArray[np.int64] | int) -> NDArray[np.uint64]:
     """Return the states of many generators at once, each that of ``seeded`` for its numbers.
 
+    Large networks have hundreds of thousands, of which numpy makes each in 30 microseconds.
+
     Parameters
     ----------
     parts : array of int64 or int

@@ -59,6 +59,12 @@ class Stored:
         if self.parity:
             m.d.comb += self.upset.eq(Cat(*wrong, *(other.upset for other in others)).any())
 
+    def show(self, m: Module, component: Any, *others: Stored) -> None:
+        """Check, and tell of it at the component's output ``upset`` in the next cycle; there is none without parity."""
+        self.check(m, *others)
+        if self.parity:
+            m.d.sync += component.upset.eq(self.upset)
+
     def _bit_of(self, register: Value) -> Signal:
         signal, start = _place(register)
         place = (id(signal), start, len(register))

@@ -312,9 +312,7 @@ class CreditIB(wiring.Component):
             self.stored.write(m, self.busy, 1)
         self._offer(m)
         self._watch(m, heard)
-        self.stored.check(m, self.sender.stored, self.receiver.stored, self.offer.stored)
-        if self.parameters.parity:
-            m.d.sync += self.upset.eq(self.stored.upset)
+        self.stored.show(m, self, self.sender.stored, self.receiver.stored, self.offer.stored)
         return m
 
     def _lane(self, enable: Value, vl: Value) -> Value:

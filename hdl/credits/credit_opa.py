@@ -300,9 +300,7 @@ class CreditOPA(wiring.Component):
             self.overall.eq(self.sender.overall),
         ]
         self._hear(m)
-        self.stored.check(m, self.sender.stored, self.receiver.stored)
-        if self.parameters.parity:
-            m.d.sync += self.upset.eq(self.stored.upset)
+        self.stored.show(m, self, self.sender.stored, self.receiver.stored)
         return m
 
     def _lane(self, enable: Value, vl: Value) -> Value:

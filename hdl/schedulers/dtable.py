@@ -127,9 +127,7 @@ class DTable(Scheduler):
             self.accumulated.eq(turns.accumulated),
             self.unreachable.eq(~reduce(or_, self._named())),
         ]
-        self.stored.check(m, turns.stored)
-        if self.parameters.parity:
-            m.d.sync += self.upset.eq(self.stored.upset)
+        self.stored.show(m, self, turns.stored)
         return m
 
     def _banks(self, m: Module) -> Signal:

@@ -102,9 +102,7 @@ class VLArb(wiring.Component):
         with m.If(self.ready & decides):
             self._charge(m, use_high, use_low)
         self._swap(m)
-        self.stored.check(m, self.banks.stored)
-        if self.parameters.parity:
-            m.d.sync += self.upset.eq(self.stored.upset)
+        self.stored.show(m, self, self.banks.stored)
         return m
 
     def _search(self, m: Module, eligible: Signal) -> None:

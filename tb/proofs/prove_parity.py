@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Module, Value
 from vlane.tb.proofs.properties import Properties, free_inputs
 
-__all__ = ["NO_UPSET", "ParityProperties"]
+__all__ = ["NO_UPSET", "ParityProperties", "claim_no_upset"]
 
 NO_UPSET = {
     "no-upset": "As long as no bit of it is flipped, everything that is stored fits its parity, and no upset is shown."
@@ -36,6 +36,11 @@ class ParityProperties(Properties):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.component = self.component
-        self.claim(m, "no-upset", ~self.component.stored.upset)
-        self.claim(m, "no-upset", ~self.component.upset)
+        claim_no_upset(self, m, self.component)
         return m
+
+
+def claim_no_upset(properties: Properties, m: Module, component: Any) -> None:
+    """Claim that all registers of a component fit their parity, and that its output says so."""
+    properties.claim(m, "no-upset", ~component.stored.upset)
+    properties.claim(m, "no-upset", ~component.upset)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
 from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.tb.proofs.properties import Instance, Properties, free_inputs
-from vlane.tb.proofs.prove_parity import NO_UPSET
+from vlane.tb.proofs.prove_parity import NO_UPSET, claim_no_upset
 from vlane.tb.proofs.prove_tables import constant
 from vlane.tb.proofs.prove_vlarb_line_rate import LineRateProperties
 from vlane.tb.proofs.prove_walk import ListWalkProperties
@@ -117,8 +117,7 @@ class VLArbGrantProperties(Properties):
 
     def _upset(self, m: Module) -> None:
         if self.arbiter.parameters.parity:
-            self.claim(m, "no-upset", ~self.arbiter.stored.upset)
-            self.claim(m, "no-upset", ~self.arbiter.upset)
+            claim_no_upset(self, m, self.arbiter)
 
     def entries(self, side: ListCode) -> list[Any]:
         """Return the active entries of a list; ``table`` says that they are what was written."""
