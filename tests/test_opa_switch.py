@@ -12,6 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_opa_switch import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_opa_allocator import OPAAllocatorProperties
+from vlane.tb.switches.stimulus_opa_switch import map_writes_of
 
 from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.opa_switch import OPASwitchParameters
@@ -60,7 +61,7 @@ LONG_PROOFS = ("input", "output", "connections", "centre", "delivery")
 def test_every_phase_agrees_under_cocotb() -> None:
     """Light traffic to reckless traffic; ``make cocotb`` runs 20,000 cycles of each, of two MPorts."""
     given = {"ports": 2, "data_vls": 2, "blocks": 10, "minimum": 2, "maximum": 8, "largest": 2, "lids": 4}
-    assert_every_phase_agrees("opa_switch", given, map_writes=2 * (2 + 32))
+    assert_every_phase_agrees("opa_switch", given, map_writes=map_writes_of(2))
 
 
 @pytest.mark.slow

@@ -21,7 +21,10 @@ from vlane.sc import SC15, SC_COUNT
 from vlane.switch_kinds import OMNI_PATH
 from vlane.switch_programs import TableWrite, sc_writes
 
-__all__ = ["PROGRAM", "OPASwitchTraffic", "qualified"]
+__all__ = ["PROGRAM", "OPASwitchTraffic", "map_writes_of", "qualified"]
+
+_CHANGED = 4
+"""Channels, at most, that a pair of ports maps to others than themselves."""
 
 PROGRAM = tuple(f"sc__{name}" for name in ("enable", "table", "ingress", "egress", "index", "value"))
 """Inputs of the maps' program port, as rows write them."""
@@ -62,16 +65,21 @@ class OPASwitchTraffic(SwitchTraffic):
         for output in range(ports):
             self._sc2vl[0, output] = [source.randrange(lanes) for _ in range(SC_COUNT)]
             for given in range(ports):
-                self._sc2sc[0, given, output, source.randrange(SC15)] = source.randrange(SC_COUNT)
+                for _ in range(_CHANGED):
+                    self._sc2sc[0, given, output, source.randrange(SC15)] = source.randrange(SC_COUNT)
         return sc_writes(self._sc2sc[0], self._sc2vl[0])
+
+
+def map_writes_of(ports: int) -> int:
+    """Return the most writes of the maps of a switch of so many ports."""
+    return ports * (_CHANGED * ports + SC_COUNT)
 
 
 def qualified(
     parameters: Mapping[str, Any], *, cycles: int, seed: int, inputs: Layout, outputs: Layout
 ) -> OPASwitchTraffic:
     """Return the stimulus that qualifies a switch: every kind of traffic, from reset, with random tables."""
-    ports = parameters["ports"]
-    map_writes = ports * (ports + SC_COUNT)
+    map_writes = map_writes_of(parameters["ports"])
     phases = cut(switch_phases(parameters, cycles, map_writes=map_writes), cycles)
     traffic = OPASwitchTraffic(parameters, phases=phases, seed=seed, inputs=inputs, outputs=outputs)
     traffic.watch(

@@ -11,6 +11,7 @@ from typing import Any
 from vlane.tb.native.code_coverage import Bit
 from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import YosysError, run_commands
+from vlane.tb.synthesis.flattened import path_of_net
 
 __all__ = ["constant_bits"]
 
@@ -36,7 +37,7 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     """
     files = {"design.il": to_rtlil(component, top)}
     flat = _nets(files, top, f"{_FLAT}write_json flat.json", "flat.json")[0]
-    named = {_place(name, net): name for name, net in flat.items()}
+    named = {path_of_net(name, net): name for name, net in flat.items()}
     found = {bit: named[place] for bit in bits if (place := _place_of(bit)) in named}
     if not found:
         return {}
@@ -57,13 +58,6 @@ def _nets(
     """Return the signals of the module that commands wrote, by name, and the folder with everything they wrote."""
     folder = run_commands("constants", files, top, commands, result=result, seconds=seconds)
     return json.loads((folder / result).read_text())["modules"][top]["netnames"], folder
-
-
-def _place(name: str, net: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the instances that a signal was in before flattening, and its name: a name may have points of its own."""
-    if "hdlname" in net["attributes"]:
-        return tuple(net["attributes"]["hdlname"].split(" "))
-    return (name,)
 
 
 def _place_of(bit: Bit) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ Select 0 is the component as it is. Clock ports are left alone: a mutated clock 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from vlane.tb.native.model import CompiledModel, compile_verilog, component_port
 from vlane.tb.native.rows import Port
 from vlane.tb.native.sources import source_line
 from vlane.tb.native.yosys import YosysError, run_commands
+from vlane.tb.synthesis.flattened import FLATTEN, Flattened, Netlist
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog", "prove_equivalent"]
 
@@ -24,7 +24,7 @@ SELECT = "mutant_select"
 
 _SECONDS = 40
 """Processor time of each of the two steps of a proof."""
-_MERGED, _INVARIANT = "merged.il", "invariant.txt"
+_FLAT, _MERGED, _INVARIANT = "flat.il", "merged.il", "invariant.txt"
 _SEARCH = (
     f"read_rtlil {_MERGED}; hierarchy -top watched; simplemap; techmap; opt_clean; "
     f"abc -dff -script +strash;pdr,-d,-I,{_INVARIANT}; write_rtlil end.il"
@@ -34,7 +34,6 @@ _FOUND = "# Inductive invariant"
 _UNTOUCHED = {"CLK", "WR_CLK", "RD_CLK", "clk", "RD_EN", "RD_ARST", "RD_SRST"}
 """Ports that are not mutated: clocks, and ports that an asynchronously read memory does not have."""
 _run = partial(run_commands, "mutate")
-_FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def list_mutants(component: Any, top: str, *, count: int, seed: int) -> tuple[Mu
         Seed that determines the selection.
     """
     asked = count + count // 4 + 8  # clock ports are dropped afterwards
-    listed = f"{_FLATTEN} mutate -list {asked} -seed {seed} -o mutants.txt"
+    listed = f"{FLATTEN}mutate -list {asked} -seed {seed} -o mutants.txt"
     folder = _run({"design.il": to_rtlil(component, top)}, top, listed, result="mutants.txt")
     commands = [line for line in (folder / "mutants.txt").read_text().splitlines() if not _touches_clock(line)]
     return tuple(
@@ -96,7 +95,7 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
     """
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
-    script = f"{_FLATTEN} {controls} opt_clean; write_verilog -noattr mutated.v"
+    script = f"{FLATTEN}{controls} opt_clean; write_verilog -noattr mutated.v"
     folder = _run({"design.il": to_rtlil(component, top)}, top, script, result="mutated.v")
     return (folder / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
 
@@ -113,32 +112,40 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     Both get the same inputs, whatever they are, and a reset in the first cycle; the proof is that every output is the
     same in every cycle after it. Signals that are equal in all cycles are found by induction and merged (signal
     correspondence); for what is left, an inductive invariant is looked for (property-directed reachability).
+
+    First the instance that the mutant is in is tried alone, with any inputs, then the one around it, and so on: where
+    no output of an instance ever differs, in the first cycle neither, nothing around it can.
     """
     return bool(prove_equivalent(component, top, [mutant]))
 
 
 def prove_equivalent(component: Any, top: str, mutants: list[Mutant]) -> list[Mutant]:
     """Return those of the mutants that are proven equivalent, as ``is_equivalent`` says."""
-    design = to_rtlil(component, top)  # once: a component with memories can be elaborated only once
-    files = {"design.il": design, "watched.v": _watched(component_ports(component))}
+    flattened = Flattened(component, top)  # once: a component with memories can be elaborated only once
+    around = {mutant: list(flattened.around(_option(mutant.command, "cell"))) for mutant in mutants}
     with ThreadPoolExecutor(2) as pool:
-        verdicts = list(pool.map(lambda mutant: _does_the_same(files, top, mutant), mutants))
-    return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
+        verdicts = pool.map(lambda mutant: any(_does_the_same(each, top, mutant) for each in around[mutant]), mutants)
+        return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
 
 
-def _watched(ports: tuple[Port, ...]) -> str:
-    """Return a module around the pair of component and mutant: it resets both first, and watches from then on."""
-    inputs = [port for port in ports if port.is_input]
-    declared = "".join(f", input [{port.bits - 1}:0] {port.name}" for port in inputs)
-    given = "".join(f", .in_{port.name}({port.name}{' | first' * (port.name == 'rst')})" for port in inputs)
+def _watched(netlist: Netlist) -> str:
+    """Return a module around the pair of netlist and mutant: it resets both first, and watches from then on.
+
+    An instance is watched in the first cycle, too, because what is around it may keep what it puts out there.
+    """
+    inputs = [port for port in netlist.ports if port.is_input and port.name != "clk"]
+    declared = "".join(f", input [{port.bits - 1}:0] \\{port.name} " for port in inputs)
+    given = "".join(f", .\\in_{port.name} (\\{port.name} {'| first' * (port.name == 'rst')})" for port in inputs)
+    clock = ", .in_clk(clk)" * any(port.name == "clk" for port in netlist.ports)
     return (
         f"module watched(input clk{declared}, output wrong);\nreg first = 1;\nwire differs;\n"
-        f"always @(posedge clk) first <= 0;\nassign wrong = differs & ~first;\n"
-        f"both both(.in_clk(clk){given}, .trigger(differs));\nendmodule\n"
+        f"always @(posedge clk) first <= 0;\nassign wrong = differs{' & ~first' * netlist.is_whole};\n"
+        f"both both(.trigger(differs){clock}{given});\nendmodule\n"
     )
 
 
-def _does_the_same(files: Mapping[str, str], top: str, mutant: Mutant) -> bool:
+def _does_the_same(netlist: Netlist, top: str, mutant: Mutant) -> bool:
+    files = {_FLAT: netlist.text, "watched.v": _watched(netlist)}
     try:
         merged = (_run(files, top, _merging(mutant), result=_MERGED, seconds=_SECONDS) / _MERGED).read_text()
         if "connect \\wrong 1'0\n" in merged:
@@ -153,7 +160,7 @@ def _merging(mutant: Mutant) -> str:
     """Return the script that merges what component and mutant have in common, until nothing is left that differs."""
     # A mutated register may have lost the value that it has at power-on; with all of them at 0 there is one way.
     script = (
-        f"{_FLATTEN} {_controlled(mutant, 1, 1)}; "
+        f"read_rtlil {_FLAT}; hierarchy -top {{top}}; {_controlled(mutant, 1, 1)}; "
         "memory_map; dffunmap; opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; "
         "design -save made; "
     )

@@ -1,0 +1,161 @@
+"""A component flattened, and the instances that it was made of: all cells of one, with what is around it left free."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from vlane.tb.native.model import to_rtlil
+from vlane.tb.native.rows import Port
+from vlane.tb.native.yosys import run_commands
+
+__all__ = ["FLATTEN", "Flattened", "Netlist", "path_of_net"]
+
+FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge; "
+"""Commands that flatten a component; the names of cells and signals tell the instances that they were in."""
+
+_FLAT, _CUT, _CHOSEN = "flat.il", "cut.il", "chosen.txt"
+_CUT_OUT = (
+    f"read_rtlil {_FLAT}; hierarchy -top {{top}}; select -read {_CHOSEN}; submod -copy -name cut; select -clear; "
+    f"delete {{top}}; rename cut {{top}}; hierarchy -top {{top}}; write_rtlil {_CUT}; write_json cut.json"
+)
+_FLATTENED_NAME = re.compile(r"\\([^\\$]+)\.(?=[\\$])")
+_run = partial(run_commands, "flattened")
+
+Path = tuple[str, ...]
+"""Names of instances, the outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Netlist:
+    """A flat netlist.
+
+    Parameters
+    ----------
+    text : str
+        In yosys' language, with one module.
+    ports : tuple of Port
+        Of the module.
+    is_whole : bool
+        Whether it is all of the component.
+    """
+
+    text: str
+    ports: tuple[Port, ...]
+    is_whole: bool
+
+
+class Flattened:
+    """A component as one netlist.
+
+    Parameters
+    ----------
+    component : Component
+        Hardware; one with memories can be elaborated only once.
+    top : str
+        Name of its module.
+    """
+
+    def __init__(self, component: Any, top: str) -> None:
+        files = {"design.il": to_rtlil(component, top)}
+        folder = _run(files, top, f"{FLATTEN}write_json flat.json; write_rtlil {_FLAT}", result=_FLAT)
+        module = json.loads((folder / "flat.json").read_text())["modules"][top]
+        self._top = top
+        self._whole = Netlist((folder / _FLAT).read_text(), _ports(module), is_whole=True)
+        self._paths = _paths(module)
+        self._cut: dict[Path, Netlist] = {}
+
+    def around(self, cell: str) -> Iterator[Netlist]:
+        """Return the netlists that a cell is in: its instance, those around it, and the component.
+
+        What drives an instance from outside is an input, what others read of it an output. So what holds for every
+        input of an instance holds for it where it is. A cell that optimisation made belongs to the instance in which
+        its output has a name, or else to that of all cells that read it.
+        """
+        path = self._paths.get(cell, ())
+        while path:
+            if path not in self._cut:
+                self._cut[path] = self._cut_out(path)
+            yield self._cut[path]
+            path = path[:-1]
+        yield self._whole
+
+    def _cut_out(self, path: Path) -> Netlist:
+        chosen = (cell for cell, own in self._paths.items() if own[: len(path)] == path)
+        files = {_FLAT: self._whole.text, _CHOSEN: "".join(f"{self._top}/{cell}\n" for cell in chosen)}
+        folder = _run(files, self._top, _CUT_OUT, result="cut.json")
+        module = json.loads((folder / "cut.json").read_text())["modules"][self._top]
+        return Netlist((folder / _CUT).read_text(), _ports(module), is_whole=False)
+
+
+def path_of_net(name: str, net: Mapping[str, Any]) -> Path:
+    """Return the instances that a signal was in before flattening, and its name: a name may have points of its own."""
+    if "hdlname" in net["attributes"]:
+        return tuple(net["attributes"]["hdlname"].split(" "))
+    return (name,)
+
+
+def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
+    return tuple(
+        Port(name, len(port["bits"]), is_input=port["direction"] == "input") for name, port in module["ports"].items()
+    )
+
+
+def _paths(module: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the instance of every cell of which one is known."""
+    cells = module["cells"]
+    paths: dict[str, Path] = {}
+    named = _named_bits(module)
+    for name, cell in cells.items():
+        if name.startswith("$flatten"):
+            paths[name] = tuple(_FLATTENED_NAME.findall(name))
+        elif not name.startswith("$"):
+            paths[name] = tuple(name.split(".")[:-1])
+        elif found := [named[bit] for bit in _bits(cell, "output") if bit in named]:
+            paths[name] = max(found, key=len)
+    readers: dict[int, set[str]] = {}
+    for name, cell in cells.items():
+        for bit in _bits(cell, "input"):
+            readers.setdefault(bit, set()).add(name)
+    left = [name for name in cells if name not in paths]
+    before = len(left) + 1
+    while len(left) < before:  # from what is read by cells whose instances are known to what these read
+        before = len(left)
+        for name in left:
+            around = {reader for bit in _bits(cells[name], "output") for reader in readers.get(bit, ())}
+            if around and around <= paths.keys():
+                paths[name] = _common(paths[reader] for reader in around)
+        left = [name for name in left if name not in paths]
+    return paths
+
+
+def _named_bits(module: Mapping[str, Any]) -> dict[int, Path]:
+    """Return the innermost instance in which a bit has a name of ours."""
+    found: dict[int, Path] = {}
+    for name, net in module["netnames"].items():
+        if not name.startswith("$"):
+            path = path_of_net(name, net)[:-1]
+            for bit in net["bits"]:
+                if len(path) >= len(found.get(bit, ())):
+                    found[bit] = path
+    return found
+
+
+def _bits(cell: Mapping[str, Any], direction: str) -> Iterator[int]:
+    for port, its_direction in cell["port_directions"].items():
+        if its_direction == direction:
+            yield from (bit for bit in cell["connections"][port] if isinstance(bit, int))  # a constant is a string
+
+
+def _common(paths: Iterable[Path]) -> Path:
+    """Return the instances that all paths begin with."""
+    shared: list[str] = []
+    for names in zip(*paths, strict=False):
+        if len(set(names)) > 1:
+            break
+        shared.append(names[0])
+    return tuple(shared)
