@@ -52,7 +52,7 @@ PLANTS = (
         "port.outgoing_vl.eq(lane),",
         instance="connections-lanes",
         parameters={
-            "scheduler": DEFAULT, "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2,
+            "scheduler": DEFAULT, "ports": 2, "data_vls": 17, "blocks": 34, "minimum": 2, "maximum": 2, "largest": 2,
             "central_blocks": 34, "central_minimum": 2, "central_maximum": 2,
         },
     ),
@@ -87,6 +87,22 @@ PLANTS = (
         "self.free[reader].eq(~busy | is_last),",
         "self.free[reader].eq(~busy),",
         instance="centre",
+    ),
+    Plant(
+        "one-centre-is-read",
+        "Outputs take packets from the central buffer of the first MPort only.",
+        _SWITCH,
+        "take_crossing(m, write_ports[_CENTRAL], [(equals(each.to, number), each) for each in reads])",
+        "take_crossing(m, write_ports[_CENTRAL], [(equals(each.to, number), each) for each in reads[:READERS]])",
+        instance="delivery",
+    ),
+    Plant(
+        "output-of-another-mport",
+        "An output takes what crosses from its MPort to the output of the same place in another MPort, too.",
+        _SWITCH,
+        "take_crossing(m, write_ports[_LOCAL], [(equals(each.to, number), each) for each in mine])",
+        "take_crossing(m, write_ports[_LOCAL], [(equals(each.to[:2], number % MPORT), each) for each in mine])",
+        instance="delivery",
     ),
 )  # fmt: skip
 """Each changes one line."""
