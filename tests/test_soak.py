@@ -8,7 +8,8 @@ import shlex
 
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.sim_top.cosim.soak import SWITCHES, Point, command_of, random_point, shrunk
+from vlane.sim_top.cosim.soak import SWITCHES, Point, command_of, random_point, run_point, shrunk
+from vlane.tb.native.model import compile_model
 
 from tests.conftest import assert_refused, call
 from vlane.schedulers import SCHEDULERS
@@ -23,6 +24,37 @@ def test_a_random_switch_agrees(block: str, seed: int) -> None:
     assert called.status == 0, called.err
     assert called.json()["failures"] == []
     assert called.err.count("agrees") == 1
+
+
+@pytest.mark.slow
+def test_a_model_for_long_runs_is_another_one_that_does_the_same() -> None:
+    """Only the C++ compiler's effort differs, and the cache keeps both."""
+    block = BLOCKS["pause"]
+    files, outputs = [], []
+    for for_long in (False, True):
+        with compile_model(block.make(block.mutated), "pause", for_long=for_long) as model:
+            source = block.qualify(block.mutated, cycles=2000, seed=1, inputs=model.inputs, outputs=model.outputs)
+            rows, expected = source.record(model.input_words, model.output_words)
+            outputs.append(model.run(rows).tolist())
+            assert outputs[-1] == expected.tolist()
+            files.append(model.library)
+
+    assert files[0] != files[1]
+    assert outputs[0] == outputs[1]
+
+
+def test_only_a_long_run_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def compiled(*_: object, for_long: bool) -> object:
+        asked.append(for_long)
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr("vlane.sim_top.cosim.soak.compile_model", compiled)
+    for cycles in (40_000, 100_000_000):
+        with pytest.raises(RuntimeError, match="seen"):
+            run_point(Point("pause", BLOCKS["pause"].mutated, cycles, 1))
+    assert asked == [False, True]
 
 
 @pytest.mark.parametrize("name", SWITCHES)

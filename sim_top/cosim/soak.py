@@ -31,6 +31,8 @@ _MARKS = 0.3
 _MOST_DRAWS = 100_000
 """Points that are drawn, at most, for one with the values that are asked for."""
 _SEEDS = 1 << 16
+_LONG = 10_000_000
+"""Cycles from which a compiler that takes longer makes up for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def _random_marking(source: random.Random, parameters: Mapping[str, Any], *, has
 def run_point(point: Point) -> str:
     """Run a point in lockstep; return the first difference, empty if there is none."""
     block = BLOCKS[point.block]
-    with compile_model(block.make(point.parameters), point.block) as model:
+    with compile_model(block.make(point.parameters), point.block, for_long=point.cycles >= _LONG) as model:
         source = block.qualify(
             point.parameters, cycles=point.cycles, seed=point.seed, inputs=model.inputs, outputs=model.outputs
         )

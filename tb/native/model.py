@@ -204,12 +204,14 @@ class CompiledModel:
 
 
 def compile_verilog(
-    text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False, reset_first: bool = False
-) -> CompiledModel:
+    text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False, reset_first: bool = False,
+    for_long: bool = False,
+) -> CompiledModel:  # fmt: skip
     """Compile Verilog to a library, or take it from the cache by content.
 
-    ``reset_first`` is for netlists with mutants: a reset before the first cycle, for power-on values are lost; and
-    one that does not settle is reported and not fatal.
+    ``for_long`` is for runs of many millions of cycles: the compiler takes a fifth longer, and arbiters with large
+    tables run 1.3 to 1.5 times as fast. ``reset_first`` is for netlists with mutants: a reset before the first cycle,
+    for power-on values are lost; and one that does not settle is reported and not fatal.
 
     Raises
     ------
@@ -221,7 +223,10 @@ def compile_verilog(
     wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
     flags = (*MODEL_FLAGS, *verilator.flags_for(text))
-    return CompiledModel(compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced), ports)
+    level = 2 if for_long else 1
+    return CompiledModel(
+        compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced, level=level), ports
+    )
 
 
 def compile_library(
@@ -233,6 +238,7 @@ def compile_library(
     defines: Sequence[str] = (),
     traced: bool = False,
     name: str | None = None,
+    level: int = 1,
 ) -> Path:
     """Compile Verilog and the C++ around it to a library, or take it from the cache by content.
 
@@ -248,6 +254,8 @@ def compile_library(
         Whether waves can be written.
     name : str, optional
         Name of the files, if the module's is not to be used.
+    level : int
+        How hard the C++ compiler tries.
 
     Raises
     ------
@@ -259,7 +267,7 @@ def compile_library(
     name = name or top
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
-    made_of = (text, wrapper, top, *flags, *defines, str(traced), verilator.toolchain())
+    made_of = (text, wrapper, top, *flags, *defines, str(traced), str(level), verilator.toolchain())
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:20]
 
     def build(work: Path) -> None:
@@ -272,7 +280,7 @@ def compile_library(
         command += ["--trace-vcd", "--trace-underscore"] if traced else []
         done = subprocess.run(
             [*command, f"{name}.v", "wrapper.cpp"],
-            cwd=work, env=verilator.environment(text), capture_output=True, text=True, check=False,
+            cwd=work, env=verilator.environment(text, level=level), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"compiling {top} failed:\n{(done.stdout + done.stderr)[-4000:]}")
@@ -285,6 +293,7 @@ def _size(text: str) -> str:
     return f"{-(-len(text) // 1000):,} kB"
 
 
-def compile_model(component: Any, top: str, *, traced: bool = False) -> CompiledModel:
-    """Compile a component to a library, or take it from the cache by content."""
-    return compile_verilog(simulated_verilog(component, top), component_ports(component), top, traced=traced)
+def compile_model(component: Any, top: str, *, traced: bool = False, for_long: bool = False) -> CompiledModel:
+    """Compile a component to a library, or take it from the cache by content; ``for_long`` is for very long runs."""
+    text = simulated_verilog(component, top)
+    return compile_verilog(text, component_ports(component), top, traced=traced, for_long=for_long)

