@@ -163,6 +163,37 @@ def test_a_signal_is_not_taken_for_another_one_of_its_flat_name() -> None:
     assert constant_bits(Namesake(), "namesake", bits) == {Bit("", "inner.count", 0): "0"}
 
 
+class Asleep(Component):
+    """One that is never asked."""
+
+    def __init__(self) -> None:
+        super().__init__({"count": Out(3)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = Inner()
+        m.d.comb += self.count.eq(inner.count)
+        return m
+
+
+def test_what_an_instance_cannot_know_is_proven_of_the_whole() -> None:
+    bits = [Bit("inner", "count", 0), Bit("inner", "beyond", 0)]
+    assert constant_bits(Asleep(), "asleep", bits) == dict.fromkeys(bits, "0")
+
+
+def test_an_instance_is_tried_before_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes too long as a whole is proven where it is; the bits of the other instance are not lost."""
+
+    def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
+        if seconds is not None and top == "outer":
+            raise YosysError("yosys did not end")
+        return run_commands(kind, files, top, *words, seconds=seconds, **others)
+
+    monkeypatch.setattr(constants, "run_commands", out_of_time)
+    bits = [Bit(f"inner_{number}", name, 0) for number in range(2) for name in ("beyond", "count")]
+    assert constant_bits(Outer(), "outer", bits) == {bit: "0" for bit in bits if bit.signal == "beyond"}
+
+
 def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """That nobody stands beyond the last entry is constant as it is; that a count stops is by induction only."""
 

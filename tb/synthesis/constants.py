@@ -33,9 +33,27 @@ _MERGED = (
 def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, str]:
     """Return those of the bits that are proven to be constant, and the value of each, ``0`` or ``1``.
 
-    A bit that is not there is not returned. What is read beyond the end of a memory is 0.
+    A bit that is not there is not returned. What is read beyond the end of a memory is 0. The instances that the
+    component is made of are tried first, each with any inputs, and then the whole: what is constant in an instance
+    alone is constant in it.
     """
     files = {"design.il": to_rtlil(component, top)}
+    inside: dict[str, dict[Bit, Bit]] = {}
+    for bit in bits:
+        instance, _, rest = bit.path.partition(".")
+        if instance:
+            inside.setdefault(instance, {})[bit._replace(path=rest)] = bit
+    values = {
+        own[bit]: value
+        for instance, own in inside.items()
+        if f"module \\{top}.{instance}\n" in files["design.il"]
+        for bit, value in _constant(files, f"{top}.{instance}", own).items()
+    }
+    return values | _constant(files, top, [bit for bit in bits if bit not in values])
+
+
+def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[Bit, str]:
+    """Return which bits of a module are constant."""
     flat = _nets(files, top, f"{_FLAT}write_json flat.json", "flat.json")[0]
     named = {path_of_net(name, net): name for name, net in flat.items()}
     found = {bit: named[place] for bit in bits if (place := _place_of(bit)) in named}
@@ -46,8 +64,8 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     renamed = "".join(f"rename {_word(name)} {short}; " for name, short in watched.items())
     nets, folder = _nets(files, top, f"{_FLAT}cd {top}; {renamed}cd ..; {_OPTIMISED}", "optimised.json")
     with contextlib.suppress(YosysError):  # what is constant without the induction is still proven
-        files = {"optimised.il": (folder / "optimised.il").read_text()}
-        nets, _ = _nets(files, top, _MERGED, "merged.json", seconds=_SECONDS)
+        optimised = {"optimised.il": (folder / "optimised.il").read_text()}
+        nets, _ = _nets(optimised, top, _MERGED, "merged.json", seconds=_SECONDS)
     values = {bit: str(nets[watched[name]]["bits"][bit.number]) for bit, name in found.items()}
     return {bit: value for bit, value in values.items() if value in {"0", "1"}}
 
