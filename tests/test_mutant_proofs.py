@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from amaranth.lib.wiring import Component, In, Out
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.native.model import CompiledModel
 from vlane.tb.native.rows import Words
+from vlane.tb.native.yosys import OutOfTimeError, run_commands
+from vlane.tb.synthesis import mutate
 from vlane.tb.synthesis.flattened import Flattened
 from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
 
@@ -162,6 +166,29 @@ def test_what_differs_in_the_first_cycle_may_be_kept(*, keeps: bool) -> None:
 
     assert stuck
     assert prove_equivalent(Surrounded(keeps=keeps), "surrounded", stuck) == ([] if keeps else stuck)
+
+
+@pytest.mark.slow
+def test_a_netlist_that_takes_too_long_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others of its mutants are proven in their instance or not at all; every mutant is told of."""
+    tried, told = [], []
+
+    def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
+        if seconds is not None and files.get("flat.il") == whole.text:
+            tried.append(top)
+            raise OutOfTimeError("its time was up")
+        return run_commands(kind, files, top, *words, seconds=seconds, **others)
+
+    *_, whole = Flattened(Halves(), "halves").around("nobody")
+    mutants = list(list_mutants(Halves(), "halves", count=30, seed=1))
+    everything = prove_equivalent(Halves(), "halves", mutants)
+    monkeypatch.setattr(mutate, "_run", partial(out_of_time, "mutate"))
+    proven = prove_equivalent(Halves(), "halves", mutants, told.append)
+
+    assert proven
+    assert set(proven) <= set(everything)
+    assert len(tried) in (1, 2)  # two at a time
+    assert sorted(told) == sorted(f"{it}: {'proven equivalent' if it in proven else 'not proven'}" for it in mutants)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, BlockName
 from vlane.sim_top.cli.options import AsJson, Params, Seed, check_cycles
 from vlane.sim_top.cli.verbs import App
 from vlane.sim_top.cosim.mutation import mutation_run
-from vlane.sim_top.output.console import emit_json, screen
+from vlane.sim_top.output.console import emit_json, note, screen
 
 __all__ = ["app"]
 
@@ -30,7 +30,8 @@ def mutate(
     """Run mutants of the block through the lockstep; list survivors. Exit status 1 below the wanted share."""
     found = find_block(block)
     check_cycles("--cycles", cycles, least=1000)
-    run = mutation_run(found, found.parameters(param or [], found.mutated), count=count, cycles=cycles, seed=seed)
+    parameters = found.parameters(param or [], found.mutated)
+    run = mutation_run(found, parameters, count=count, cycles=cycles, seed=seed, tell=note)
     document = {
         "block": block,
         "parameters": dict(run.parameters),

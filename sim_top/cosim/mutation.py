@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -56,8 +56,18 @@ class MutationRun:
         return 100.0 * self.killed / real if real else 100.0
 
 
-def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cycles: int, seed: int) -> MutationRun:
+def mutation_run(
+    block: Block,
+    parameters: Mapping[str, Any],
+    *,
+    count: int,
+    cycles: int,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+) -> MutationRun:
     """Make mutants, run all of them through the qualification traffic, and prove what survivors it can.
+
+    ``tell`` is called with lines about how far it is.
 
     Raises
     ------
@@ -75,7 +85,8 @@ def mutation_run(block: Block, parameters: Mapping[str, Any], *, count: int, cyc
     with ThreadPoolExecutor(_WORKERS) as pool:
         alive = pool.map(lambda share: _survivors(model, recorded, share), shares)
     survivors = sorted((mutant for share in alive for mutant in share), key=lambda mutant: mutant.number)
-    equivalent = prove_equivalent(block.make(parameters), block.name, survivors)
+    tell(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants are killed; the others may be equivalent")
+    equivalent = prove_equivalent(block.make(parameters), block.name, survivors, tell)
     return MutationRun(
         parameters,
         len(mutants),

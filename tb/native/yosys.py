@@ -16,7 +16,16 @@ from vlane.tb.native.kept import kept_folder, locked
 
 from vlane.paths import cache_dir
 
-__all__ = ["COUNTED_NAMES", "HIDDEN_NAMES", "YosysError", "run_commands", "run_yosys", "tool", "warmed"]
+__all__ = [
+    "COUNTED_NAMES",
+    "HIDDEN_NAMES",
+    "OutOfTimeError",
+    "YosysError",
+    "run_commands",
+    "run_yosys",
+    "tool",
+    "warmed",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +38,10 @@ when both are there."""
 
 class YosysError(RuntimeError):
     """A script that did not produce its result; the message ends with the output of yosys."""
+
+
+class OutOfTimeError(YosysError):
+    """A script that was ended because its time was up."""
 
 
 def tool(name: str) -> Path:
@@ -73,7 +86,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
     Raises
     ------
     YosysError
-        If the script does not produce its result, in that time if one is given.
+        If the script does not produce its result; ``OutOfTimeError`` if its time was up.
     """
     limit = ["/bin/sh", "-c", 'ulimit -S -t "$0" && exec "$@"', str(seconds)] if seconds is not None else []
 
@@ -86,7 +99,7 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
             cwd=work, env=child_environment(), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if seconds is not None and done.returncode == -signal.SIGXCPU:
-            raise YosysError(f"yosys did not end within {seconds} s of processor time")
+            raise OutOfTimeError(f"yosys did not end within {seconds} s of processor time")
         if done.returncode or not (work / result).is_file():
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
 

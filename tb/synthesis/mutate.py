@@ -6,6 +6,7 @@ Select 0 is the component as it is. Clock ports are left alone: a mutated clock 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_rtlil
 from vlane.tb.native.rows import Port
 from vlane.tb.native.sources import source_line
-from vlane.tb.native.yosys import YosysError, run_commands
+from vlane.tb.native.yosys import OutOfTimeError, YosysError, run_commands
 from vlane.tb.synthesis.flattened import FLATTEN, Flattened, Netlist
 
 __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", "mutant_verilog", "prove_equivalent"]
@@ -119,13 +120,25 @@ def is_equivalent(component: Any, top: str, mutant: Mutant) -> bool:
     return bool(prove_equivalent(component, top, [mutant]))
 
 
-def prove_equivalent(component: Any, top: str, mutants: list[Mutant]) -> list[Mutant]:
-    """Return those of the mutants that are proven equivalent, as ``is_equivalent`` says."""
+def prove_equivalent(
+    component: Any, top: str, mutants: list[Mutant], tell: Callable[[str], None] = lambda _: None
+) -> list[Mutant]:
+    """Return those of the mutants that are proven equivalent, as ``is_equivalent`` says.
+
+    A netlist in which merging took too long for one mutant is not tried with others. ``tell`` is called with a line
+    about each mutant.
+    """
     flattened = Flattened(component, top)  # once: a component with memories can be elaborated only once
     around = {mutant: list(flattened.around(_option(mutant.command, "cell"))) for mutant in mutants}
+    too_large: set[Netlist] = set()
+
+    def is_proven(mutant: Mutant) -> bool:
+        proven = any(_does_the_same(each, top, mutant, too_large) for each in around[mutant])
+        tell(f"{mutant}: {'proven equivalent' if proven else 'not proven'}")
+        return proven
+
     with ThreadPoolExecutor(2) as pool:
-        verdicts = pool.map(lambda mutant: any(_does_the_same(each, top, mutant) for each in around[mutant]), mutants)
-        return [mutant for mutant, proven in zip(mutants, verdicts, strict=True) if proven]
+        return [mutant for mutant, proven in zip(mutants, pool.map(is_proven, mutants), strict=True) if proven]
 
 
 def _watched(netlist: Netlist) -> str:
@@ -144,12 +157,21 @@ def _watched(netlist: Netlist) -> str:
     )
 
 
-def _does_the_same(netlist: Netlist, top: str, mutant: Mutant) -> bool:
+def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Netlist]) -> bool:
+    """Return whether a netlist is proven to do the same with a mutant; note it if that takes too long to try."""
+    if netlist in too_large:
+        return False
     files = {_FLAT: netlist.text, "watched.v": _watched(netlist)}
     try:
         merged = (_run(files, top, _merging(mutant), result=_MERGED, seconds=_SECONDS) / _MERGED).read_text()
-        if "connect \\wrong 1'0\n" in merged:
-            return True
+    except OutOfTimeError:
+        too_large.add(netlist)
+        return False
+    except YosysError:
+        return False
+    if "connect \\wrong 1'0\n" in merged:
+        return True
+    try:
         found = _run({_MERGED: merged}, top, _SEARCH, result=_INVARIANT, seconds=_SECONDS) / _INVARIANT
     except YosysError:
         return False
