@@ -168,6 +168,8 @@ def _show_returns(
 ) -> None:  # fmt: skip
     lane, blocks = around.heard[port, LANE_HEARD], around.heard[port, BLOCKS_HEARD]
     if blocks == 0:
+        if not vls_apart(around.switches):
+            put(rows, row, where, first + 1, lane)  # without blocks it means nothing
         return
     if vls_apart(around.switches):
         put(rows, row, where, first, around.heard[port, LANES_HEARD])

@@ -48,7 +48,7 @@ def draw_write(around: SwitchSurroundings, slot: int, bits: NDArray[np.uint64]) 
         draw_map(around.switches, around, slot, bits)
         return WRITTEN
     lids = len(around.lft)
-    write[W_ONE] = 1 + below(bits, lids - 1)
+    write[W_ONE] = below(bits, lids)  # LID 0 too, which is reserved: no head may go where its entry says
     if below(bits, 8) == 0:
         write[W_ONE] = below(bits, 65536) if below(bits, 2) else one_high_bit(lids, bits)
     if write[W_KIND] == WRITES_TOP and below(bits, 4):

@@ -54,6 +54,8 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
 
 def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[Bit, str]:
     """Return which bits of a module are constant."""
+    if not bits:
+        return {}
     flat = _nets(files, top, f"{_FLAT}write_json flat.json", "flat.json")[0]
     named = {path_of_net(name, net): name for name, net in flat.items()}
     found = {bit: named[place] for bit in bits if (place := _place_of(bit)) in named}

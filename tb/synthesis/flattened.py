@@ -19,11 +19,14 @@ FLATTEN = "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_col
 """Commands that flatten a component; the names of cells and signals tell the instances that they were in."""
 
 _FLAT, _CUT, _CHOSEN = "flat.il", "cut.il", "chosen.txt"
+# Nets are of one bit each: a bit that nobody reads is no output, and none comes in beside another one that goes out.
 _CUT_OUT = (
-    f"read_rtlil {_FLAT}; hierarchy -top {{top}}; select -read {_CHOSEN}; submod -copy -name cut; select -clear; "
-    f"delete {{top}}; rename cut {{top}}; hierarchy -top {{top}}; write_rtlil {_CUT}; write_json cut.json"
+    f"read_rtlil {_FLAT}; hierarchy -top {{top}}; splitnets -ports; select -read {_CHOSEN}; "
+    f"submod -copy -name cut; select -clear; delete {{top}}; rename cut {{top}}; hierarchy -top {{top}}; "
+    f"write_rtlil {_CUT}; write_json cut.json"
 )
-_FLATTENED_NAME = re.compile(r"\\([^\\$]+)\.(?=[\\$])")
+_POWERED_ON = f"read_rtlil {_CUT}; hierarchy -top {{top}}; {{values}}write_rtlil on.il; write_json on.json"
+_FLATTENED_NAME = re.compile(r"\\([^\\]+?)\.(?=[\\$])")
 _run = partial(run_commands, "flattened")
 
 Path = tuple[str, ...]
@@ -67,14 +70,15 @@ class Flattened:
         self._top = top
         self._whole = Netlist((folder / _FLAT).read_text(), _ports(module), is_whole=True)
         self._paths = _paths(module)
+        self._stored = _stored(module)
         self._cut: dict[Path, Netlist] = {}
 
     def around(self, cell: str) -> Iterator[Netlist]:
         """Return the netlists that a cell is in: its instance, those around it, and the component.
 
         What drives an instance from outside is an input, what others read of it an output. So what holds for every
-        input of an instance holds for it where it is. A cell that optimisation made belongs to the instance in which
-        its output has a name, or else to that of all cells that read it.
+        input of an instance holds for it where it is. A cell whose name tells no instance, as those that optimisation
+        made, belongs to the innermost one in which its output has a name, or else to that of all cells that read it.
         """
         path = self._paths.get(cell, ())
         while path:
@@ -89,7 +93,26 @@ class Flattened:
         files = {_FLAT: self._whole.text, _CHOSEN: "".join(f"{self._top}/{cell}\n" for cell in chosen)}
         folder = _run(files, self._top, _CUT_OUT, result="cut.json")
         module = json.loads((folder / "cut.json").read_text())["modules"][self._top]
-        return Netlist((folder / _CUT).read_text(), _ports(module), is_whole=False)
+        # A register that drives a port of the component has lost the value that it has at power-on.
+        values = "".join(
+            f"setattr -set init 1'{value} {self._top}/w:{name.removeprefix(chr(92))}; "
+            for name, value in self._at_power_on(module).items()
+        )
+        files = {_CUT: (folder / _CUT).read_text()}
+        folder = _run(files, self._top, _POWERED_ON.replace("{values}", values), result="on.json")
+        module = json.loads((folder / "on.json").read_text())["modules"][self._top]
+        return Netlist((folder / "on.il").read_text(), _ports(module), is_whole=False)
+
+    def _at_power_on(self, module: Mapping[str, Any]) -> dict[str, str]:
+        """Return the nets of a cut that registers drive whose value at power-on is known, and that value."""
+        names = {bit: name for name, net in module["netnames"].items() for bit in net["bits"]}
+        return {
+            names[bit]: value
+            for cell, stored in self._stored.items()
+            if cell in module["cells"]
+            for bit, value in zip(module["cells"][cell]["connections"]["Q"], stored, strict=True)
+            if value != "x"
+        }
 
 
 def path_of_net(name: str, net: Mapping[str, Any]) -> Path:
@@ -100,9 +123,34 @@ def path_of_net(name: str, net: Mapping[str, Any]) -> Path:
 
 
 def _ports(module: Mapping[str, Any]) -> tuple[Port, ...]:
+    """Return the ports of a module that have bits.
+
+    Raises
+    ------
+    RuntimeError
+        If one is driven from both sides.
+    """
+    for name, port in module["ports"].items():
+        if port["direction"] == "inout":
+            raise RuntimeError(f"{name} is driven from both sides")
     return tuple(
-        Port(name, len(port["bits"]), is_input=port["direction"] == "input") for name, port in module["ports"].items()
+        Port(name, len(port["bits"]), is_input=port["direction"] == "input")
+        for name, port in module["ports"].items()
+        if port["bits"]
     )
+
+
+def _stored(module: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values at power-on of the bits of every register, ``x`` where it has none, the lowest bit first."""
+    initial: dict[int, str] = {}
+    for net in module["netnames"].values():
+        values = net["attributes"].get("init", "")
+        initial |= {bit: value for bit, value in zip(net["bits"], reversed(values), strict=False) if value != "x"}
+    return {
+        name: "".join(initial.get(bit, "x") for bit in cell["connections"]["Q"])
+        for name, cell in module["cells"].items()
+        if cell["type"].startswith(("$dff", "$sdff", "$adff", "$aldff"))
+    }
 
 
 def _paths(module: Mapping[str, Any]) -> dict[str, Path]:

@@ -146,14 +146,17 @@ def _watched(netlist: Netlist) -> str:
 
     An instance is watched in the first cycle, too, because what is around it may keep what it puts out there.
     """
+    first, differs, wrong = "\\watched:first ", "\\watched:differs ", "wrong"  # names that no port of ours has
     inputs = [port for port in netlist.ports if port.is_input and port.name != "clk"]
-    declared = "".join(f", input [{port.bits - 1}:0] \\{port.name} " for port in inputs)
-    given = "".join(f", .\\in_{port.name} (\\{port.name} {'| first' * (port.name == 'rst')})" for port in inputs)
+    declared = "".join(f", input [{port.bits - 1}:0] \\given:{port.name} " for port in inputs)
+    given = "".join(
+        f", .\\in_{port.name} (\\given:{port.name} {f'| {first}' * (port.name == 'rst')})" for port in inputs
+    )
     clock = ", .in_clk(clk)" * any(port.name == "clk" for port in netlist.ports)
     return (
-        f"module watched(input clk{declared}, output wrong);\nreg first = 1;\nwire differs;\n"
-        f"always @(posedge clk) first <= 0;\nassign wrong = differs{' & ~first' * netlist.is_whole};\n"
-        f"both both(.trigger(differs){clock}{given});\nendmodule\n"
+        f"module watched(input clk{declared}, output {wrong});\nreg {first}= 1;\nwire {differs};\n"
+        f"always @(posedge clk) {first}<= 0;\nassign {wrong} = {differs}{f'& ~{first}' * netlist.is_whole};\n"
+        f"both \\watched:both (.trigger({differs}){clock}{given});\nendmodule\n"
     )
 
 
@@ -180,11 +183,13 @@ def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Ne
 
 def _merging(mutant: Mutant) -> str:
     """Return the script that merges what component and mutant have in common, until nothing is left that differs."""
-    # A mutated register may have lost the value that it has at power-on; with all of them at 0 there is one way.
+    # A mutated register may have lost the value that it has at power-on; with all of them at 0 there is one way. So
+    # there is of what is read beyond the end of a memory. A register that is never written keeps that 0: if it had no
+    # value at power-on, the optimiser would take any for it.
     script = (
         f"read_rtlil {_FLAT}; hierarchy -top {{top}}; {_controlled(mutant, 1, 1)}; "
-        "memory_map; dffunmap; opt_clean; setundef -zero -init; zinit -all; setattr -unset init w:*; "
-        "design -save made; "
+        "memory_map; setundef -zero -undriven; dffunmap; opt_clean; setundef -zero -init; zinit -all; "
+        "setattr -unset init w:*; setundef -zero -init; design -save made; "
     )
     for name, chosen in (("gold", 0), ("gate", 1)):
         script += (
