@@ -300,3 +300,19 @@ def test_a_switch_that_loses_misleads_or_changes_packets_is_not_proven(switch: t
     proof = prove(properties, f"test-{switch.__name__}")
 
     assert (proof.verdict, proof.failed) == ("FAIL", failed), proof.detail
+
+
+@pytest.mark.slow
+def test_the_qualification_writes_the_reserved_lid_and_names_lanes_without_blocks() -> None:
+    """An entry of LID 0 that leads to a port, which no head may follow; a lane with no blocks that come free."""
+    block = BLOCKS["ib_switch"]
+    given = {**block.defaults(), **block.mutated}
+    with compile_model(block.make(given), "ib_switch") as model:
+        ins = model.inputs
+        source = block.qualify(given, cycles=60_000, seed=1, inputs=ins, outputs=model.outputs)
+        rows, _ = source.record(model.input_words, model.output_words)
+    writes = (ins["lft__enable"].get(rows) != 0) & (ins["lft__top"].get(rows) == 0) & (ins["lft__lid"].get(rows) == 0)
+    ports = ins["lft__port"].get(rows)[writes]
+
+    assert ((ports > 0) & (ports <= given["ports"])).any()
+    assert ((ins["heard__0__blocks"].get(rows) == 0) & (ins["heard__0__vl"].get(rows) != 0)).any()
