@@ -146,7 +146,7 @@ def _watched(netlist: Netlist) -> str:
 
     An instance is watched in the first cycle, too, because what is around it may keep what it puts out there.
     """
-    first, differs, wrong = "\\watched:first ", "\\watched:differs ", "wrong"  # names that no port of ours has
+    first, differs = "\\watched:first ", "\\watched:differs "  # names that no port of ours has
     inputs = [port for port in netlist.ports if port.is_input and port.name != "clk"]
     declared = "".join(f", input [{port.bits - 1}:0] \\given:{port.name} " for port in inputs)
     given = "".join(
@@ -154,8 +154,8 @@ def _watched(netlist: Netlist) -> str:
     )
     clock = ", .in_clk(clk)" * any(port.name == "clk" for port in netlist.ports)
     return (
-        f"module watched(input clk{declared}, output {wrong});\nreg {first}= 1;\nwire {differs};\n"
-        f"always @(posedge clk) {first}<= 0;\nassign {wrong} = {differs}{f'& ~{first}' * netlist.is_whole};\n"
+        f"module watched(input clk{declared}, output wrong);\nreg {first}= 1;\nwire {differs};\n"
+        f"always @(posedge clk) {first}<= 0;\nassign wrong = {differs}{f'& ~{first}' * netlist.is_whole};\n"
         f"both \\watched:both (.trigger({differs}){clock}{given});\nendmodule\n"
     )
 

@@ -14,16 +14,14 @@ from vlane.tb.native.model import CompiledModel, compile_verilog, component_port
 from vlane.tb.native.rows import Port
 from vlane.tb.native.sources import source_line
 from vlane.tb.native.yosys import run_commands
+from vlane.tb.synthesis.flattened import FLATTEN
 
 __all__ = ["FLIP", "StateBit", "upset_model"]
 
 FLIP = "upset_select"
 """Input of the model that names the bit that is flipped as it is stored at the end of a cycle; 0 for none."""
 
-_FLAT = (
-    "read_rtlil design.il; hierarchy -top {top}; proc; flatten; memory_collect; opt -full; opt_clean -purge; "
-    "memory_map; dffunmap; opt_clean; "
-)
+_FLAT = f"{FLATTEN}memory_map; dffunmap; opt_clean; "
 _STORED = "$dff"
 
 
