@@ -194,7 +194,7 @@ COMMON = {
     "sources": "active bits due fraction guide held hot last_class left lids pace pairs patience period place sends "
     "setting target",
     "switches": "output sc2sc sc2vl",
-    "switches.inputs": "drops lft port",
+    "switches.inputs": "drops first lft port",
     "switches.inputs.queues": "filled queue",
     "switches.requests": "asked behind first last",
     "switches.tables": "row vl",

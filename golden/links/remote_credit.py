@@ -22,6 +22,7 @@ __all__ = [
     "fcp_period",
     "goes_beside",
     "hear",
+    "load_remote",
     "most_taken",
     "say",
     "still_fits",
@@ -45,6 +46,11 @@ def _nothing_to_hear(rooms: Rooms, end: int, cycle: int) -> None:
 @inner
 def _nothing_to_say(rooms: Rooms, end: int, to: int, cycle: int, flight: int) -> None:
     """Do nothing: with returns there are no FCPs."""
+
+
+@inner
+def _nothing_to_load(limits: FCPLimits, end: int) -> None:
+    """Do nothing."""
 
 
 @inner
@@ -150,3 +156,8 @@ def fcp_due(remote: Any, end: int, cycle: int) -> bool:
 @by_type({Rooms: _nothing_to_say, FCPLimits: limits.say})
 def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
     """Send the next FCP that is due."""
+
+
+@by_type({Rooms: room.load_rooms, FCPLimits: _nothing_to_load})
+def load_remote(remote: Any, end: int) -> None:
+    """Have loaded what a sender knows of the remote buffer, where little is kept of it."""

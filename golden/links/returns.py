@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.links.remote_credit import came_free
 
@@ -20,6 +21,7 @@ __all__ = [
     "begin_at_once",
     "flits_moved",
     "forget_coming",
+    "load_returns",
     "new_returns",
     "places_coming",
     "settle",
@@ -214,6 +216,14 @@ def _settle_row(returns: Returns, remote: Any, end: int, number: int, cycle: int
             return
         row.count -= 1
         row.oldest = (row.oldest + 1) & (returns.packet.shape[1] - 1) if row.count > 0 else 0
+
+
+@inner
+def load_returns(returns: Returns, end: int) -> None:
+    """Have loaded what is being returned to an end."""
+    number = end * returns.rows
+    prefetch(returns.row, number)
+    prefetch(returns.packet, number * returns.packet.shape[1])
 
 
 @inner

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int32, Records, new_records
 
-__all__ = ["Rooms", "fits", "give_back", "new_rooms", "take", "with_others"]
+__all__ = ["Rooms", "fits", "give_back", "load_rooms", "new_rooms", "take", "with_others"]
 
 
 class Bounds:
@@ -103,6 +104,13 @@ def fits(rooms: Rooms, buffer: int, lane: int, blocks: int) -> bool:
     bounds, before = rooms.bounds[size, lane], rooms.taken[buffer, lane].blocks
     in_use = rooms.beyond[buffer].blocks
     return rule.fits(before, blocks, bounds.minimum, bounds.maximum, in_use, rooms.shared[size])
+
+
+@inner
+def load_rooms(rooms: Rooms, buffer: int) -> None:
+    """Have loaded what is taken of a buffer."""
+    prefetch(rooms.taken, buffer * rooms.taken.shape[1])
+    prefetch(rooms.beyond, buffer)
 
 
 @inner

@@ -38,6 +38,7 @@ from vlane.golden.switches.output_ports import (
     OutputPorts,
     cycles_on_link,
     is_at_rest,
+    load_port,
     may_say,
     queue_packet,
     say_limits,
@@ -310,9 +311,10 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
     count = list_members(net.awake, inputs.word_bits, net.busy)
-    last = count - AHEAD if are_many(out_ports.queues) else 0
+    last = count - 2 * AHEAD if are_many(out_ports.queues) else 0
     for index in range(count):
         if index < last:
+            load_port(out_ports, net.busy[index + 2 * AHEAD])
             load_first(packets, out_ports.queues, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]

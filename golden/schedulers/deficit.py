@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.bits import has
+from vlane.golden.engine.bits import has, lowest, size
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Heads
@@ -37,7 +37,7 @@ TURN_RULES = (
 (CONTINUED, BEGAN, EXACT, REMAINDER, DEFICIT_USED, TO_ITSELF, NO_GRANT, OVER_TURNS, TURN_LOST, DEFICIT_LOST, ON_STALL,
  NOBODY, IDLE) = range(len(TURN_RULES))  # fmt: skip
 
-POINTER, TURN, ACCUMULATED = range(3)
+POINTER, TURN, ACCUMULATED, CARRYING = range(4)
 NO_TURN, NO_ENTRY = -1, -1
 
 
@@ -46,9 +46,9 @@ class DeficitState(NamedTuple):
 
     Parameters
     ----------
-    regs : array of int64, (3,)
-        Entry of the last turn, requester in turn or -1, accumulated weight.
-    carried : array of int64, (requesters,)
+    regs : array of int64, (4,)
+        Entry of the last turn, requester in turn or -1, accumulated weight; requesters that carry a deficit, as bits.
+    carried : array of int32, (requesters,)
         The deficit that each requester carries to its next turn.
     keep : bool
         Whether a requester that only lacks room keeps its deficit.
@@ -59,7 +59,7 @@ class DeficitState(NamedTuple):
     """
 
     regs: NDArray[np.int64]
-    carried: NDArray[np.int64]
+    carried: NDArray[np.int32]
     keep: bool
     most_kept: int
     most_accumulated: int
@@ -68,7 +68,7 @@ class DeficitState(NamedTuple):
 def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, most_accumulated: int) -> DeficitState:
     """Return the state after reset."""
     deficits = DeficitState(
-        np.zeros(3, np.int64), np.zeros(requesters, np.int64), bool(keep), int(most_kept), int(most_accumulated)
+        np.zeros(4, np.int64), np.zeros(requesters, np.int32), bool(keep), int(most_kept), int(most_accumulated)
     )
     end_turns(deficits, entries)
     return deficits
@@ -78,7 +78,7 @@ def new_deficits(*, requesters: int, entries: int, keep: bool, most_kept: int, m
 def end_turns(deficits: DeficitState, entries: int) -> None:
     """End the turn and clear all deficits; the search for the next turn starts at entry 0."""
     regs = deficits.regs
-    regs[POINTER], regs[TURN], regs[ACCUMULATED] = entries - 1, NO_TURN, 0
+    regs[POINTER], regs[TURN], regs[ACCUMULATED], regs[CARRYING] = entries - 1, NO_TURN, 0, 0
     deficits.carried[:] = 0
 
 
@@ -89,7 +89,7 @@ class Asking(NamedTuple):
     ----------
     active, waiting : int
         One bit per requester: it can send; it has a packet but no room for it.
-    lane : array of int64, (requesters,)
+    lane : array of int16, (requesters,)
         Lane that each requester offers.
     blocks : array of int64
         Sizes of the heads, by lane.
@@ -97,15 +97,15 @@ class Asking(NamedTuple):
 
     active: int
     waiting: int
-    lane: NDArray[np.int64]
+    lane: NDArray[np.int16]
     blocks: NDArray[np.int64]
 
 
 @inner
 def decide_turn(
     deficits: DeficitState,
-    owner: NDArray[np.int64],
-    weight: NDArray[np.int64],
+    owner: NDArray[np.uint8],
+    weight: NDArray[np.uint8],
     asking: Asking,
     commit: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],
@@ -116,7 +116,7 @@ def decide_turn(
     ----------
     deficits : DeficitState
         Changed in place if ``commit``.
-    owner, weight : array of int64, (entries,)
+    owner, weight : array of uint8, (entries,)
         Requester and weight of each entry; owners past the last requester are never active.
     asking : Asking
         The requesters of this cycle.
@@ -141,35 +141,35 @@ def decide_turn(
             left = min(accumulated, deficits.most_kept)
     served, sends, total = -1, False, 0
     if entry != NO_ENTRY:
-        served = owner[entry]
-        carried = left if served == turn else deficits.carried[served]
-        total = min(weight[entry] + carried, deficits.most_accumulated)
+        served = int(owner[entry])
+        carried = left if served == turn else int(deficits.carried[served])
+        total = min(int(weight[entry]) + carried, deficits.most_accumulated)
         sends = total >= asking.blocks[asking.lane[served]]
     if commit:
         rules[IDLE] += asking.active == 0
         rules[NOBODY] += asking.active != 0 and entry == NO_ENTRY
         if in_turn:
-            deficits.carried[turn] = left
+            _carry(deficits, turn, left)
             rules[REMAINDER] += able and left > 0
             rules[TURN_LOST] += left < accumulated
             rules[ON_STALL] += not able and left > 0
         deficits.regs[TURN], deficits.regs[ACCUMULATED] = NO_TURN, 0
         if entry != NO_ENTRY:
             rules[TO_ITSELF] += served == turn
-            _begin(deficits, entry, served, weight[entry], total, asking.blocks[asking.lane[served]], rules)
+            _begin(deficits, entry, served, int(weight[entry]), total, asking.blocks[asking.lane[served]], rules)
         _lose_deficits(deficits, asking, rules)
     return served if sends else -1
 
 
 @inner
-def _next_entry(last: int, owner: NDArray[np.int64], weight: NDArray[np.int64], active: int) -> int:
+def _next_entry(last: int, owner: NDArray[np.uint8], weight: NDArray[np.uint8], active: int) -> int:
     """Return the first entry after ``last``, and round, that has a weight and an active requester."""
     if active == 0:
         return NO_ENTRY
     entries, entry = len(owner), last
     for _ in range(entries):
         entry = entry + 1 if entry + 1 < entries else 0
-        if weight[entry] != 0 and has(active, owner[entry]):
+        if weight[entry] != 0 and has(active, int(owner[entry])):
             return entry
     return NO_ENTRY
 
@@ -196,7 +196,7 @@ def _begin(
     rules[DEFICIT_USED] += deficits.carried[served] > 0
     rules[OVER_TURNS] += sends and blocks > weight
     rules[EXACT] += sends and total == blocks
-    deficits.carried[served] = 0
+    _carry(deficits, served, 0)
     regs[POINTER], regs[TURN] = entry, served
     regs[ACCUMULATED] = total - (blocks if sends else 0)
 
@@ -205,20 +205,28 @@ def _begin(
 def _lose_deficits(deficits: DeficitState, asking: Asking, rules: NDArray[np.int64]) -> None:
     """Clear the deficit of every requester that is not active; with ``keep`` not of one that only lacks room."""
     kept = asking.active | (asking.waiting if deficits.keep else 0)
-    for requester in range(len(deficits.carried)):
-        if deficits.carried[requester] != 0:
-            if not has(kept, requester):
-                deficits.carried[requester] = 0
-                rules[DEFICIT_LOST] += 1
-            elif not has(asking.active, requester):
-                rules[ON_STALL] += 1
+    carrying = deficits.regs[CARRYING]
+    rules[ON_STALL] += size(carrying & kept & ~asking.active)
+    lost = carrying & ~kept
+    while lost != 0:
+        _carry(deficits, lowest(lost), 0)
+        lost &= lost - 1
+        rules[DEFICIT_LOST] += 1
+
+
+@inner
+def _carry(deficits: DeficitState, requester: int, blocks: int) -> None:
+    """Let a requester carry a deficit to its next turn; 0 for none."""
+    deficits.carried[requester] = blocks
+    bit = 1 << requester
+    deficits.regs[CARRYING] = deficits.regs[CARRYING] & ~bit | (bit if blocks != 0 else 0)
 
 
 @inner
 def serve_turn(
     deficits: DeficitState,
     lanes: Lanes,
-    entries: tuple[NDArray[np.int64], NDArray[np.int64]],
+    entries: tuple[NDArray[np.uint8], NDArray[np.uint8]],
     heads: Heads,
     ready: bool,  # noqa: FBT001 - a signal of the hardware
     rules: NDArray[np.int64],

@@ -57,14 +57,14 @@ class State(NamedTuple):
         Lanes of the port, and the requester of each.
     deficits : DeficitState
         The turn and the deficits; entry i is requester i.
-    owner, quantum : array of int64, (requesters,)
+    owner, quantum : array of uint8, (requesters,)
         0, 1, 2 and so on; blocks that each requester gets per turn.
     """
 
     lanes: Lanes
     deficits: DeficitState
-    owner: NDArray[np.int64]
-    quantum: NDArray[np.int64]
+    owner: NDArray[np.uint8]
+    quantum: NDArray[np.uint8]
 
 
 def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_stall: bool, mtu_blocks: int) -> State:
@@ -78,7 +78,7 @@ def make_state(*, data_vls: int, requesters: int, vl15: bool = False, keep_on_st
         most_kept=mtu_blocks - 1,
         most_accumulated=2 * MAX_QUANTUM,
     )
-    return State(lanes, deficits, np.arange(count, dtype=np.int64), np.zeros(count, np.int64))
+    return State(lanes, deficits, np.arange(count, dtype=np.uint8), np.zeros(count, np.uint8))
 
 
 @kernel

@@ -71,7 +71,7 @@ class State(NamedTuple):
         Lanes of the port, and the requester of each.
     deficits : DeficitState
         The turn and the deficits.
-    owner, weight : array of int64, (2 banks, entries)
+    owner, weight : array of uint8, (2 banks, entries)
         Requester and weight of each entry; ``regs[BANK]`` is the active bank.
     regs : array of int64, (2,)
         Bank, swap pending.
@@ -79,8 +79,8 @@ class State(NamedTuple):
 
     lanes: Lanes
     deficits: DeficitState
-    owner: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    owner: NDArray[np.uint8]
+    weight: NDArray[np.uint8]
     regs: NDArray[np.int64]
 
 
@@ -107,7 +107,7 @@ def make_state(
         most_accumulated=most,
     )
     shape = (2, entries)
-    return State(lanes, deficits, np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(2, np.int64))
+    return State(lanes, deficits, np.zeros(shape, np.uint8), np.zeros(shape, np.uint8), np.zeros(2, np.int64))
 
 
 @kernel
@@ -172,7 +172,7 @@ def unreachable(state: State) -> int:
     named = 0
     for entry in range(state.owner.shape[1]):
         if state.weight[bank, entry] != 0:
-            named |= 1 << state.owner[bank, entry]
+            named |= 1 << int(state.owner[bank, entry])
     return ((1 << state.lanes.requesters) - 1) & ~named
 
 
@@ -181,7 +181,7 @@ def read_ib(state: State, low: bool, index: int) -> tuple[int, int]:  # noqa: FB
     """Return (VL, weight) that the IB tables show at an index of the high or the low list (DT-12)."""
     if not low:
         bank = state.regs[BANK]
-        return state.owner[bank, index], state.weight[bank, index]
+        return int(state.owner[bank, index]), int(state.weight[bank, index])
     if index < len(state.deficits.carried):
-        return index, state.deficits.carried[index]
+        return index, int(state.deficits.carried[index])
     return 0, state.deficits.regs[ACCUMULATED] if index == 63 else 0

@@ -6,10 +6,11 @@ Without a map every data lane is a requester of its own. Sets of lanes and reque
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.heads import NO_LANE, Program
@@ -55,11 +56,11 @@ class Lanes(NamedTuple):
         Number of requesters.
     mapped : bool
         Whether there is a map; if not, requester i is lane i.
-    owner : array of int64, (data_vls,)
+    owner : array of int16, (data_vls,)
         Requester of each lane; a lane of a requester past the last one is never served.
-    last : array of int64, (requesters,)
+    last : array of int16, (requesters,)
         Lane that each requester sent from last.
-    lane : array of int64, (requesters + 1,)
+    lane : array of int16, (requesters + 1,)
         Lane that each requester offers in this cycle; the spare last one is never offered.
     """
 
@@ -67,9 +68,9 @@ class Lanes(NamedTuple):
     has_vl15: bool
     requesters: int
     mapped: bool
-    owner: NDArray[np.int64]
-    last: NDArray[np.int64]
-    lane: NDArray[np.int64]
+    owner: NDArray[np.int16]
+    last: NDArray[np.int16]
+    lane: NDArray[np.int16]
 
 
 def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
@@ -80,9 +81,9 @@ def new_lanes(*, data_vls: int, vl15: bool, requesters: int) -> Lanes:
         bool(vl15),
         count,
         requesters > 0,
-        np.zeros(data_vls, np.int64),
-        np.zeros(count, np.int64),
-        np.arange(count + 1, dtype=np.int64),
+        np.zeros(data_vls, np.int16),
+        np.zeros(count, np.int16),
+        np.arange(count + 1, dtype=np.int16),
     )
     reset_lanes(lanes)
     return lanes
@@ -104,7 +105,7 @@ def program_map(lanes: Lanes, lane: int, requester: int) -> None:
 
 
 @inner
-def program_value(lanes: Lanes, values: NDArray[np.int64], write: Program) -> None:
+def program_value(lanes: Lanes, values: NDArray[Any], write: Program) -> None:
     """Write the value of a requester, or the requester of a lane; an index past the end changes nothing."""
     if write[1] == SELECT_MAP:
         program_map(lanes, write[2], write[3])
@@ -115,7 +116,7 @@ def program_value(lanes: Lanes, values: NDArray[np.int64], write: Program) -> No
 @inner
 def offered(lanes: Lanes, requester: int) -> int:
     """Return the lane that a requester offers."""
-    return lanes.lane[requester] if lanes.mapped else requester
+    return int(lanes.lane[requester]) if lanes.mapped else requester
 
 
 @inner
@@ -123,16 +124,19 @@ def offer(lanes: Lanes, able: int, request: int) -> tuple[int, int]:
     """Return the requesters that can send and those that only lack room; choose the lane each offers."""
     if not lanes.mapped:
         return able, request & ~able
-    active, waiting = 0, 0
-    for lane in range(lanes.data_vls):
-        requester = lanes.owner[lane]
-        if requester >= lanes.requesters or not (request >> lane) & 1:
+    active, waiting, left = 0, 0, request
+    while left != 0:
+        lane = lowest(left)
+        left &= left - 1
+        requester = int(lanes.owner[lane])
+        if requester >= lanes.requesters:
             continue
         if not (able >> lane) & 1:
             waiting |= 1 << requester
             continue
         if (active >> requester) & 1:
-            now, best = lane - lanes.last[requester], lanes.lane[requester] - lanes.last[requester]
+            last = int(lanes.last[requester])
+            now, best = lane - last, int(lanes.lane[requester]) - last
             if not (now > 0 and best <= 0):
                 continue
         active |= 1 << requester
@@ -189,7 +193,7 @@ def gate(
 
 
 @inner
-def without(values: NDArray[np.int64]) -> int:
+def without(values: NDArray[Any]) -> int:
     """Return the requesters whose value is 0, as bits."""
     found = 0
     for requester in range(len(values)):

@@ -150,7 +150,7 @@ def speed_of(switches: Any) -> int:
 
 
 @inner
-def _chosen_lane(switches: Any, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+def _chosen_lane(switches: Any, out_ports: OutputPorts, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (IBS-2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
@@ -158,12 +158,11 @@ def _chosen_lane(switches: Any, out_ports: OutputPorts, packets: Packets, port: 
     last = inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
-        packet = inputs.queues.queue[port, lane].head
-        output = packets.pool[packet].output
-        if output == DROPPED:
+        head = inputs.first[port, lane]
+        if head.output == DROPPED:
             return lane
-        to = first + output
-        if switches.output[to].busy <= cycle and room_for_largest(out_ports, to, packets.pool[packet].lane, cycle):
+        to = first + head.output
+        if switches.output[to].busy <= cycle and room_for_largest(out_ports, to, head.lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -219,10 +218,10 @@ def _inputs_ask(
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue
-        lane = _chosen_lane(switches, out_ports, packets, port, cycle)
+        lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue
-        output = packets.pool[inputs.queues.queue[port, lane].head].output
+        output = inputs.first[port, lane].output
         if output == DROPPED:
             last_lane = inputs.port[port].last_lane
             drop(inputs, packets, port, lane, cycle, speed_of(switches), grants, count)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlane.golden.engine.bits import WORD_BITS
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
+from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,
@@ -36,7 +36,7 @@ __all__ = [
     "UNKNOWN_LID",
     "Grant",
     "Inputs",
-    "Route",
+    "LookUp",
     "at_turn",
     "bit_of",
     "cross",
@@ -79,6 +79,19 @@ class InputPort:
     last_lane: Int32
 
 
+class Route:
+    """Where the first packet of a queue goes.
+
+    Parameters
+    ----------
+    output, lane : int
+        As of the packet (``Packet``), kept here so that inputs that wait need not look at their packets.
+    """
+
+    output: Int16
+    lane: Int16
+
+
 class Grant:
     """A grant of a switch's allocation.
 
@@ -108,6 +121,8 @@ class Inputs(NamedTuple):
         Of a port's number within its word: a switch's ports are one word of a set, or several.
     queues : Queues
         Packets by input and VL, heads and all.
+    first : Records of Route, (all ports, lanes)
+        Of the first packet of each queue that has one.
     port : Records of InputPort, (all ports,)
         Allocation state.
     waiting : array of int64, (words,)
@@ -123,6 +138,7 @@ class Inputs(NamedTuple):
     port_bits: int
     word_bits: int
     queues: Queues
+    first: Records[Route]
     port: Records[InputPort]
     waiting: NDArray[np.int64]
     lft: NDArray[np.uint8]
@@ -130,9 +146,9 @@ class Inputs(NamedTuple):
     drops: NDArray[np.int64]
 
 
-Route = tuple[int, int, int]
-"""Where a packet goes: output, ``DROPPED`` if there is none; outgoing VL, or the drop cause of a packet that is
-dropped; channel."""
+LookUp = tuple[int, int, int]
+"""What was looked up of a packet: output, ``DROPPED`` if there is none; outgoing VL, or the drop cause of a packet that
+is dropped; channel."""
 
 
 def port_bits_for(ports: int) -> int:
@@ -147,7 +163,7 @@ def new_inputs(*, lanes: int, ports: int, lft: NDArray[np.uint8]) -> Inputs:
     port = new_records(InputPort, total)
     port["last_lane"] = lanes - 1
     return Inputs(
-        bits, word_bits, new_queues(total, lanes), port,
+        bits, word_bits, new_queues(total, lanes), new_records(Route, total, lanes), port,
         np.zeros(total >> word_bits, np.int64), lft.copy(), NO_RULE, np.zeros((switches, len(DropCause)), np.int64),
     )  # fmt: skip
 
@@ -205,17 +221,24 @@ def load_input(inputs: Inputs, port: int, dlid: int) -> None:
 
 
 @inner
-def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, route: Route, cycle: int) -> None:
+def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found: LookUp, cycle: int) -> None:
     """Queue a packet that was looked up, in the first cycle in which it may take part in allocation (IBS-1)."""
     switch, field = switch_of(inputs, port), packets.pool[packet]
     arrived_on = field.lane
-    output, lane, channel = route
+    output, lane, channel = found
     if output == DROPPED:
         inputs.drops[switch, lane] += 1
     field.output, field.lane, field.channel, field.arrived = output, lane, channel, cycle - ROUTED
     field.hops += 1
-    push(packets, inputs.queues, port, arrived_on, packet)
+    if push(packets, inputs.queues, port, arrived_on, packet):
+        _note_first(inputs, packets, port, arrived_on, packet)
     inputs.waiting[word_of(inputs, port)] |= bit_of(inputs, port)
+
+
+@inner
+def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: int) -> None:
+    first, field = inputs.first[port, lane], packets.pool[packet]
+    first.output, first.lane = field.output, field.lane
 
 
 @inner
@@ -236,7 +259,10 @@ def crosses_until(cycle: int, flits: int, ahead: int, speed: int) -> int:
 def take_first(inputs: Inputs, packets: Packets, port: int, lane: int) -> int:
     """Take the first packet of an input's VL out of its queue; return it."""
     packet = pop(packets, inputs.queues, port, lane)
-    if inputs.queues.filled[port].lanes == 0:
+    following = inputs.queues.queue[port, lane].head
+    if following != NOBODY:
+        _note_first(inputs, packets, port, lane, following)
+    elif inputs.queues.filled[port].lanes == 0:
         inputs.waiting[word_of(inputs, port)] &= ~bit_of(inputs, port)
     return packet
 

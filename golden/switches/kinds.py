@@ -22,7 +22,7 @@ from vlane.golden.switches import (
 from vlane.golden.switches.fifo_switch import FifoSwitches
 from vlane.golden.switches.flit_switch import FlitSwitches
 from vlane.golden.switches.ib_switch import FasterIBSwitches, IBSwitches
-from vlane.golden.switches.inputs import Grant, Route, queue_routed
+from vlane.golden.switches.inputs import Grant, LookUp, queue_routed
 from vlane.golden.switches.opa_switch import OPASwitches
 from vlane.golden.switches.output_ports import OutputPorts
 from vlane.golden.switches.packets import Packet, Packets
@@ -53,7 +53,7 @@ INFINIBAND_SWITCHES = (IBSwitches, FasterIBSwitches, FifoSwitches, PerVLSwitches
 
 
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, vl_tables.route), OPASwitches: opa_switch.route})
-def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:
     """Look up a packet at an input that it reached on a lane."""
 
 

@@ -23,7 +23,7 @@ from vlane.golden.switches.inputs import (
     UNKNOWN_LID,
     Grant,
     Inputs,
-    Route,
+    LookUp,
     cross,
     drop,
     local_port,
@@ -127,7 +127,7 @@ def new_opa_switches(
 
 
 @inner
-def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:  # noqa: ARG001 - as IB's
+def route(switches: OPASwitches, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:  # noqa: ARG001 - as IB's
     """Look up a packet at an input, by its channel (OPAS-8)."""
     inputs = switches.inputs
     output = output_of(inputs, port, dlid)
@@ -195,15 +195,14 @@ def _output_takes(
 
 
 @inner
-def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+def _input_chooses(switches: OPASwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (OPAS-1)."""
     inputs = switches.inputs
     switch, mport = switch_of(inputs, port), local_port(inputs, port) // MPORT
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
-        packet = inputs.queues.queue[port, lane].head
-        output, outgoing_vl = packets.pool[packet].output, packets.pool[packet].lane
+        output, outgoing_vl = inputs.first[port, lane].output, inputs.first[port, lane].lane
         if output == DROPPED:
             return lane
         if output // MPORT == mport:
@@ -301,11 +300,11 @@ def _inputs_ask(
         left &= left - 1
         if inputs.port[first + port].busy > cycle:
             continue
-        lane = _input_chooses(switches, out_ports, packets, first + port, cycle)
+        lane = _input_chooses(switches, out_ports, first + port, cycle)
         if lane < 0:
             continue
         choice[port] = lane
-        to = packets.pool[inputs.queues.queue[first + port, lane].head].output
+        to = int(inputs.first[first + port, lane].output)
         if to == DROPPED:
             drop(inputs, packets, first + port, lane, cycle, INNER_FLITS, grants, count)
             count += 1

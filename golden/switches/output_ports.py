@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
@@ -19,11 +20,12 @@ from vlane.golden.links.remote_credit import (
     fcp_period,
     goes_beside,
     hear,
+    load_remote,
     say,
     still_fits,
 )
 from vlane.golden.links.remote_credit import take as take_remote
-from vlane.golden.links.returns import Returns, are_under_way, settle, whole_blocks
+from vlane.golden.links.returns import Returns, are_under_way, load_returns, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
@@ -36,6 +38,7 @@ from vlane.golden.switches.packets import (
     TO_OUTPUT,
     Packets,
     Queues,
+    load_queues,
     new_queues,
     pop,
     push,
@@ -48,6 +51,7 @@ __all__ = [
     "cycles_on_link",
     "has_room",
     "is_at_rest",
+    "load_port",
     "may_say",
     "new_output_ports",
     "queue_packet",
@@ -93,10 +97,13 @@ class Head:
 
     Parameters
     ----------
+    waited : int
+        Cycles since the start in which the link was free and the remote buffer had no room for the first packet.
     blocks : int
         Its size.
     """
 
+    waited: Int64
     blocks: Int16
 
 
@@ -109,14 +116,11 @@ class LaneCounters:
         Sent since the start.
     asked : int
         Cycles between a packet's request for the link and its start, summed over all packets.
-    waited : int
-        Cycles in which the link was free and the remote buffer had no room for the head of this VL.
     """
 
     asked: Int64
     flits: Int64
     packets: Int64
-    waited: Int64
 
 
 class OutputPorts(NamedTuple):
@@ -127,7 +131,7 @@ class OutputPorts(NamedTuple):
     queues : Queues
         Packets with at least one flit in the output buffer.
     head : Records of Head, (ports, lanes)
-        Sizes of the heads.
+        First packets.
     sizes : array of int64, (2, lanes + 1)
         Within a cycle of a port: what its scheduler sees of the sizes of the heads, and of the packets behind them, if
         it looks there.
@@ -196,6 +200,16 @@ def new_output_ports(
         marking=marking,
         starvation=starvation,
     )
+
+
+@inner
+def load_port(out_ports: OutputPorts, port: int) -> None:
+    """Have loaded what a cycle of a port needs, but for its packets."""
+    load_queues(out_ports.queues, port)
+    prefetch(out_ports.sending, port)
+    prefetch(out_ports.head, port * out_ports.head.shape[1])
+    load_returns(out_ports.returns, port)
+    load_remote(out_ports.remote, port)
 
 
 @inner
@@ -353,12 +367,13 @@ def _fitting_heads(
     while left != 0:
         lane = lowest(left)
         left &= left - 1
-        blocks = out_ports.head[port, lane].blocks
+        head = out_ports.head[port, lane]
+        blocks = head.blocks
         out_ports.sizes[0, lane] = blocks
         if still_fits(out_ports.remote, port, lane, blocks):
             can |= 1 << lane
         else:
-            out_ports.counters[port, lane].waited += ready
+            head.waited += ready
             if ready:
                 note_starved(out_ports.marking, port, lane)
         if looks_behind(out_ports.bank) and _fits_behind(out_ports, packets, port, lane):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner
-from vlane.golden.switches.inputs import DROPPED, NO_VL, UNKNOWN_LID, Route, local_port, output_of, switch_of
+from vlane.golden.switches.inputs import DROPPED, NO_VL, UNKNOWN_LID, LookUp, local_port, output_of, switch_of
 
 __all__ = ["VLTables", "route", "rows_apart", "rows_shared"]
 
@@ -49,7 +49,7 @@ def rows_apart(vl: NDArray[np.uint8], *, by_lane: bool) -> VLTables:
 
 
 @inner
-def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> Route:
+def route(switches: Any, port: int, dlid: int, sl: int, lane: int, channel: int) -> LookUp:
     """Look up a packet at an input that it reached on a VL, of switches with VL tables."""
     inputs, tables = switches.inputs, switches.tables
     output = output_of(inputs, port, dlid)

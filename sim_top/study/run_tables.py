@@ -141,7 +141,7 @@ def link_table(world: World, net: Network, packets: Packets) -> pl.DataFrame:
             "utilisation": (out_ports.counters["flits"][ends] / int(net.clock[NOW])).ravel(),
             "mean_queue_packets": queued_cycles(net, packets)[ends].ravel() / int(net.clock[NOW]),
             "mean_queue_cycles": pl.Series(mean, nan_to_null=True),
-            "waited_cycles": out_ports.counters["waited"][ends].ravel(),
+            "waited_cycles": out_ports.head["waited"][ends].ravel(),
             "peak_output_blocks": out_ports.buffer.taken["most"][ends].ravel(),
             "peak_far_blocks": most_taken(out_ports.remote)[ends].ravel(),
             "fcps": fcps.ravel(),
