@@ -37,9 +37,8 @@ def table_is_written(switch: int, lid: int, output: int, *, cycle: int) -> Chang
 
 def _stall(switch: int, port: int, until: int, net: Network) -> None:
     end, now = (switch << net.switches.inputs.port_bits) + port, int(net.clock[NOW])
-    sending = net.out_ports.sending[end]
     note_pause(net.out_ports.marking, end, now, until)
-    sending.free_from = max(sending.free_from, until)
+    net.out_ports.free_from[end] = max(int(net.out_ports.free_from[end]), until)
 
 
 def _lose(switch: int, port: int, until: int, net: Network) -> None:

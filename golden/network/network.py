@@ -37,9 +37,6 @@ from vlane.golden.switches.marking import note_queued, note_taken
 from vlane.golden.switches.output_ports import (
     OutputPorts,
     cycles_on_link,
-    is_at_rest,
-    load_port,
-    may_say,
     queue_packet,
     say_limits,
     start_packet,
@@ -56,13 +53,13 @@ from vlane.golden.switches.packets import (
     Packets,
     are_many,
     free,
-    load_first,
     load_origin,
     load_queues,
     next_ahead,
     schedule,
     take_due,
 )  # fmt: skip
+from vlane.golden.switches.port_visits import is_at_rest, list_free, load_heads, load_port, may_say
 
 __all__ = [
     "DONE",
@@ -311,15 +308,16 @@ def _send(net: Network, packets: Packets, cycle: int) -> None:
     """Run the schedulers of the sending ends that are awake."""
     out_ports, inputs = net.out_ports, net.switches.inputs
     count = list_members(net.awake, inputs.word_bits, net.busy)
+    count = list_free(out_ports, net.busy, count, cycle)
     last = count - 2 * AHEAD if are_many(out_ports.queues) else 0
     for index in range(count):
         if index < last:
             load_port(out_ports, net.busy[index + 2 * AHEAD])
-            load_first(packets, out_ports.queues, net.busy[index + AHEAD])
+            load_heads(out_ports, packets, net.busy[index + AHEAD])
         port = net.busy[index]
         cable = net.wiring.cable[port]
         says = say_limits(out_ports, port, cable.peer, cycle, cable.flight)
-        is_free = not says and out_ports.sending[port].free_from <= cycle
+        is_free = not says and out_ports.free_from[port] <= cycle
         packet = start_packet(out_ports, packets, port, cycle, is_free)
         if is_free and is_at_rest(out_ports, port) and not may_say(out_ports, port, cycle):
             net.awake[word_of(inputs, port)] &= ~bit_of(inputs, port)

@@ -244,7 +244,7 @@ def _send(machine: SwitchMachine, given: NDArray[np.uint64], port: int, cycle: i
         request_swap(scheduler)
         sending.fruitless = 0  # the next ready cycle changes the state
     swapping = is_swapping(scheduler)
-    ready = sending.free_from <= cycle and flag(given, machine.ready, port)
+    ready = out_ports.free_from[port] <= cycle and flag(given, machine.ready, port)
     says = ready and say(out_ports.remote, machine, port, cycle)
     packet = start_packet(out_ports, packets, port, cycle, ready and not says)
     if writes and not (swapping and not is_swapping(scheduler)):
@@ -361,5 +361,6 @@ def _reset(machine: SwitchMachine, cycle: int) -> None:
     restore(out_ports.remote, fresh.remote)
     restore(out_ports.returns, fresh.returns)
     restore(out_ports.sending, fresh.sending)
+    restore(out_ports.free_from, fresh.free_from)
     restore(machine.state, machine.fresh)
     restore_switches(machine.switches, machine.fresh_switches)

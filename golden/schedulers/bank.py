@@ -24,6 +24,7 @@ __all__ = [
     "Write",
     "ask_swap",
     "install",
+    "load_tables",
     "looks_behind",
     "new_bank",
     "new_scheduler",
@@ -56,9 +57,15 @@ def _constant(value: Any) -> Callable[[Bank], Any]:
     return constant
 
 
+@inner
+def _nothing(bank: Bank, port: int) -> None:
+    """Do nothing: what a decision reads lies close together."""
+
+
 _MODULE_OF = {module.State: module for module in MODULES}
 _STEPS = {module.State: module.step for module in MODULES}
 _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
+_LOADS = {module.State: getattr(module, "load_ahead", _nothing) for module in MODULES}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
 
 
@@ -66,6 +73,7 @@ def _know(module: Any) -> None:
     """Let the functions of this module be, for the state of a plug-in's scheduler, those of its module."""
     if module.State not in _STEPS:
         _STEPS[module.State] = module.step
+        _LOADS[module.State] = _nothing
         _LOOKS_BEHIND[module.State] = _constant(module.LOOKS_BEHIND)
         _RESTS_AFTER[module.State] = _constant(module.REST_CYCLES)
 
@@ -172,6 +180,11 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT
 @by_type(_LOOKS_BEHIND)
 def looks_behind(bank: Bank) -> bool:
     """Tell whether the scheduler looks behind the heads, and must be stepped while its link is not ready, too."""
+
+
+@by_type(_LOADS)
+def load_tables(bank: Bank, port: int) -> None:
+    """Have loaded what a decision of a port's scheduler reads of its tables."""
 
 
 @by_type(_RESTS_AFTER)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.kernel import inner, kernel
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.rule import Rule
 from vlane.golden.schedulers.deficit import (
     ACCUMULATED,
@@ -36,6 +37,7 @@ __all__ = [
     "RULES",
     "RULE_COUNT",
     "State",
+    "load_ahead",
     "make_state",
     "program",
     "read_ib",
@@ -129,6 +131,16 @@ def program(state: State, write: Program) -> None:
         shadow = state.regs[BANK] ^ 1
         state.owner[shadow, write[2]] = write[3]
         state.weight[shadow, write[2]] = write[4]
+
+
+@inner
+def load_ahead(bank: State, port: int) -> None:
+    """Have the active table of a port of a bank loaded (``bank.py``)."""
+    entries = bank.owner.shape[2]
+    first = (2 * port + bank.regs[port, BANK]) * entries
+    for array in (bank.weight, bank.owner):
+        prefetch(array, first)
+        prefetch(array, first + entries - 1)
 
 
 @kernel

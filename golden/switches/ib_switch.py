@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
+from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.inputs import (
     DROPPED,
@@ -16,6 +17,7 @@ from vlane.golden.switches.inputs import (
     at_turn,
     cross,
     drop,
+    list_ready,
     local_port,
     new_inputs,
     switch_of,
@@ -180,6 +182,7 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     """
     inputs, count = switches.inputs, 0
     left = list_members(inputs.waiting, inputs.word_bits, switches.able)
+    left = list_ready(inputs, switches.able, left, cycle)
     for iteration in range(iterations_of(switches)):
         moves = iteration == 0
         asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
@@ -214,7 +217,9 @@ def _inputs_ask(
     asked, asking, last = 0, 0, able - AHEAD if are_many(inputs.queues) else 0
     for index in range(able):
         if index < last:
-            load_first(packets, inputs.queues, switches.able[index + AHEAD])
+            ahead = switches.able[index + AHEAD]
+            prefetch(inputs.first, ahead * inputs.first.shape[1])
+            load_first(packets, inputs.queues, ahead)
         port = switches.able[index]
         if inputs.port[port].busy > cycle:
             continue

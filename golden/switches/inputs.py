@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.bits import WORD_BITS
+from vlane.golden.engine.bits import WORD_BITS, lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
@@ -42,12 +42,14 @@ __all__ = [
     "cross",
     "crosses_until",
     "drop",
+    "list_ready",
     "load_input",
     "local_port",
     "new_inputs",
     "output_of",
     "port_bits_for",
     "queue_routed",
+    "ready_inputs",
     "switch_of",
     "take_first",
     "turn_of",
@@ -239,6 +241,30 @@ def queue_routed(inputs: Inputs, packets: Packets, port: int, packet: int, found
 def _note_first(inputs: Inputs, packets: Packets, port: int, lane: int, packet: int) -> None:
     first, field = inputs.first[port, lane], packets.pool[packet]
     first.output, first.lane = field.output, field.lane
+
+
+@inner
+def list_ready(inputs: Inputs, ports: NDArray[np.int64], count: int, cycle: int) -> int:
+    """Leave busy inputs out of a list of so many; return how many are left."""
+    left = 0
+    for index in range(count):
+        port = ports[index]
+        ports[left] = port
+        left += inputs.port[port].busy <= cycle
+    return left
+
+
+@inner
+def ready_inputs(inputs: Inputs, switch: int, among: int, cycle: int) -> int:
+    """Return which of a switch's inputs, given as bits, are not busy, and have loaded what they look at."""
+    first, ready, left = switch << inputs.port_bits, 0, among
+    while left != 0:
+        port = lowest(left)
+        left &= left - 1
+        if inputs.port[first + port].busy <= cycle:
+            ready |= 1 << port
+            prefetch(inputs.first, (first + port) * inputs.first.shape[1])
+    return ready
 
 
 @inner

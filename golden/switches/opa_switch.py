@@ -29,6 +29,7 @@ from vlane.golden.switches.inputs import (
     local_port,
     new_inputs,
     output_of,
+    ready_inputs,
     switch_of,
 )  # fmt: skip
 from vlane.golden.switches.output_ports import OutputPorts, room_for_largest, take_in
@@ -294,12 +295,10 @@ def _inputs_ask(
     """
     inputs, wanted, choice = switches.inputs, switches.wanted, switches.choice
     first, ports, wishes = switch << inputs.port_bits, switches.sc2sc.shape[1], 0
-    left = inputs.waiting[switch] & ((1 << OPA_PORTS) - 1)
+    left = ready_inputs(inputs, switch, inputs.waiting[switch] & ((1 << OPA_PORTS) - 1), cycle)
     while left != 0:
         port = lowest(left)
         left &= left - 1
-        if inputs.port[first + port].busy > cycle:
-            continue
         lane = _input_chooses(switches, out_ports, first + port, cycle)
         if lane < 0:
             continue

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int16, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
@@ -20,12 +19,11 @@ from vlane.golden.links.remote_credit import (
     fcp_period,
     goes_beside,
     hear,
-    load_remote,
     say,
     still_fits,
 )
 from vlane.golden.links.remote_credit import take as take_remote
-from vlane.golden.links.returns import Returns, are_under_way, load_returns, settle, whole_blocks
+from vlane.golden.links.returns import Returns, settle, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.schedulers.bank import Bank, looks_behind, rests_after, serve
 from vlane.golden.schedulers.heads import Heads
@@ -38,7 +36,6 @@ from vlane.golden.switches.packets import (
     TO_OUTPUT,
     Packets,
     Queues,
-    load_queues,
     new_queues,
     pop,
     push,
@@ -50,9 +47,6 @@ __all__ = [
     "OutputPorts",
     "cycles_on_link",
     "has_room",
-    "is_at_rest",
-    "load_port",
-    "may_say",
     "new_output_ports",
     "queue_packet",
     "reserve",
@@ -73,8 +67,6 @@ class Sending:
 
     Parameters
     ----------
-    free_from : int
-        First cycle in which the link is free.
     since, lane, flits, blocks : int
         Of the packet: first cycle, lane, size.
     given : int
@@ -83,7 +75,6 @@ class Sending:
         Consecutive decisions without a packet that may be sent, counted up to ``rests_after``.
     """
 
-    free_from: Int64
     since: Int64
     lane: Int16
     flits: Int16
@@ -143,6 +134,8 @@ class OutputPorts(NamedTuple):
         Room that is being freed: in the remote buffers, or, with flow-control packets, in the own input buffers.
     bank : Bank
         Egress schedulers.
+    free_from : array of int64, (ports,)
+        First cycle in which each link is free.
     sending : Records of Sending, (ports,)
         The packet on each link.
     largest : array of int64, (lanes,)
@@ -164,6 +157,7 @@ class OutputPorts(NamedTuple):
     remote: RemoteCredit
     returns: Returns
     bank: Bank
+    free_from: NDArray[np.int64]
     sending: Records[Sending]
     largest: NDArray[np.int64]
     pace: NDArray[np.int64]
@@ -193,6 +187,7 @@ def new_output_ports(
         remote=remote,
         returns=returns,
         bank=bank,
+        free_from=np.zeros(ports, np.int64),
         sending=new_records(Sending, ports),
         largest=np.array(largest, np.int64),
         pace=np.zeros(0, np.int64) if pace is None else pace,
@@ -200,16 +195,6 @@ def new_output_ports(
         marking=marking,
         starvation=starvation,
     )
-
-
-@inner
-def load_port(out_ports: OutputPorts, port: int) -> None:
-    """Have loaded what a cycle of a port needs, but for its packets."""
-    load_queues(out_ports.queues, port)
-    prefetch(out_ports.sending, port)
-    prefetch(out_ports.head, port * out_ports.head.shape[1])
-    load_returns(out_ports.returns, port)
-    load_remote(out_ports.remote, port)
 
 
 @inner
@@ -279,7 +264,7 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     """Send a flow-control packet if one is due and may be sent; tell whether it took the link (IBS-C3, IBS-C4)."""
     if fcp_period(out_ports.remote) == 0:
         return False
-    is_free = out_ports.sending[port].free_from <= cycle
+    is_free = out_ports.free_from[port] <= cycle
     beside = goes_beside(out_ports.remote)
     if not (is_free or beside):
         return False
@@ -293,25 +278,8 @@ def say_limits(out_ports: OutputPorts, port: int, to: int, cycle: int, flight: i
     note_pause(out_ports.marking, port, cycle, cycle + holds)
     say(out_ports.remote, port, to, cycle, flight + holds - 1)
     if holds > 1:
-        out_ports.sending[port].free_from = cycle + holds
+        out_ports.free_from[port] = cycle + holds
     return True
-
-
-@inner
-def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
-    """Tell whether a flow-control packet may come to be due before the next period.
-
-    Not for room that comes free at once, in a cycle in which its end is woken.
-    """
-    if fcp_period(out_ports.remote) == 0:
-        return False
-    return are_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
-
-
-@inner
-def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
-    """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
-    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
 
 
 @inner
@@ -394,14 +362,15 @@ def _put_on_link(out_ports: OutputPorts, packets: Packets, port: int, lane: int,
     _settle_buffer(out_ports, port, cycle)
     flits = packets.pool[packet].flits
     sending.lane, sending.since, sending.flits, sending.blocks = lane, cycle, flits, blocks
-    sending.given, sending.free_from = 0, cycle + cycles_on_link(out_ports, port, flits)
+    free_from = cycle + cycles_on_link(out_ports, port, flits)
+    sending.given, out_ports.free_from[port] = 0, free_from
     field = packets.pool[packet]
     is_cnp, has_fecn = field.bth & BECN != 0, field.bth & FECN != 0
     taken = out_ports.buffer.taken[port, lane].blocks
-    start = Start(blocks, taken, not is_cnp, has_fecn, sending.free_from)
+    start = Start(blocks, taken, not is_cnp, has_fecn, free_from)
     if is_marked(out_ports.marking, port, lane, start, cycle):
         field.bth |= FECN
-    if sending.free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
+    if free_from == cycle + 1:  # its room is free from the next cycle on, and nothing reads the room before
         give_back(out_ports.buffer, port, lane, blocks)
         sending.given = blocks
     counters = out_ports.counters[port, lane]

@@ -207,7 +207,7 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
     """Run golden's schedulers; note what the links show from the next cycle on."""
     out_ports, packets = around.out_ports, around.packets
     for port in range(len(around.tx)):
-        is_stalled, is_free = around.stalled[port] > cycle, out_ports.sending[port].free_from <= cycle
+        is_stalled, is_free = around.stalled[port] > cycle, out_ports.free_from[port] <= cycle
         rules[STALLED] += is_stalled and out_ports.queues.filled[port].lanes != 0
         ready = is_free and not is_stalled
         if is_free and is_stalled:

@@ -308,7 +308,7 @@ def _go_in(net: Network, packets: Packets, hardware: Hardware, number: int, port
         if hardware.words > WORDS and rx.place == 0:
             put(given, number, ins, first + DATA, _last_word(rx.packet, rx.psn))
         rx.place += 1
-    put(given, number, ins, ready_at(layout, port), net.out_ports.sending[end].free_from <= cycle)
+    put(given, number, ins, ready_at(layout, port), net.out_ports.free_from[end] <= cycle)
     _room_goes(net.out_ports.remote, net, hardware, number, port, cycle)
 
 

@@ -1,0 +1,69 @@
+"""Which output ports a cycle visits, and what is loaded ahead of a visit (``docs/engine.md``)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.bits import lowest
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.prefetch import prefetch
+from vlane.golden.links.remote_credit import fcp_due, fcp_period, load_remote
+from vlane.golden.links.returns import are_under_way, load_returns
+from vlane.golden.schedulers.bank import load_tables, looks_behind, rests_after
+from vlane.golden.switches.output_ports import OutputPorts
+from vlane.golden.switches.packets import Packets, load_first, load_queues
+
+__all__ = ["is_at_rest", "list_free", "load_heads", "load_port", "may_say"]
+
+
+@inner
+def load_port(out_ports: OutputPorts, port: int) -> None:
+    """Have loaded what a cycle of a port needs, but for its packets."""
+    load_queues(out_ports.queues, port)
+    prefetch(out_ports.sending, port)
+    prefetch(out_ports.head, port * out_ports.head.shape[1])
+    load_tables(out_ports.bank, port)
+    load_returns(out_ports.returns, port)
+    load_remote(out_ports.remote, port)
+
+
+@inner
+def load_heads(out_ports: OutputPorts, packets: Packets, port: int) -> None:
+    """Have loaded the first packet of a port's first queue, if it has any, and what is counted when it is sent."""
+    load_first(packets, out_ports.queues, port)
+    lanes = out_ports.queues.filled[port].lanes
+    if lanes != 0:
+        prefetch(out_ports.counters, port * out_ports.counters.shape[1] + lowest(lanes))
+
+
+@inner
+def list_free(out_ports: OutputPorts, ports: NDArray[np.int64], count: int, cycle: int) -> int:
+    """Leave out of a list of so many ports those that have nothing to do in a cycle, as their links are not free.
+
+    Return how many are left.
+    """
+    if looks_behind(out_ports.bank) or fcp_period(out_ports.remote) != 0:
+        return count
+    left = 0
+    for index in range(count):
+        port = ports[index]
+        ports[left] = port
+        left += out_ports.free_from[port] <= cycle
+    return left
+
+
+@inner
+def may_say(out_ports: OutputPorts, port: int, cycle: int) -> bool:
+    """Tell whether a flow-control packet may come to be due before the next period.
+
+    Not for room that comes free at once, in a cycle in which its end is woken.
+    """
+    if fcp_period(out_ports.remote) == 0:
+        return False
+    return are_under_way(out_ports.returns, port) or fcp_due(out_ports.remote, port, cycle)
+
+
+@inner
+def is_at_rest(out_ports: OutputPorts, port: int) -> bool:
+    """Tell whether a port has no packet and its scheduler is at rest: stepping it would change nothing."""
+    return out_ports.queues.filled[port].lanes == 0 and out_ports.sending[port].fruitless >= rests_after(out_ports.bank)
