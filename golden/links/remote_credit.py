@@ -160,4 +160,4 @@ def say(remote: Any, end: int, to: int, cycle: int, flight: int) -> None:
 
 @by_type({Rooms: room.load_rooms, FCPLimits: _nothing_to_load})
 def load_remote(remote: Any, end: int) -> None:
-    """Have loaded what a sender knows of the remote buffer, where little is kept of it."""
+    """Have loaded what a sender knows of the remote buffer; nothing of the limits of flow-control packets."""

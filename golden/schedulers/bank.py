@@ -59,12 +59,13 @@ def _constant(value: Any) -> Callable[[Bank], Any]:
 
 @inner
 def _nothing(bank: Bank, port: int) -> None:
-    """Do nothing: what a decision reads lies close together."""
+    """Do nothing."""
 
 
 _MODULE_OF = {module.State: module for module in MODULES}
 _STEPS = {module.State: module.step for module in MODULES}
 _LOOKS_BEHIND = {module.State: _constant(module.LOOKS_BEHIND) for module in MODULES}
+# most states are a few lines of memory, which the processor loads at once: only tables are worth a hint
 _LOADS = {module.State: getattr(module, "load_ahead", _nothing) for module in MODULES}
 _RESTS_AFTER = {module.State: _constant(module.REST_CYCLES) for module in MODULES}
 

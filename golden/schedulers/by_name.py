@@ -3,7 +3,8 @@
 The module of a form is ``NAME_FORM`` beside this one, or ``NAME`` if there is none. Every module has the same names.
 ``State`` is its state, ``make_state`` returns it for the parameters of the component, ``reset`` and ``step`` change it
 in place, ``program`` writes what the program port can. ``RULES`` are the rules that a step counts, ``RULE_COUNT`` their
-number. ``LOOKS_BEHIND`` and ``REST_CYCLES`` tell when a step may be left out.
+number. ``LOOKS_BEHIND`` and ``REST_CYCLES`` tell when a step may be left out. ``load_ahead``, which those with tables
+may have, has those of a port loaded.
 """
 
 from __future__ import annotations

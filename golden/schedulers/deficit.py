@@ -47,7 +47,8 @@ class DeficitState(NamedTuple):
     Parameters
     ----------
     regs : array of int64, (4,)
-        Entry of the last turn, requester in turn or -1, accumulated weight; requesters that carry a deficit, as bits.
+        Entry of the last turn, requester in turn or -1, accumulated weight; requesters that carry a deficit, as bits,
+        so that a decision need not look at all of them.
     carried : array of int32, (requesters,)
         The deficit that each requester carries to its next turn.
     keep : bool

@@ -95,7 +95,7 @@ def _take_requests(
         while new != 0:
             lane = lowest(new)
             new &= new - 1
-            output = packets.pool[inputs.queues.queue[port, lane].head].output
+            output = inputs.first[port, lane].output
             if output != DROPPED:
                 requests.asked[port] |= 1 << lane
                 to = (switch_of(inputs, port) << inputs.port_bits) + output

@@ -79,17 +79,17 @@ def new_flit_switches(*, lanes: int, lft: NDArray[np.uint8], tables: VLTables) -
 
 
 @inner
-def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, packets: Packets, port: int, cycle: int) -> int:
+def _chosen_lane(switches: FlitSwitches, out_ports: OutputPorts, port: int, cycle: int) -> int:
     """Return the VL with which an input takes part, -1 for none (IBS-F2)."""
     inputs = switches.inputs
     first = switch_of(inputs, port) << inputs.port_bits
     left, last = inputs.queues.filled[port].lanes, inputs.port[port].last_lane
     while left != 0:
         lane = next_of(left, last)
-        field = packets.pool[inputs.queues.queue[port, lane].head]
-        if switches.granted[port, lane] != 0 or field.output == DROPPED:
+        head = inputs.first[port, lane]
+        if switches.granted[port, lane] != 0 or head.output == DROPPED:
             return lane
-        if room_for_largest(out_ports, first + field.output, field.lane, cycle):
+        if room_for_largest(out_ports, first + head.output, head.lane, cycle):
             return lane
         left &= ~(1 << lane)
         last = lane
@@ -111,10 +111,10 @@ def allocate(
     asked, count = 0, 0
     for index in range(list_members(inputs.waiting, inputs.word_bits, switches.able)):
         port = switches.able[index]
-        lane = _chosen_lane(switches, out_ports, packets, port, cycle)
+        lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue
-        output = packets.pool[inputs.queues.queue[port, lane].head].output
+        output = inputs.first[port, lane].output
         if output == DROPPED:
             if _grant(switches, out_ports, packets, port, lane, grants, count):
                 schedule(packets, grants[count].packet, cycle + CROSSED, TO_SINK, NOBODY)

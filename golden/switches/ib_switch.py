@@ -182,8 +182,8 @@ def allocate(switches: Any, out_ports: OutputPorts, packets: Packets, cycle: int
     """
     inputs, count = switches.inputs, 0
     left = list_members(inputs.waiting, inputs.word_bits, switches.able)
-    left = list_ready(inputs, switches.able, left, cycle)
     for iteration in range(iterations_of(switches)):
+        left = list_ready(inputs, switches.able, left, cycle)
         moves = iteration == 0
         asked, left, count = _inputs_ask(switches, out_ports, packets, left, moves, cycle, grants, count)
         count = _outputs_grant(switches, out_ports, packets, asked, moves, cycle, grants, count)
@@ -221,8 +221,6 @@ def _inputs_ask(
             prefetch(inputs.first, ahead * inputs.first.shape[1])
             load_first(packets, inputs.queues, ahead)
         port = switches.able[index]
-        if inputs.port[port].busy > cycle:
-            continue
         lane = _chosen_lane(switches, out_ports, port, cycle)
         if lane < 0:
             continue

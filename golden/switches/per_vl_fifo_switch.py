@@ -104,13 +104,13 @@ def _take_requests(
         while new != 0:
             lane = lowest(new)
             new &= new - 1
-            field = packets.pool[inputs.queues.queue[port, lane].head]
-            if field.output != DROPPED:
-                to = (switch_of(inputs, port) << inputs.port_bits) + field.output
+            head = inputs.first[port, lane]
+            if head.output != DROPPED:
+                to = (switch_of(inputs, port) << inputs.port_bits) + head.output
                 requests.asked[port] |= 1 << lane
-                join(requests, to * lanes + field.lane, port * lanes + lane)
+                join(requests, to * lanes + head.lane, port * lanes + lane)
                 switches.asking[word_of(inputs, to)] |= bit_of(inputs, to)
-                switches.asking_lanes[to] |= 1 << field.lane
+                switches.asking_lanes[to] |= 1 << head.lane
             elif switches.busy_input[port, lane] <= cycle:
                 switches.busy_input[port, lane] = drop(inputs, packets, port, lane, cycle, SPEED, grants, count)
                 count += 1

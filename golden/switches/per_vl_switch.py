@@ -92,12 +92,12 @@ def allocate_one(
                 ready &= ready - 1
                 if switches.busy_input[first + port, lane] > cycle:
                     continue
-                output = packets.pool[inputs.queues.queue[first + port, lane].head].output
+                output = inputs.first[first + port, lane].output
                 if output == DROPPED:
                     until = drop(inputs, packets, first + port, lane, cycle, SPEED, grants, count)
                     switches.busy_input[first + port, lane] = until
                     count += 1
-                elif _wish(switches, out_ports, packets, first, port * lanes + lane, cycle):
+                elif _wish(switches, out_ports, first, port * lanes + lane, cycle):
                     switches.asked[word_of(inputs, output)] |= bit_of(inputs, output)
     for word in range(1 << more):
         outputs = switches.asked[word]
@@ -116,11 +116,11 @@ def allocate_one(
 
 
 @inner
-def _wish(switches: PerVLSwitches, out_ports: OutputPorts, packets: Packets, first: int, pair: int, cycle: int) -> bool:
+def _wish(switches: PerVLSwitches, out_ports: OutputPorts, first: int, pair: int, cycle: int) -> bool:
     """Let a pair ask for its output pair, and stay the first whose turn it is; tell whether it may (IBS-P1, IBS-P2)."""
     lanes = switches.busy_input.shape[1]
-    field = packets.pool[switches.inputs.queues.queue[first + pair // lanes, pair % lanes].head]
-    output, lane = field.output, field.lane
+    head = switches.inputs.first[first + pair // lanes, pair % lanes]
+    output, lane = head.output, head.lane
     if switches.busy_output[first + output, lane] > cycle or not room_for_largest(
         out_ports, first + output, lane, cycle
     ):
