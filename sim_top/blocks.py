@@ -333,7 +333,7 @@ BLOCKS = {
             component=ib_switch,
             shape=IBSwitchParameters,
             full_size={"ports": 8, "data_vls": 8, "scheduler": IB_ARBITER, "lids": 64},
-            mutated={"ports": 3, "data_vls": 3, "blocks": 12, "minimum": 2, "maximum": 8, "largest": 2, "lids": 7},
+            mutated={"ports": 3, "data_vls": 3, "blocks": 15, "minimum": 3, "maximum": 9, "largest": 3, "lids": 7},
             synthesised=(
                 {
                     "ports": 4,

@@ -40,12 +40,18 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
     """Return the crosses that an instance can show."""
     shape = IBSwitchParameters(**parameters)
     return (
-        *drops(parameters), *shared(), *_starving(shape), *_faster(shape),
+        *drops(parameters), *shared(), *_gaps(), *_starving(shape), *_faster(shape),
         *together(
             "SL2VL written x granted", "SL2VL written x started", "SL2VL written x no_vl",
             "SL2VL written for every input x granted",
         ),
     )  # fmt: skip
+
+
+def _gaps() -> tuple[Cross, ...]:
+    """Return the crosses of packets that come with gaps; where none may come, the rule does not apply."""
+    beside = ("granted", "one_flit", "started", "room told", "table_written", "anything", *CAUSES)
+    return together(*(f"gap x {each}" for each in beside))
 
 
 def _starving(parameters: IBSwitchParameters) -> tuple[Cross, ...]:

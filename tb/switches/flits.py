@@ -1,4 +1,4 @@
-"""The header as kernels make it, without its stamp: the VL, or Omni-Path's channel (IBA 7.7, ``vlane/lrh.py``)."""
+"""Flits as kernels make them: headers without their stamp, the VL or channel (IBA 7.7), and all words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from vlane.golden.engine.kernel import inner
 from vlane.bth import CNP_OPCODE
 from vlane.lrh import LNH_BTH
 
-__all__ = ["FECN_BIT", "PSN_AT", "WORDS_PER_BLOCK", "header_of", "is_markable", "on_channel", "on_lane"]
+__all__ = ["FECN_BIT", "PSN_AT", "WORDS_PER_BLOCK", "first_word", "flit_word", "header_of", "is_markable", "on_channel",
+           "on_lane"]  # fmt: skip
 
 WORDS_PER_BLOCK = 16
 """4-byte words, in which PktLen counts, of 64 bytes."""
@@ -23,6 +24,7 @@ PSN_AT = 32
 
 _LNH_AT, _OPCODE_AT = np.uint64(48), np.uint64(56)
 _VL, _CHANNEL_TOP = np.uint64(60), np.uint64(51)
+_NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 
 
 @inner
@@ -41,6 +43,26 @@ def on_lane(header: int, lane: int) -> Any:
 def on_channel(header: int, channel: int) -> Any:
     """Return a header with its channel in Omni-Path's form, an unsigned number."""
     return on_lane(header, channel & 15) | (np.uint64(channel >> 4) << _CHANNEL_TOP)
+
+
+@inner
+def _payload(number: int, place: int, word: int) -> int:
+    """Return a word of a flit: every packet, flit and word has its own."""
+    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
+    return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
+
+
+@inner
+def flit_word(number: int, place: int, word: int) -> Any:
+    """Return a word of a flit, which also says whose it is in its top bits."""
+    return np.uint64(_payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
+
+
+@inner
+def first_word(number: int, word: int) -> Any:
+    """Return a word of a packet's first flit; one packet of eight has a CNP's opcode in it."""
+    value = flit_word(number, 0, word)
+    return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
 
 
 @inner

@@ -36,6 +36,8 @@ class SwitchPhase:
         Chance that a packet's DLID is none that could be in the table.
     stall : int
         Chance per cycle that an output's link stalls.
+    gap : int
+        Chance per cycle that a sender pauses between two flits of a packet, up to as often as no switch notices.
     settle : int
         Cycles before the traffic, the writes of the tables included; without it no more than they take.
     reckless : bool
@@ -53,6 +55,7 @@ class SwitchPhase:
     write: int = 0
     bad: int = 0
     stall: int = 0
+    gap: int = 0
     settle: int = 0
     reckless: bool = False
     name: str = ""
@@ -97,13 +100,36 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         SwitchPhase(each, most_blocks=most, name="saturated"),
         SwitchPhase(each, name="one flit"),
         SwitchPhase(each, least_blocks=most, most_blocks=most, name="largest"),
-        SwitchPhase(each, send=CERTAIN // 2, most_blocks=most, hot=CERTAIN // 2, stall=CERTAIN // 64, name="hot spot"),
+        SwitchPhase(
+            each,
+            send=CERTAIN // 2,
+            most_blocks=most,
+            hot=CERTAIN // 2,
+            stall=CERTAIN // 64,
+            gap=CERTAIN // 4,
+            name="hot spot",
+        ),
         SwitchPhase(each, hear=CERTAIN // 8, most_blocks=most, stall=CERTAIN // 16, name="slow receivers"),
         SwitchPhase(
-            each, hear=CERTAIN // 2, most_blocks=most, write=CERTAIN // 16, bad=CERTAIN // 32, name="rewritten"
+            each,
+            hear=CERTAIN // 2,
+            most_blocks=most,
+            write=CERTAIN // 16,
+            bad=CERTAIN // 32,
+            gap=CERTAIN // 4,
+            name="rewritten",
         ),
         SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
-        SwitchPhase(each, hear=heard, most_blocks=most, bad=1024, stall=CERTAIN // 64, reckless=True, name="anything"),
+        SwitchPhase(
+            each,
+            hear=heard,
+            most_blocks=most,
+            bad=1024,
+            stall=CERTAIN // 64,
+            gap=CERTAIN // 4,
+            reckless=True,
+            name="anything",
+        ),
     )
     rounds = -(-cycles // (each * len(kinds)))
     return kinds * rounds

@@ -34,7 +34,7 @@ from vlane.golden.switches.packets import (
 )  # fmt: skip
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
-from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, header_of, is_markable
+from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, first_word, flit_word, header_of, is_markable
 from vlane.tb.switches.marking_writes import apply_marking
 from vlane.tb.switches.phases_switch import CERTAIN
 from vlane.tb.switches.row_layout import (
@@ -66,6 +66,7 @@ from vlane.tb.switches.rows_credit import (
 from vlane.tb.switches.starvation_rows import apply_starvation, freed_before, hold
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
+    GAPS,
     GRANTED,
     MARKED,
     NO_ROOM,
@@ -86,7 +87,6 @@ from vlane.tb.switches.surroundings_switch import (
 from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
 from vlane.tb.switches.table_writes import apply_write, draw_write, one_high_bit, show_write
 
-from vlane.bth import CNP_OPCODE
 from vlane.drop_cause import DropCause
 from vlane.lft import FIRST_MULTICAST, PERMISSIVE
 
@@ -95,30 +95,11 @@ __all__ = ["fill_rows"]
 (_NONE, _UNKNOWN_LID, _NO_VL, _PORT_0, _NO_ROOM) = map(int, DropCause)
 _CAUSE_RULES = (-1, UNKNOWN, NO_VL, PORT_0, NO_ROOM)
 """Rule under which each drop cause is counted."""
-(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL) = range(9)
+(C_SEND, C_HEAR, C_LEAST, C_MOST, C_HOT, C_WRITE, C_BAD, C_RECKLESS, C_STALL, C_GAP) = range(10)
 _MOST_BLOCKS = 128
-_NO_OPCODE, _OPCODE = np.uint64((1 << 56) - 1), np.uint64(CNP_OPCODE << 56)
 _LONGEST_STALL = 50
-
-
-@inner
-def payload(number: int, place: int, word: int) -> int:
-    """Return a word of a flit: every packet, flit and word has its own."""
-    mixed = (number * 0x9E3779B1 + place * 0x85EBCA6B + word * 0xC2B2AE35) & ((1 << 60) - 1)
-    return mixed ^ ((mixed & ((1 << 35) - 1)) << 25)
-
-
-@inner
-def flit_word(number: int, place: int, word: int) -> Any:
-    """Return a word of a flit, which also says whose it is in its top bits."""
-    return np.uint64(payload(number, place, word)) | np.uint64(number & 15) << np.uint64(60)
-
-
-@inner
-def first_word(number: int, word: int) -> Any:
-    """Return a word of a packet's first flit; one packet of eight has a CNP's opcode in it."""
-    value = flit_word(number, 0, word)
-    return value & _NO_OPCODE | _OPCODE if number & 7 == 5 else value
+_UNNOTICED = 2
+"""Cycles between a packet's flits, in all, that change nothing (IBS-H3)."""
 
 
 @inner
@@ -266,6 +247,7 @@ def _begin(
     sending = around.sending[port]
     around.regs[SERIAL] += 1
     sending.left, sending.lane, sending.number, sending.place = blocks, lane, around.regs[SERIAL], 0
+    sending.pauses = _UNNOTICED
     pktlen = WORDS_PER_BLOCK * (blocks - 1) + below(bits, WORDS_PER_BLOCK)
     sending.header, sending.stamp = int(draw(bits) & passes | header_of(sl, dlid, pktlen)), stamp
     if not reckless:
@@ -283,6 +265,20 @@ def _begin(
     field.bth = 0 if words > 1 and is_markable(sending.header, second) else BECN  # golden marks what is no CNP
     around.header[packet], around.number[packet] = sending.header, sending.number
     schedule(around.packets, packet, cycle + 2, TO_INPUT, port)
+
+
+@inner
+def _pauses(
+    around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64],
+    rules: NDArray[np.int64],
+) -> bool:  # fmt: skip
+    """Draw whether a sender pauses before a packet's next flit."""
+    sending = around.sending[port]
+    if chances[C_GAP] == 0 or sending.place == 0 or sending.pauses == 0 or below(bits, CERTAIN) >= chances[C_GAP]:
+        return False
+    sending.pauses -= 1
+    rules[GAPS] += 1
+    return True
 
 
 @inner
@@ -358,7 +354,7 @@ def fill_rows(
             sending = around.sending[port]
             if sending.left == 0:
                 _begin(around, port, cycle, chances, bits, words, rules)
-            if sending.left > 0:
+            if sending.left > 0 and not _pauses(around, port, chances, bits, rules):
                 sending.left -= 1
                 _show_flit(
                     around, rows, row, ins, rx_at(layout, port), words, sending.lane, sending.left == 0,

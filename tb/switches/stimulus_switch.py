@@ -34,6 +34,7 @@ from vlane.tb.switches.rows_switch import fill_rows
 from vlane.tb.switches.starvation_rows import STARVATION_PROGRAM
 from vlane.tb.switches.surroundings_switch import (
     CLOCK,
+    GAPS,
     MARKED,
     RING,
     RULES,
@@ -125,6 +126,7 @@ class SwitchTraffic(Stimulus):
         never = {RULES[each].name for each in (MARKED, SETTINGS, WITHHELD, STARVATION)} | (
             set() if self._credit.by_fcps else {RULES[TOLD].name}
         )
+        never |= set() if self.pauses else {RULES[GAPS].name}
         self.applicable = frozenset(rule.name for rule in self.own_rules) - never
 
     own_rules: ClassVar[tuple[Rule, ...]]
@@ -157,6 +159,11 @@ class SwitchTraffic(Stimulus):
     @abstractmethod
     def speed(self) -> int:
         """Flits that cross in a cycle, from one input."""
+
+    @property
+    def pauses(self) -> bool:
+        """Whether flits of a packet may come with gaps: where one crosses in a cycle, short ones change nothing."""
+        return self.speed == 1 and bool(self.parameters["largest"] > 1)
 
     @property
     @abstractmethod
@@ -258,7 +265,7 @@ class SwitchTraffic(Stimulus):
         told = min(len(rows), len(self._boot))
         chances = np.array(
             [phase.send, phase.hear, phase.least_blocks, phase.most_blocks, phase.hot, phase.write, phase.bad,
-             phase.reckless, phase.stall], np.int64,
+             phase.reckless, phase.stall, phase.gap if self.pauses else 0], np.int64,
         )  # fmt: skip
         for part, drawn in ((slice(0, told), np.zeros_like(chances)), (slice(told, None), chances)):
             fill_rows(

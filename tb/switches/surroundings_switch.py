@@ -17,6 +17,7 @@ from vlane.golden.switches.packets import Packets
 
 __all__ = [
     "CLOCK",
+    "GAPS",
     "GRANTED",
     "MARKED",
     "NO_ROOM",
@@ -82,9 +83,10 @@ RULES = (
     Rule("settings_written", "IBS-M3", "settings of marking were written while packets were there"),
     Rule("withheld", "IBS-K2", "room that came free was not returned at once"),
     Rule("starvation_written", "IBS-K6", "settings of credit starvation were written while packets were there"),
+    Rule("gap", "IBS-H3", "a link was idle for a cycle between two flits of a packet"),
 )
 (GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED,
- SETTINGS, WITHHELD, STARVATION) = range(len(RULES))  # fmt: skip
+ SETTINGS, WITHHELD, STARVATION, GAPS) = range(len(RULES))  # fmt: skip
 
 
 class Sender:
@@ -98,6 +100,8 @@ class Sender:
         Its lane, and its number among all packets.
     place : int
         Which of its flits is next.
+    pauses : int
+        Cycles that it may still pause between flits.
     header, stamp : int
         Its header without its stamp, and the stamp: the VL or, in Omni-Path's form, the channel.
     """
@@ -106,6 +110,7 @@ class Sender:
     lane: Int64
     number: Int64
     place: Int64
+    pauses: Int64
     header: Int64
     stamp: Int64
 
