@@ -4,7 +4,8 @@
 
 What is proven stands between ``<!-- proven: BLOCK -->`` and ``<!-- /proven -->`` and is made from the properties in
 ``tb/proofs``; ``--check`` changes nothing and fails if a page is behind. ``--plants`` writes what
-``vlane plants --json`` printed into ``docs/plants.md``, between ``<!-- plants -->`` and ``<!-- /plants -->``.
+``vlane plants --json`` printed into ``docs/plants.md``, between ``<!-- plants -->`` and ``<!-- /plants -->``; rows of
+blocks that it does not have stay.
 """
 
 from __future__ import annotations
@@ -68,16 +69,22 @@ def pages_behind(*, update: bool) -> list[Path]:
 
 
 def write_plants(result: Path) -> None:
-    """Write what noticed the planted bugs into their page."""
-    lines = ["", "| block | bug | what it does | proof | lockstep |", "|---|---|---|---|---|"]
-    for each in json.loads(result.read_text(encoding="utf-8"))["plants"]:
+    """Write what noticed the planted bugs of some blocks, or of all, into their page."""
+    page = _DOCS / "plants.md"
+    text = page.read_text(encoding="utf-8")
+    rows: dict[str, list[str]] = {block: [] for block in BLOCKS}
+    for line in re.findall(r"^\| `.*$", text, re.MULTILINE):
+        rows[line.split("`")[1]].append(line)
+    plants = json.loads(result.read_text(encoding="utf-8"))["plants"]
+    rows |= {each["block"]: [] for each in plants}
+    for each in plants:
         proof, cycle = each["proof"], each["lockstep"]["cycle"]
         proven = f"{proof['failed'] or proof['verdict']} ({proof['instance']})" if proof["noticed"] else "not noticed"
         seen = "not noticed" if cycle is None else f"cycle {cycle}"
-        lines.append(f"| `{each['block']}` | {each['name']} | {each['statement']} | {proven} | {seen} |")
-    page = _DOCS / "plants.md"
-    table = "\n".join([*lines, "", ""])
-    page.write_text(_PLANTS.sub(lambda _: table, page.read_text(encoding="utf-8")), encoding="utf-8")
+        rows[each["block"]].append(f"| `{each['block']}` | {each['name']} | {each['statement']} | {proven} | {seen} |")
+    head = ["", "| block | bug | what it does | proof | lockstep |", "|---|---|---|---|---|"]
+    table = "\n".join([*head, *(line for lines in rows.values() for line in lines), "", ""])
+    page.write_text(_PLANTS.sub(lambda _: table, text), encoding="utf-8")
 
 
 def _main() -> int:
