@@ -19,7 +19,7 @@ from vlane.errors import InputError
 SMALL = ("--param", "data_vls=2", "--param", "vl15=no")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cells_and_speed_are_printed_and_kept() -> None:
     first = call("area", "rr", *SMALL, "--target", "ice40", "--seeds", "2", "--json")
     assert first.status == 0, first

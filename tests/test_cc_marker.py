@@ -43,7 +43,7 @@ def test_hardware_does_what_is_written_by_hand() -> None:
         assert got == expected, f"cycle {cycle}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cocotb_bench_agrees() -> None:
     """The bench a third party would write."""
     assert_bench_agrees("cc_marker", PARAMETERS, tests=2)

@@ -203,7 +203,14 @@ STARVED = {"plain": (6, 15), "inputs": (8,), "speed": (25, 31), "fcp": (3, 27)}
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["", "written"])
-@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in STARVED.items() for seed in seeds])
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        pytest.param(kind, seed, marks=pytest.mark.long if kind in ("speed", "fcp") else ())
+        for kind, seeds in STARVED.items()
+        for seed in seeds
+    ],
+)
 def test_room_that_is_held_back_is_that_of_the_plain_network(kind: str, seed: int, written: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """Every delivery and count; what is held back makes the run another one."""
     case = starved(case_of(seed, kind), seed, written=written)

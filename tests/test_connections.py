@@ -124,6 +124,7 @@ def test_admitted_connections_arrive_within_their_deadlines(tmp_path: Path) -> N
         assert sum(level.best) >= sum(level.worst)
 
 
+@pytest.mark.long
 def test_cores_make_the_same_run(tmp_path: Path) -> None:
     world = world_of(tmp_path, listed(4, 200))
     one, two = (simulate(world, load=1.0, seed=2, cores=cores) for cores in (1, 2))

@@ -113,8 +113,8 @@ def test_faults_and_cables_of_their_own() -> None:
     assert_alike(world_of(link={"flight_cycles": 4}, cable=cable, **faults), 2, 4, load=0.3)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["exact", pytest.param("line_rate", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["exact", "line_rate"])
 def test_tables_that_are_swapped(form: str, tmp_path: Path) -> None:
     """Each part exchanges those of its own ports, at rest or not."""
     (tmp_path / "t.toml").write_text("[vlarb]\nhigh = [[0, 4]]\nlow = [[1, 9]]\nlimit_of_high_priority = 1\n")

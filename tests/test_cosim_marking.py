@@ -14,7 +14,7 @@ from tests.conftest import ROOT, call
     ("study", "mask"),
     [
         ("tree_cc_rtl", "none"),
-        ("tree_cc_inputs_rtl", "none"),
+        pytest.param("tree_cc_inputs_rtl", "none", marks=pytest.mark.long),
         pytest.param("tree_cc_rtl", "hosts", marks=pytest.mark.long),
         pytest.param("tree_cc_inputs_rtl", "hosts", marks=pytest.mark.long),
     ],

@@ -42,7 +42,8 @@ SHAPES = [
                   "crossbar": "per_vl"}, marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 3, "maximum": 4, "credit": "fcp", "fcp_period": 100, "crossbar": "per_vl",
                   "allocation": "fifo"}, marks=pytest.mark.long),
-    {"ports": 4, "data_vls": 2, "blocks": 32, "minimum": 6, "maximum": 16, "largest": 6, "lids": 16, "speed": 2},
+    pytest.param({"ports": 4, "data_vls": 2, "blocks": 32, "minimum": 6, "maximum": 16, "largest": 6, "lids": 16,
+                  "speed": 2}, marks=pytest.mark.long),
     {"ports": 3, "data_vls": 2, "blocks": 48, "minimum": 16, "maximum": 32, "largest": 4, "lids": 8, "data_bits": 128,
      "marking": True, "busy_blocks": 8, "level_blocks": 40, "idle_blocks": 2, "speed": 2},
     pytest.param({"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
@@ -59,8 +60,9 @@ SHAPES = [
     pytest.param({"ports": 3, "data_vls": 2, "blocks": 32, "minimum": 16, "maximum": 16, "largest": 4, "data_bits": 128,
                   "crossbar": "per_vl", "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40,
                   "scheduler": "vlarb", "line_rate": True}, marks=pytest.mark.long),
-    {"ports": 3, "data_vls": 2, "blocks": 24, "minimum": 8, "maximum": 16, "largest": 2, "lids": 8, "data_bits": 128,
-     "marking": True, "starving": True, "busy_blocks": 8, "level_blocks": 40},
+    pytest.param({"ports": 3, "data_vls": 2, "blocks": 24, "minimum": 8, "maximum": 16, "largest": 2, "lids": 8,
+                  "data_bits": 128, "marking": True, "starving": True, "busy_blocks": 8, "level_blocks": 40},
+                 marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
                   "fcp_period": 100, "data_bits": 128, "marking": True, "starving": True, "measure": "inputs",
                   "busy_blocks": 8, "level_blocks": 40}, marks=pytest.mark.long),
@@ -191,7 +193,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
 
 LONG_PROOFS = (
     "tells", "tells-faster", "input", "input-faster", "output", "output-fcp", "output-faster", "output-fcp-faster",
-    "lane-input", "lane-output-fcp", "delivery", "delivery-faster", "delivery-in-time",
+    "lane-input", "lane-output-fcp", "delivery", "delivery-faster", "delivery-in-time", "delivery-of-three",
 )  # fmt: skip
 
 

@@ -149,7 +149,13 @@ bytes = [64, 512]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", ["[buffers]", '[switch]\nkind = "opa"\n[buffers]'], ids=["ib", "opa"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        pytest.param("[buffers]", id="ib"),
+        pytest.param('[switch]\nkind = "opa"\n[buffers]', id="opa", marks=pytest.mark.long),
+    ],
+)
 def test_a_trace_that_was_written_replays(network: str, study: Path) -> None:
     """Same packets in the same cycles under a load that leaves packets on their way; the copy's trace is the same."""
     network = STUDY[: STUDY.index("[trace]")].replace("[buffers]", network).replace("blocks = 40", "blocks = 64")
@@ -255,6 +261,7 @@ def test_header_of_omni_path_carries_channel_and_level(study: Path) -> None:
     assert LocalRouteHeader.unpack(row["lrh"]) == (4, 0, 4, 3, 2, 4, 159, 2)
 
 
+@pytest.mark.slow
 def test_a_trace_says_what_the_base_transport_headers_say(tmp_path: Path) -> None:
     """Under congestion control: FECN, BECN of CNPs, and consecutive sequence numbers of each flow."""
     options = ("--set", "run.cycles=20000", "--set", "run.warm_up_cycles=0", "--json", "--trace")

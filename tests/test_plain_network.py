@@ -120,18 +120,18 @@ _QUICK: list[tuple[How, str, int, int, float]] = [
     (How(), "rr", 64, 1, 0.6),
     (How(), "rr", 16, 5, 0.3),
     (How("fifo"), "rr", 64, 1, 0.6),
+    (How("fifo", "per_vl"), "rr", 16, 5, 0.3),
+    (How(credit="fcp", fcp_blocks=1, fcp_period=50), "rr", 64, 2, 0.6),
+    (How(credit="sideband", fcp_period=3), "rr", 64, 1, 0.6),
+]
+_SLOW: list[tuple[How, str, int, int, float]] = [
+    (How(), "dtable", 64, 1, 1.2),
     (How("fifo"), "rr", 16, 5, 0.3),
     (How(crossbar="per_vl"), "rr", 64, 1, 0.6),
     (How(crossbar="per_vl"), "rr", 16, 5, 0.3),
     (How("fifo", "per_vl"), "rr", 64, 1, 0.6),
-    (How("fifo", "per_vl"), "rr", 16, 5, 0.3),
-    (How(credit="fcp", fcp_blocks=1, fcp_period=50), "rr", 64, 2, 0.6),
     (How(credit="fcp", fcp_period=7), "rr", 16, 1, 0.3),
-    (How(credit="sideband", fcp_period=3), "rr", 64, 1, 0.6),
     (How(crossbar="per_vl", credit="fcp", fcp_blocks=3, fcp_period=50), "rr", 16, 7, 0.3),
-]
-_SLOW: list[tuple[How, str, int, int, float]] = [
-    (How(), "dtable", 64, 1, 1.2),
     (How(iterations=2, speed=2), "rr", 64, 1, 0.9),
     (How(crossbar="flits"), "rr", 64, 1, 0.6),
     (How(crossbar="flits"), "rr", 16, 5, 0.3),

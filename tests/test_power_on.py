@@ -37,9 +37,9 @@ def test_every_initial_value_is_drawn_but_those_of_tables() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "seed"),
-    [("vlarb", VLARB, 1), ("dtable", DTABLE, 1),
+    [("vlarb", VLARB, 1),
      *(pytest.param(name, given, seed, marks=pytest.mark.long)
-       for name, given in (("vlarb", VLARB), ("dtable", DTABLE)) for seed in (2, 3)),
+       for name, given in (("vlarb", VLARB), ("dtable", DTABLE)) for seed in (1, 2, 3) if (name, seed) != ("vlarb", 1)),
      ("vlarb", {"data_vls": 3, "entries": 20, "vl15": True, "form": "line_rate"}, 4),
      ("dtable", {"data_vls": 3, "entries": 5, "vl15": True, "mtu_blocks": 5, "form": "line_rate"}, 4)],
     ids=lambda value: str(value["entries"]) if isinstance(value, dict) else str(value),
@@ -50,7 +50,7 @@ def test_line_rate_tables_need_no_initial_contents(name: str, given: dict[str, A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vlbuffer", "credit_opa", "cc_marker"])
+@pytest.mark.parametrize("name", ["vlbuffer", pytest.param("credit_opa", marks=pytest.mark.long), "cc_marker"])
 def test_blocks_need_no_initial_values(name: str) -> None:
     outcome = lockstep_from_anything(name, dict(BLOCKS[name].mutated), 1, cycles=20_000)
     assert outcome.mismatch is None, str(outcome.mismatch)

@@ -128,11 +128,11 @@ def test_ethernet_passes_its_testbench(name: str, given: list[str], bus: bool, t
              "allocation=fifo"],
             False, marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "ib_switch",
             ["ports=2", "data_vls=2", "blocks=16", "minimum=8", "maximum=8", "largest=2", "lids=8", "marking=true",
              "busy_blocks=0", "data_bits=128"],
-            True,
+            True, marks=pytest.mark.long,
         ),
         pytest.param(
             "ib_switch",

@@ -167,8 +167,14 @@ def test_the_command_tells_effects_and_repeats_them() -> None:
     ("block", "shape"),
     [
         ("vlarb", ("data_vls=3", "entries=4")),
-        ("dtable", ("data_vls=3", "entries=4", "requesters=2", "keep_on_stall=true")),
-        ("credit_ib", ("data_vls=2", "buffer_blocks=20", "fcp_blocks=5", "fcp_period=200", "watchdog_cycles=100")),
+        pytest.param(
+            "dtable", ("data_vls=3", "entries=4", "requesters=2", "keep_on_stall=true"), marks=pytest.mark.long
+        ),
+        pytest.param(
+            "credit_ib",
+            ("data_vls=2", "buffer_blocks=20", "fcp_blocks=5", "fcp_period=200", "watchdog_cycles=100"),
+            marks=pytest.mark.long,
+        ),
         ("credit_opa", ("vls=2",)),
     ],
 )

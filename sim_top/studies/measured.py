@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
 
 import polars as pl
 
@@ -14,6 +14,18 @@ __all__ = ["Measured"]
 
 _CLOSE = 1e-9
 """Loads nearer than this are one."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """The rows of one case."""
+
+    rows: pl.DataFrame
+
+    @cached_property
+    def saturated(self) -> set[tuple[float, int]]:
+        """Return loads and levels that were saturated with any seed: every mark of a picture asks."""
+        return set(self.rows.filter(pl.col("saturated")).select("load", "sl").unique().iter_rows())
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,7 @@ class Measured:
 
     rows: pl.DataFrame
     clock: LinkClock
+    _cases: dict[tuple[tuple[str, str], ...], _Case] = field(default_factory=dict, init=False, compare=False)
 
     def values(self, column: str, *, load: float, sl: int, labels: Mapping[str, str]) -> dict[int, float]:
         """Return a column's values by seed, of one case, load and level; without the runs that are not there.
@@ -41,13 +54,13 @@ class Measured:
         >>> measured.values("accepted", load=0.5, sl=0, labels={"switch": "ib"})
         {1: 0.25}
         """
-        found = self._of_case(labels).filter((pl.col("load") - load).abs() < _CLOSE, sl=sl)
+        found = self._of_case(labels).rows.filter((pl.col("load") - load).abs() < _CLOSE, sl=sl)
         found = found.filter(pl.col(column).is_not_null())
         return {int(seed): float(value) for seed, value in found.select("seed", column).iter_rows()}
 
     def curve(self, column: str, *, sl: int, labels: Mapping[str, str]) -> list[tuple[float, float, float, float]]:
         """Return (load, mean, least, greatest) over seeds for each load that was run, in order."""
-        found = self._of_case(labels).filter(pl.col("sl") == sl, pl.col(column).is_not_null())
+        found = self._of_case(labels).rows.filter(pl.col("sl") == sl, pl.col(column).is_not_null())
         value = pl.col(column).cast(pl.Float64)
         shown = found.group_by("load").agg(
             value.mean().alias("mean"), value.min().alias("min"), value.max().alias("max")
@@ -56,12 +69,15 @@ class Measured:
 
     def saturated(self, *, load: float, sl: int, labels: Mapping[str, str]) -> bool:
         """Tell whether a level was saturated with any seed."""
-        found = self._of_case(labels).filter((pl.col("load") - load).abs() < _CLOSE, pl.col("sl") == sl)
-        return bool(found["saturated"].any())
+        return any(of == sl and abs(each - load) < _CLOSE for each, of in self._of_case(labels).saturated)
 
     def ns(self, cycles: Mapping[int, float]) -> dict[int, float]:
         """Return values in cycles as values in ns."""
         return {seed: self.clock.ns(value) for seed, value in cycles.items()}
 
-    def _of_case(self, labels: Mapping[str, str]) -> pl.DataFrame:
-        return reduce(lambda rows, label: rows.filter(pl.col(label[0]) == label[1]), labels.items(), self.rows)
+    def _of_case(self, labels: Mapping[str, str]) -> _Case:
+        case = tuple(labels.items())
+        if case not in self._cases:
+            rows = reduce(lambda found, label: found.filter(pl.col(label[0]) == label[1]), case, self.rows)
+            self._cases[case] = _Case(rows)
+        return self._cases[case]

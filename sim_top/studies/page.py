@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ __all__ = ["Outcome", "write_pages"]
 _ACROSS = 4
 _WIDTH, _HEIGHT = 5.2, 3.8
 _SETTINGS = {"font.size": 9, "savefig.dpi": 80}
+_NAMES = 10
+"""Curves whose names fit in a line above four panels."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,10 @@ def _picture(outcome: Outcome, file: Path) -> Path:
     across = min(_ACROSS, len(outcome.charts))
     with styled(_SETTINGS):
         figure = new_figure(figsize=(_WIDTH * across, _HEIGHT * down), layout="constrained")
-        for place, chart in enumerate(outcome.charts):
-            _panel(figure.add_subplot(down, across, place + 1), chart)
+        panels = [figure.add_subplot(down, across, place + 1) for place in range(len(outcome.charts))]
+        for panel, chart in zip(panels, outcome.charts, strict=True):
+            _panel(panel, chart)
+        _legends(figure, panels, outcome.charts)
         write_png(figure, file)
     return file
 
@@ -157,11 +161,25 @@ def _panel(at: Any, chart: Chart) -> None:
                 face = style["color"] if fill == "full" else "none"
                 at.plot(*zip(*marks, strict=True), linestyle="", marker=style["marker"], markersize=4,
                         color=style["color"], markerfacecolor=face)  # fmt: skip
-        at.plot([], [], label=curve.name, **style)
     at.set(title=chart.title, xlabel=chart.x_name, ylabel=chart.y_name)
     if chart.is_logarithmic:
         at.set_yscale("log")
     if chart.words:
         at.set_xticks(range(len(chart.words)), chart.words, rotation=60)
     at.grid(visible=True, alpha=0.3)
-    at.legend(fontsize=7)
+
+
+def _legends(figure: Any, panels: Sequence[Any], charts: Sequence[Chart]) -> None:
+    """Name the curves: beside all panels if a name looks alike in each, otherwise in every one."""
+    looks = [{curve.name: curve.number for curve in chart.curves} for chart in charts]
+    together = {name: number for each in looks for name, number in each.items()}
+    is_alike = all(each.items() <= together.items() for each in looks)
+    if is_alike and len(together) <= _NAMES and len(panels) >= _ACROSS:
+        figure.legend(handles=_named(panels[0], together), loc="outside upper center", ncols=len(together))
+        return
+    for panel, each in zip(panels, looks, strict=True):
+        panel.legend(handles=_named(panel, each), fontsize=7)
+
+
+def _named(panel: Any, numbers: Mapping[str, int]) -> list[Any]:
+    return [panel.plot([], [], label=name, **look(number))[0] for name, number in numbers.items()]
