@@ -93,7 +93,8 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
     """
     most = parameters["largest"]
     told = _told(parameters, map_writes)
-    heard = CERTAIN // (16 if parameters.get("starving") else 2)  # inputs that hold room back seldom use up the far one
+    gap = CERTAIN // 4
+    heard = CERTAIN // (16 if parameters.get("starving") else 8)  # inputs that hold room back seldom use up the far one
     each = told + max(600, min(_TRAFFIC, cycles // _KINDS - told))
     kinds = (
         SwitchPhase(each, send=CERTAIN // 16, most_blocks=most, name="light"),
@@ -101,35 +102,17 @@ def switch_phases(parameters: Mapping[str, Any], cycles: int, *, map_writes: int
         SwitchPhase(each, name="one flit"),
         SwitchPhase(each, least_blocks=most, most_blocks=most, name="largest"),
         SwitchPhase(
-            each,
-            send=CERTAIN // 2,
-            most_blocks=most,
-            hot=CERTAIN // 2,
-            stall=CERTAIN // 64,
-            gap=CERTAIN // 4,
-            name="hot spot",
+            each, send=CERTAIN // 2, most_blocks=most, hot=CERTAIN // 2, stall=CERTAIN // 64, gap=gap, name="hot spot"
         ),
         SwitchPhase(each, hear=CERTAIN // 8, most_blocks=most, stall=CERTAIN // 16, name="slow receivers"),
         SwitchPhase(
-            each,
-            hear=CERTAIN // 2,
-            most_blocks=most,
-            write=CERTAIN // 16,
-            bad=CERTAIN // 32,
-            gap=CERTAIN // 4,
-            name="rewritten",
+            each, hear=CERTAIN // 2, most_blocks=most, write=CERTAIN // 16, bad=CERTAIN // 32, gap=gap, name="rewritten"
         ),
         SwitchPhase(each, send=CERTAIN // 4, hear=CERTAIN // 64, most_blocks=most, name="starved"),
         SwitchPhase(
-            each,
-            hear=heard,
-            most_blocks=most,
-            bad=1024,
-            stall=CERTAIN // 64,
-            gap=CERTAIN // 4,
-            reckless=True,
-            name="anything",
+            each, hear=heard, most_blocks=most, write=CERTAIN // 256, bad=1024, stall=CERTAIN // 64, gap=gap,
+            reckless=True, name="anything",
         ),
-    )
+    )  # fmt: skip
     rounds = -(-cycles // (each * len(kinds)))
     return kinds * rounds
