@@ -82,6 +82,14 @@ PLANTS = (
         instance="input",
     ),
     Plant(
+        "gap-is-returned",
+        "A crossing packet returns a block in every cycle, also if its next flit has not come.",
+        _INPUT,
+        "m.d.comb += left.eq(Mux(busy, moves, 0))",
+        "m.d.comb += left.eq(busy)",
+        instance="input",
+    ),
+    Plant(
         "next-packet-cuts-in",
         "A packet starts while another one is still on the link.",
         _OUTPUT,

@@ -59,7 +59,8 @@ class SwitchInputProperties(Properties):
         "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a"
         " first one.",
         "drops-cross-nowhere": "No flit of a packet that drops crosses.",
-        "returned": "Every flit that left, or was discarded, is returned on its incoming lane a cycle later.",
+        "returned": "Every flit that left, or was discarded, is returned on its incoming lane a cycle later, and"
+        " nothing else is.",
     }
     unfolds_memories = True
 
@@ -196,9 +197,10 @@ class SwitchInputProperties(Properties):
             expected = Mux((crossed == 0) & (index == 0), header, body)
             claim(m, "crosses-unchanged", flit[2:] == expected, when=one)
             claim(m, "crosses-unchanged", flit[:2] == Cat(is_last, (crossed == 0) & (index == 0)), when=one)
-        left, came = Signal(2), Signal(4)
-        m.d.sync += [left.eq(Mux(crossing, self._moves(crossed, arrived), 0)), came.eq(lane)]
-        claim(m, "returned", (p.returned.blocks == left) & (p.returned.vl == came), when=left.any())
+        left, came, crossed_before = Signal(2), Signal(4), Signal()
+        m.d.sync += [left.eq(self._moves(crossed, arrived)), came.eq(lane), crossed_before.eq(crossing)]
+        claim(m, "returned", p.returned.blocks == left, when=crossed_before)
+        claim(m, "returned", p.returned.vl == came, when=crossed_before & left.any())
         self._idle(m)
 
     def _header(self, body: Value, channel: Value, outgoing: Value) -> Value:
