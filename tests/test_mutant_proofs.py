@@ -231,7 +231,7 @@ def alive(component: type[Component], name: str, mutants: tuple[Mutant, ...]) ->
     [
         (Teller, 60),
         pytest.param(Halves, 40, marks=pytest.mark.long),
-        pytest.param(Bus, 50, marks=pytest.mark.long),
+        (Bus, 50),
         (Guarded, 40),
     ],
 )

@@ -121,6 +121,39 @@ def test_prove_tells_instances_and_covers() -> None:
     assert all(each["reached"] == each["assertions"] and each["depth"] < each["within"] for each in document["covers"])
 
 
+def test_rows_of_planted_bugs_of_other_blocks_stay(tmp_path: Path) -> None:
+    """What is written is of the blocks that were run; a block that is gone loses its rows, a table below keeps them."""
+    folder = tmp_path / "docs" / "_ext"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "docs/_ext/proven.py", folder)
+    page, result = tmp_path / "docs/plants.md", tmp_path / "plants.json"
+    row = "| `{}` | {} | It says so. | {} |"
+    kept = row.format("rr", "kept", "a (small) | cycle 1")
+    old = row.format("wrr", "old", "a (small) | cycle 2")
+    gone = row.format("gone", "bug", "b (small) | cycle 3")
+    page.write_text("\n".join(("<!-- plants -->", gone, old, kept, "<!-- /plants -->", "", old, "")))
+    proof = {"noticed": True, "failed": "turn", "verdict": "FAIL", "instance": "small"}
+    plants = [
+        {"block": "wrr", "name": name, "statement": "It says so.", "proof": {**proof, "noticed": cycle is None},
+         "lockstep": {"cycle": cycle}}
+        for name, cycle in (("new", None), ("newer", 7))
+    ]  # fmt: skip
+    result.write_text(json.dumps({"plants": plants}))
+
+    done = subprocess.run(
+        [sys.executable, folder / "proven.py", "--plants", result],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    told = page.read_text().splitlines()
+    new = [row.format("wrr", "new", "turn (small) | not noticed"), row.format("wrr", "newer", "not noticed | cycle 7")]
+    assert [line for line in told if line.startswith("| `")] == [kept, *new, old]
+
+
 @pytest.mark.slow
 def test_each_named_instance_is_proven_once() -> None:
     words = [word for name in ("mapped", "small", "mapped") for word in ("--instance", name)]

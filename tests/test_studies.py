@@ -11,7 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from vlane.sim_top.studies import by_name
+from vlane.sim_top.output.curves import Chart, Curve
+from vlane.sim_top.output.pictures import new_figure
+from vlane.sim_top.studies import by_name, page
 from vlane.sim_top.studies.figures import Bound, Figure, at_most, within
 from vlane.sim_top.studies.paper_study import Case
 from vlane.sim_top.studies.sitting import missing_runs
@@ -85,6 +87,39 @@ def test_a_study_tells_its_figures_and_writes_summary_page_and_picture(tmp_path:
     assert f"{_RUNS} of {_RUNS}: room=large, load 0.5, seed 2" in called.err
     quick = tiny(tmp_path / "quick", "--quick").json()
     assert (quick["runs"], quick["quick"]) == (_RUNS // 2, True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "panels", "names"),
+    [
+        ({"a": 0, "b": 1}, 4, ["a", "b"]),
+        ({"a": 0, "b": 1}, 3, []),
+        ({"a": 0, "b": 0}, 4, []),
+        ({chr(97 + number): number for number in range(11)}, 4, []),
+    ],
+)
+def test_curves_are_named_once_where_a_look_is_one_name_s(
+    numbers: dict[str, int], panels: int, names: list[str]
+) -> None:
+    """Above four panels or more; otherwise each panel names its own."""
+    charts = [Chart("", "", "", [Curve(name, number) for name, number in numbers.items()])] * panels
+    figure = new_figure()
+    axes = [figure.add_subplot(1, panels, place + 1) for place in range(panels)]
+
+    page._legends(figure, axes, charts)
+
+    assert [text.get_text() for legend in figure.legends for text in legend.get_texts()] == names
+    assert [axis.get_legend() is None for axis in axes] == [bool(names)] * panels
+
+
+def test_panels_of_other_looks_name_their_own_curves() -> None:
+    figure, charts = new_figure(), [Chart("", "", "", [Curve("a", number)]) for number in (0, 0, 0, 1)]
+    axes = [figure.add_subplot(2, 2, place + 1) for place in range(4)]
+
+    page._legends(figure, axes, charts)
+
+    assert figure.legends == []
+    assert all(axis.get_legend() for axis in axes)
 
 
 def test_a_figure_outside_its_bound_is_exit_status_1(tmp_path: Path) -> None:

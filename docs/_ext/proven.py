@@ -5,7 +5,7 @@
 What is proven stands between ``<!-- proven: BLOCK -->`` and ``<!-- /proven -->`` and is made from the properties in
 ``tb/proofs``; ``--check`` changes nothing and fails if a page is behind. ``--plants`` writes what
 ``vlane plants --json`` printed into ``docs/plants.md``, between ``<!-- plants -->`` and ``<!-- /plants -->``; rows of
-blocks that it does not have stay.
+other blocks stay, if the blocks are still there.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def write_plants(result: Path) -> None:
     page = _DOCS / "plants.md"
     text = page.read_text(encoding="utf-8")
     rows: dict[str, list[str]] = {block: [] for block in BLOCKS}
-    for line in re.findall(r"^\| `.*$", text, re.MULTILINE):
-        rows[line.split("`")[1]].append(line)
+    for line in re.findall(r"^\| `.*$", _PLANTS.findall(text)[0], re.MULTILINE):
+        rows.get(line.split("`")[1], []).append(line)
     plants = json.loads(result.read_text(encoding="utf-8"))["plants"]
     rows |= {each["block"]: [] for each in plants}
     for each in plants:

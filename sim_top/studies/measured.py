@@ -42,7 +42,9 @@ class Measured:
 
     rows: pl.DataFrame
     clock: LinkClock
-    _cases: dict[tuple[tuple[str, str], ...], _Case] = field(default_factory=dict, init=False, compare=False)
+    _cases: dict[tuple[tuple[str, str], ...], _Case] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def values(self, column: str, *, load: float, sl: int, labels: Mapping[str, str]) -> dict[int, float]:
         """Return a column's values by seed, of one case, load and level; without the runs that are not there.

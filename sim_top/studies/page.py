@@ -170,11 +170,12 @@ def _panel(at: Any, chart: Chart) -> None:
 
 
 def _legends(figure: Any, panels: Sequence[Any], charts: Sequence[Chart]) -> None:
-    """Name the curves: beside all panels if a name looks alike in each, otherwise in every one."""
+    """Name the curves: once, above four panels or more, if a look is one name's in all; otherwise in every panel."""
     looks = [{curve.name: curve.number for curve in chart.curves} for chart in charts]
     together = {name: number for each in looks for name, number in each.items()}
     is_alike = all(each.items() <= together.items() for each in looks)
-    if is_alike and len(together) <= _NAMES and len(panels) >= _ACROSS:
+    is_clear = len({tuple(look(number).values()) for number in together.values()}) == len(together) <= _NAMES
+    if is_alike and is_clear and len(panels) >= _ACROSS:
         figure.legend(handles=_named(panels[0], together), loc="outside upper center", ncols=len(together))
         return
     for panel, each in zip(panels, looks, strict=True):

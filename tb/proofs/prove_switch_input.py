@@ -59,8 +59,8 @@ class SwitchInputProperties(Properties):
         "crosses-unchanged": "A flit crosses as it arrived, but for the lane, or the channel, in the header of a"
         " first one.",
         "drops-cross-nowhere": "No flit of a packet that drops crosses.",
-        "returned": "Every flit that left, or was discarded, is returned on its incoming lane a cycle later, and"
-        " nothing else is.",
+        "returned": "Every flit that left, or was discarded after it was let in, is returned on its incoming lane a"
+        " cycle later, and no other.",
     }
     unfolds_memories = True
 
