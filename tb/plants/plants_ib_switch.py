@@ -173,7 +173,7 @@ PLANTS = (
         "m.d.comb += left[self.place_of(pair)].eq(Mux(is_free, self.left[pair], 0))",
         "m.d.comb += left[self.place_of(pair)].eq(Mux(is_free, self.left[pair], self.left[pair]))",
         instance="pair-turns",
-        parameters=_APART,
+        parameters={**_APART, "blocks": 24, "minimum": 8, "maximum": 8},
     ),
     Plant(
         "pair-turn-stays",
