@@ -251,7 +251,7 @@ def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[
 def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
     """One that drives a port of the component, whose power-on value the cut must have: nobody sets it again."""
     mutants = tuple(
-        each for each in list_mutants(Shown(), "shown", count=24, seed=1) if "Q" not in each.command.split()
+        each for each in list_mutants(Shown(), "shown", count=60, seed=1) if "Q" not in each.command.split()
     )
     survive = alive(Shown, "shown", mutants)
     proven = prove_equivalent(Shown(), "shown", list(mutants))

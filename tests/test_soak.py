@@ -105,18 +105,11 @@ def test_a_failing_point_is_made_as_small_as_it_fails() -> None:
 
 @pytest.mark.slow
 def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
-    given = {
-        "scheduler": "rr",
-        "crossbar": "multiplexed",
-        "credit": "returns",
-        "marking": False,
-        "speed": 1,
-        "ports": 2,
-    }
-    asked = [word for name, value in given.items() for word in ("--param", f"{name}={value}")]
+    asked = ("--param", "marking=true", "--param", "measure=inputs", "--param", "speed=2", "--param", "ports=2")
     called = call("soak", "--points", "1", "--cycles", "8000", *asked, "--json")
 
     assert called.status == 0, called.err
+    given = {"marking": True, "measure": "inputs", "speed": 2, "ports": 2}
     assert all(f"--param {name}={value} " in called.err for name, value in given.items())
     assert called.json()["parameters"] == given
 

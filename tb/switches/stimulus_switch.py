@@ -123,11 +123,9 @@ class SwitchTraffic(Stimulus):
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        never = {RULES[each].name for each in (MARKED, SETTINGS, WITHHELD, STARVATION)} | (
-            set() if self._credit.by_fcps else {RULES[TOLD].name}
-        )
-        never |= set() if self.pauses else {RULES[GAPS].name}
-        self.applicable = frozenset(rule.name for rule in self.own_rules) - never
+        others = ((TOLD, self._credit.by_fcps), (GAPS, self.pauses))
+        never = {MARKED, SETTINGS, WITHHELD, STARVATION, *(rule for rule, applies in others if not applies)}
+        self.applicable = frozenset(rule.name for rule in self.own_rules) - {RULES[each].name for each in never}
 
     own_rules: ClassVar[tuple[Rule, ...]]
     """Rules that are counted, in their order."""
