@@ -116,9 +116,11 @@ def test_parts_are_plain_submodules_for_other_tools() -> None:
     assert as_parts == plain
 
 
-def test_nobody_is_warned_of_parts_that_are_not_elaborated() -> None:
+@pytest.mark.parametrize("line_rate", [False, True], ids=["searches", "searches_in_plain_objects"])
+def test_nobody_is_warned_of_parts_that_are_not_elaborated(*, line_rate: bool) -> None:
     """Of equal schedulers one is converted; the searches that the others hold are no mistake of the user's."""
     small = {"ports": 2, "data_vls": 2, "blocks": 8, "minimum": 2, "maximum": 4, "largest": 2, "scheduler": "vlarb"}
+    small |= {"entries": 4, "line_rate": line_rate}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gc.collect()  # what other tests left behind

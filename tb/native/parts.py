@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from types import ModuleType
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Elaboratable, Instance, ResetSignal
+from amaranth.hdl import ClockSignal, Elaboratable, Instance, ResetSignal, Value
 from amaranth.hdl._ir import PortDirection
 
 __all__ = ["no_collection", "shared_rtlil"]
@@ -77,11 +78,15 @@ class _Parts:
         return name, set(_CLOCK.findall(text.partition("\nend\n")[0]))
 
 
-def _note_use(found: Any) -> None:
+def _note_use(component: Any) -> None:
     """Mark a component that is not elaborated, and those that it holds, as used: Amaranth warns of others."""
-    if isinstance(found, (list, tuple, dict)):
-        for each in found.values() if isinstance(found, dict) else found:
-            _note_use(each)
-    elif isinstance(found, Elaboratable) and not found._MustUse__used:
-        found._MustUse__used = True  # as Amaranth does when it elaborates one
-        _note_use(vars(found))
+    waiting, seen = [component], set()
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen or isinstance(found, (type, ModuleType, Value)):
+            continue
+        seen.add(id(found))
+        if isinstance(found, Elaboratable):
+            found._MustUse__used = True  # as Amaranth does when it elaborates one
+        held = found if isinstance(found, dict) else getattr(found, "__dict__", {})
+        waiting.extend(found if isinstance(found, (list, tuple)) else held.values())
