@@ -11,6 +11,7 @@ from vlane.sim_top.cosim.cosim import Job
 from vlane.sim_top.cosim.first_difference import wave_reader
 from vlane.tb.native.model import CompiledModel, compile_model
 from vlane.tb.native.stimulus import Stimulus
+from vlane.tb.native.wrapper import DRIVER
 
 from vlane.files import write_whole
 
@@ -20,7 +21,7 @@ __all__ = ["read_wave", "write_wave"]
 def write_wave(job: Job, file: Path, *, cycles: int = 2000) -> int:
     """Run the first cycles of a job through a traced model and write every signal; return the cycles.
 
-    Inputs and outputs of cycle ``n`` have settled at time ``2 n``; the clock rises at ``2 n + 1``.
+    Inputs and outputs of cycle ``n`` have settled at time ``2 n``, as the clock rises (but at time 0).
 
     Raises
     ------
@@ -58,7 +59,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
         If the wave lacks a port.
     """
     wave = wave_reader()(str(file))
-    inside = [name for name in wave.signals if f".{top}." in name and name.count(".") == 2]
+    inside = [name for name in wave.signals if name.startswith(f"TOP.{DRIVER}.{top}.") and name.count(".") == 3]
     cycles = (wave.endtime + 1) // 2
     values = {}
     for port in ports:

@@ -231,7 +231,7 @@ class Design:
         traced : bool
             Whether waves can be written.
         """
-        wrapper = wrapper_text(ports, _CLASS, traced=traced, member=self.members.__getitem__)
+        wrapper = wrapper_text(ports, traced=traced, foreign=(_CLASS, self.members))
         clock = f"top->{self.members[clock]}"
         wrapper = re.sub(r"top->clk = ([01]);", lambda level: f"{clock} = {int(level[1]) ^ falling};", wrapper)
         start = "top.reset(new"

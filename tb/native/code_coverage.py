@@ -1,8 +1,7 @@
 """Verilator's code coverage of a component: the lines, branches and toggles of its Verilog that a run reached.
 
 Of each named signal every bit counts twice, for it rises and falls. Words of memories do not count: what they hold
-is seen where they are read. Parts that are equal count apart, each by its own path. Everything that the model evaluates
-counts, also what follows from a clock's edge before the inputs of the next cycle are there.
+is seen where they are read. Parts that are equal count apart, each by its own path.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 from vlane.tb.native import verilator
 from vlane.tb.native.model import MODEL_FLAGS, CompiledModel, compile_library, component_ports, to_verilog
 from vlane.tb.native.sources import source_line
-from vlane.tb.native.wrapper import wrapper_text
+from vlane.tb.native.wrapper import DRIVER, driver_text, wrapper_text
 
 __all__ = ["KINDS", "Bit", "CoveredModel", "Point", "compile_covered"]
 
@@ -149,7 +148,7 @@ class CoveredModel(CompiledModel):
     def _point(self, words: dict[str, str], count: int) -> Point | None:
         """Return a point, or nothing if it does not count."""
         number, kind = int(words["l"]), words["t"]
-        path = _plain(words["h"]).removeprefix("TOP.").removeprefix(self._top).lstrip(".")
+        path = _plain(words["h"]).removeprefix(f"TOP.{DRIVER}.{self._top}").lstrip(".")
         if kind == "toggle":
             name = _plain(words["o"])
             if _UNNAMED.match(name) or number not in self._declared:
@@ -171,9 +170,10 @@ class CoveredModel(CompiledModel):
 def compile_covered(component: Any, top: str) -> CoveredModel:
     """Compile a component to a model that counts what it runs, or take it from the cache by content."""
     text, ports = to_verilog(component, top, sources=True), component_ports(component)
-    wrapper = wrapper_text(ports, f"V{top}", traced=False) + _WRITER
+    wrapper = wrapper_text(ports, traced=False) + _WRITER
     flags = (*MODEL_FLAGS, *_FLAGS, *verilator.flags_for(text))
-    return CoveredModel(compile_library(text, wrapper, top, flags=flags), ports, text, top)
+    library = compile_library(text + driver_text(ports, top), wrapper, DRIVER, flags=flags, name=top)
+    return CoveredModel(library, ports, text, top)
 
 
 def _fields(words: str) -> Iterator[tuple[str, str]]:

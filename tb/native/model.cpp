@@ -6,6 +6,7 @@
 #include "verilated.h"
 #define TRACED @TRACED@
 #define RESET_FIRST @RESET_FIRST@
+#define DRIVEN @DRIVEN@
 #if TRACED
 #include "verilated_vcd_c.h"
 #endif
@@ -38,11 +39,10 @@ struct Device {
         top->clk = 0;
         top->eval();
 #if RESET_FIRST
-        top->rst = 1;
-        top->eval();
-        top->clk = 1;
-        top->eval();
-        top->rst = 0;
+        top->@RESET@ = 1;
+        pulse(false, true);
+        pulse(true, false);
+        top->@RESET@ = 0;
 #endif
     }
 
@@ -60,6 +60,32 @@ struct Device {
         ++half_cycles;
     }
 
+#if DRIVEN
+    bool rises = false;  // whether the clock has yet to rise after the inputs that are loaded
+
+    inline void pulse(bool clk, bool load) {
+        top->clk = clk;
+        top->load = load;
+        top->eval();
+        dump();
+        top->clk = 0;
+        top->load = 0;
+        top->eval();
+        dump();
+    }
+
+    // The clock's edge that ends a cycle comes with the inputs of the next: logic is evaluated once, not after each.
+    inline void settle(const uint64_t* in) {
+        @SET@
+        pulse(rises, true);
+        rises = true;
+    }
+
+    inline void rise() {
+        pulse(true, false);
+        rises = false;
+    }
+#else
     inline void settle(const uint64_t* in) {
         @SET@
         top->clk = 0;
@@ -72,6 +98,7 @@ struct Device {
         top->eval();
         dump();
     }
+#endif
 
     inline void read(uint64_t* out) const {
         @GET@
@@ -91,7 +118,9 @@ void vlane_run(void* device, uint64_t cycles, const uint64_t* in, uint64_t* out)
     for (uint64_t cycle = 0; cycle < cycles; ++cycle, in += @INPUT_WORDS@, out += @OUTPUT_WORDS@) {
         d.settle(in);
         d.read(out);
+#if !DRIVEN
         d.rise();
+#endif
     }
 }
 
@@ -107,7 +136,9 @@ uint64_t vlane_free_run(void* device, uint64_t cycles, const uint64_t* in) {
     auto& d = *static_cast<Device*>(device);
     for (uint64_t cycle = 0; cycle < cycles; ++cycle, in += @INPUT_WORDS@) {
         d.settle(in);
+#if !DRIVEN
         d.rise();
+#endif
     }
     uint64_t last[@OUTPUT_WORDS@];
     d.read(last);

@@ -2,8 +2,8 @@
 
 A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
 bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
-prepares them to the core that runs the hardware. In a cycle the inputs are set, the outputs settle and are read,
-then the clock rises.
+prepares them to the core that runs the hardware. A cycle begins as the clock rises, but for the first one, and the
+inputs change with it; then the outputs settle and are read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vlane.tb.native.compact import each_module_once, filled_by_loops
 from vlane.tb.native.kept import kept_folder
 from vlane.tb.native.parts import no_collection, shared_rtlil
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
-from vlane.tb.native.wrapper import wrapper_text
+from vlane.tb.native.wrapper import DRIVER, driver_text, wrapper_text
 
 from vlane.paths import cache_dir
 
@@ -220,13 +220,14 @@ def compile_verilog(
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
-    wrapper = wrapper_text(ports, f"V{top}", traced=traced, reset_first=reset_first)
+    wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
     flags = (*MODEL_FLAGS, *verilator.flags_for(text))
-    level = 2 if for_long else 1
-    return CompiledModel(
-        compile_library(text, wrapper, top, flags=flags, defines=guard, traced=traced, level=level), ports
-    )
+    library = compile_library(
+        text + driver_text(ports, top), wrapper, DRIVER, flags=flags, defines=guard, traced=traced, name=top,
+        level=2 if for_long else 1,
+    )  # fmt: skip
+    return CompiledModel(library, ports)
 
 
 def compile_library(
@@ -235,9 +236,9 @@ def compile_library(
     top: str,
     *,
     flags: Sequence[str],
+    name: str,
     defines: Sequence[str] = (),
     traced: bool = False,
-    name: str | None = None,
     level: int = 1,
 ) -> Path:
     """Compile Verilog and the C++ around it to a library, or take it from the cache by content.
@@ -250,10 +251,10 @@ def compile_library(
         Its top module.
     flags, defines : sequence of str
         Flags of Verilator, and of the C++ compiler.
+    name : str
+        Name of the files, and of what is said to be compiled.
     traced : bool
         Whether waves can be written.
-    name : str, optional
-        Name of the files, if the module's is not to be used.
     level : int
         How hard the C++ compiler tries.
 
@@ -264,7 +265,6 @@ def compile_library(
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
-    name = name or top
     models = cache_dir("models")
     verilator.check_plain(models, "VLANE_CACHE")
     made_of = (text, wrapper, top, *flags, *defines, str(traced), str(level), verilator.toolchain())
@@ -272,7 +272,7 @@ def compile_library(
 
     def build(work: Path) -> None:
         waves = ", with waves" if traced else ""
-        _log.info("compiling %s (%s of Verilog%s): kept for the next run", top, _size(text), waves)
+        _log.info("compiling %s (%s of Verilog%s): kept for the next run", name, _size(text), waves)
         (work / f"{name}.v").write_text(text)
         (work / "wrapper.cpp").write_text(wrapper)
         command = [str(verilator.executable()), *flags, "--top-module", top, "-Mdir", "obj", "-o", f"../{_LIBRARY}"]
@@ -283,7 +283,7 @@ def compile_library(
             cwd=work, env=verilator.environment(text, level=level), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"compiling {top} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+            raise RuntimeError(f"compiling {name} failed:\n{(done.stdout + done.stderr)[-4000:]}")
         shutil.rmtree(work / "obj")
 
     return kept_folder(models / f"{name}-{key}", _LIBRARY, build) / _LIBRARY

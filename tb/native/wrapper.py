@@ -1,13 +1,20 @@
-"""The C++ around a Verilated class, which runs rows of inputs to rows of outputs."""
+"""What is around a compiled module: a driver in Verilog, and the C++ that runs rows of inputs to rows of outputs.
+
+Verilator evaluates what depends on inputs whenever it is called, and what depends on registers after a clock's edge.
+The driver holds the inputs in registers of its own, which change with the clock: all logic is evaluated once a cycle.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 from vlane.tb.native.rows import WORD_BITS, Field, Port, row_layout, row_words
 
-__all__ = ["wrapper_text"]
+__all__ = ["DRIVER", "driver_text", "wrapper_text"]
+
+DRIVER = "vlane_driver"
+"""Name of the driver's module."""
 
 _GUARD = """
 // A netlist that oscillates stops its run, not the process.
@@ -26,36 +33,64 @@ extern "C" int vlane_run_guarded(void* device, uint64_t cycles, const uint64_t* 
 """
 
 
-def _member(name: str) -> str:
-    """Return the name of a port in Verilator's C++ class."""
-    return name.replace("__", "___05F")
+def driver_text(ports: tuple[Port, ...], top: str) -> str:
+    """Return the Verilog of the driver of a module: its inputs are the module's at the next edge of ``load``.
+
+    Its ports are known by number, so that none of the module's names is in the way; waves and code coverage leave
+    it out.
+    """
+    declared, registers, loads, connected = ["input clk", "input load"], [], [], [".clk(clk)"]
+    for number, port in enumerate(ports):
+        bits, name = f"[{port.bits - 1}:0]", _member(number)
+        declared.append(f"{'input' if port.is_input else 'output'} {bits} {name}")
+        if port.is_input:
+            registers.append(f"  reg {bits} {name}_now;")
+            loads.append(f"    {name}_now <= {name};")
+        connected.append(f".\\{port.name} ({name}{'_now' * port.is_input})")
+    lines = [
+        "",
+        "/* verilator tracing_off */",
+        "/* verilator coverage_off */",
+        f"module {DRIVER}({', '.join(declared)});",
+        *registers,
+        "  always @(posedge load) begin",
+        *loads,
+        "  end",
+        "/* verilator tracing_on */",
+        f"  \\{top} \\{top} ({', '.join(connected)});",
+        "endmodule",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _member(number: int) -> str:
+    return f"vlane_{number}"
 
 
 def wrapper_text(
     ports: tuple[Port, ...],
-    verilated: str,
     *,
     traced: bool,
     reset_first: bool = False,
-    member: Callable[[str], str] = _member,
+    foreign: tuple[str, Mapping[str, str]] | None = None,
 ) -> str:
     """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
 
     Parameters
     ----------
     ports : tuple of Port
-        The ports that are driven and read; the clock is none of them.
-    verilated : str
-        Name of the class.
+        The ports that are driven and read; the clock is none of them. With ``reset_first`` the reset is the first.
     traced, reset_first : bool
         As of ``compile_verilog``.
-    member : callable
-        Returns the name that a port has in the class.
+    foreign : tuple of str and mapping, optional
+        Of a class without the driver, because the module may look at other edges: its name, and those of its ports.
     """
+    verilated, members = foreign or (f"V{DRIVER}", {port.name: _member(each) for each, port in enumerate(ports)})
     inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{member(name)}", field)]
+    sets = [line for name, field in inputs.items() for line in _set_lines(f"top->{members[name]}", field)]
     gets = [f"for (int i = 0; i < {row_words(outputs)}; ++i) out[i] = 0;"]
-    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{member(name)}", field)]
+    gets += [line for name, field in outputs.items() for line in _get_lines(f"top->{members[name]}", field)]
     template = (Path(__file__).parent / "model.cpp").read_text()
     template += _GUARD if reset_first else ""
     for key, value in {
@@ -64,6 +99,8 @@ def wrapper_text(
         "@OUTPUT_WORDS@": str(row_words(outputs)),
         "@TRACED@": str(int(traced)),
         "@RESET_FIRST@": str(int(reset_first)),
+        "@RESET@": _member(0),
+        "@DRIVEN@": str(int(foreign is None)),
         "@SET@": "\n        ".join(sets),
         "@GET@": "\n        ".join(gets),
     }.items():
