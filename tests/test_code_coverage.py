@@ -79,7 +79,7 @@ def reached(model: CoveredModel, cycles: int) -> dict[str, Point]:
 
 @pytest.mark.slow
 def test_edges_of_named_signals_are_counted_by_instance(model: CoveredModel) -> None:
-    """The ten edges between eleven cycles count to 4 twice: bit 2 rises twice, bit 0 four times; what is not asked stays."""
+    """Ten edges between eleven cycles count to 4 twice: bit 2 rises twice, bit 0 four times; the rest stays."""
     points = reached(model, 11)
     counts = {name: point.count for name, point in points.items() if point.kind == "toggle"}
     assert [counts[f"inner_0.count[{bit}]:0->1"] for bit in range(3)] == [4, 2, 2]

@@ -80,6 +80,7 @@ from vlane.tb.switches.surroundings_switch import (
     STARTED,
     STARTS,
     TOLD,
+    TOO_LARGE,
     UNKNOWN,
     WAITED,
     SwitchSurroundings,
@@ -238,8 +239,9 @@ def _begin(
     lanes = around.up.taken.shape[1]
     lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
-    if reckless and below(bits, 16) == 0:
-        blocks = 1 + below(bits, _MOST_BLOCKS)
+    if reckless:
+        special = below(bits, 16)
+        blocks = 1 + below(bits, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
     if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
         return
     dlid = _destination(around, chances, bits)
@@ -252,9 +254,11 @@ def _begin(
     sending.header, sending.stamp = int(draw(bits) & passes | header_of(sl, dlid, pktlen)), stamp
     if not reckless:
         take(around.up, port, lane, blocks)
-    if lane >= lanes or blocks > around.out_ports.largest[0] or not fits(around.own, port, lane, blocks):
+    has_room, largest = lane < lanes and fits(around.own, port, lane, blocks), around.out_ports.largest[0]
+    if blocks > largest or not has_room:
         around.dropped[port, (cycle + 2) % RING] = _NO_ROOM
         rules[NO_ROOM] += 1
+        rules[TOO_LARGE] += has_room and blocks == largest + 1
         return
     take(around.own, port, lane, blocks)
     packet = spare(around.packets)

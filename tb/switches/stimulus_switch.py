@@ -42,6 +42,7 @@ from vlane.tb.switches.surroundings_switch import (
     STARTS,
     STARVATION,
     TOLD,
+    TOO_LARGE,
     WITHHELD,
     Sender,
     Shown,
@@ -123,7 +124,8 @@ class SwitchTraffic(Stimulus):
         self._started = 0
         self._around = self._surroundings([[]] * ports)
         self._boot: list[TableWrite] = []
-        others = ((TOLD, self._credit.by_fcps), (GAPS, self.pauses))
+        has_more_room = self.parameters["maximum"] > self.parameters["largest"]
+        others = ((TOLD, self._credit.by_fcps), (GAPS, self.pauses), (TOO_LARGE, has_more_room))
         never = {MARKED, SETTINGS, WITHHELD, STARVATION, *(rule for rule, applies in others if not applies)}
         self.applicable = frozenset(rule.name for rule in self.own_rules) - {RULES[each].name for each in never}
 

@@ -34,6 +34,7 @@ __all__ = [
     "STARTS",
     "STARVATION",
     "TOLD",
+    "TOO_LARGE",
     "UNKNOWN",
     "WAITED",
     "WITHHELD",
@@ -77,6 +78,7 @@ RULES = (
     Rule("no_vl", "IBS-10, OPAS-8", "a packet dropped: no VL"),
     Rule("port_0", "IBS-10, OPAS-8", "a packet dropped: it was for port 0"),
     Rule("no_room", "IBS-H1", "a packet was discarded: its sender kept no count of room, or it is too large"),
+    Rule("too_large", "IBS-H1", "a packet one block larger than the largest was discarded, though it had room"),
     Rule("table_written", "IBS-H2", "a table was written while packets were there"),
     Rule("limit_told", "IBS-C4", "a flow-control packet took the link while packets waited"),
     Rule("marked", "IBS-M1", "a packet was marked as it entered a link"),
@@ -85,8 +87,8 @@ RULES = (
     Rule("starvation_written", "IBS-K6", "settings of credit starvation were written while packets were there"),
     Rule("gap", "IBS-H3", "a link was idle for a cycle between two flits of a packet"),
 )
-(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, WRITTEN, TOLD, MARKED,
- SETTINGS, WITHHELD, STARVATION, GAPS) = range(len(RULES))  # fmt: skip
+(GRANTED, SEVERAL, ONE_FLIT, STARTED, WAITED, STALLED, UNKNOWN, NO_VL, PORT_0, NO_ROOM, TOO_LARGE, WRITTEN, TOLD,
+ MARKED, SETTINGS, WITHHELD, STARVATION, GAPS) = range(len(RULES))  # fmt: skip
 
 
 class Sender:
