@@ -101,11 +101,12 @@ def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, in
 
 @inner
 def show_marking(
-    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64]
-) -> None:
+    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
+    is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:  # fmt: skip
     """Show the program port what is written."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)
-    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_ONE])
     put(rows, row, ins, first + 2, write[W_TWO])
     put(rows, row, ins, first + 3, write[W_THREE])

@@ -133,11 +133,11 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 @inner
 def show_map(
     switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    first: int,
+    first: int, is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:  # fmt: skip
     """Write it to the program port."""
     write = around.written[slot]
-    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first, is_enabled)
     put(rows, row, ins, first + 1, write[W_THREE])
     put(rows, row, ins, first + 2, write[W_ONE])
     put(rows, row, ins, first + 3, write[W_TWO])

@@ -113,10 +113,10 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 @inner
 def show_map(
     switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    first: int,
+    first: int, is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
 ) -> None:  # fmt: skip
     """Write it to the program port."""
     write = around.written[slot]
-    put(rows, row, ins, first, 1)
+    put(rows, row, ins, first, is_enabled)
     for place in range(W_ONE, W_FIVE + 1):
         put(rows, row, ins, first + place, write[place])

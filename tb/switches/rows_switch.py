@@ -34,6 +34,7 @@ from vlane.golden.switches.packets import (
 )  # fmt: skip
 from vlane.tb.native.crosses import Happened, note_rules
 from vlane.tb.native.packing import clear_row, put
+from vlane.tb.switches.draws_switch import draw_dlid, draw_lane
 from vlane.tb.switches.flits import FECN_BIT, WORDS_PER_BLOCK, first_word, flit_word, header_of, is_markable
 from vlane.tb.switches.marking_writes import apply_marking
 from vlane.tb.switches.phases_switch import CERTAIN
@@ -85,11 +86,11 @@ from vlane.tb.switches.surroundings_switch import (
     WAITED,
     SwitchSurroundings,
 )
-from vlane.tb.switches.switch_kinds import count_kinds, describe, lane_numbers, stamp_of, stamped
-from vlane.tb.switches.table_writes import apply_write, draw_write, one_high_bit, show_write
+from vlane.tb.switches.switch_kinds import count_kinds, describe, stamp_of, stamped
+from vlane.tb.switches.table_writes import apply_write, draw_write, show_write
 
 from vlane.drop_cause import DropCause
-from vlane.lft import FIRST_MULTICAST, PERMISSIVE
+from vlane.lft import PERMISSIVE
 
 __all__ = ["fill_rows"]
 
@@ -214,17 +215,6 @@ def _send(around: SwitchSurroundings, cycle: int, rules: NDArray[np.int64]) -> N
 
 
 @inner
-def _destination(around: SwitchSurroundings, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> int:
-    if below(bits, CERTAIN) < chances[C_BAD]:
-        lids = len(around.lft)
-        one_bit = 1 << below(bits, 16)
-        kinds = (0, PERMISSIVE, PERMISSIVE ^ one_bit, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536),
-                 one_high_bit(lids, bits))  # fmt: skip
-        return kinds[below(bits, len(kinds))]
-    return 1 + (0 if below(bits, CERTAIN) < chances[C_HOT] else below(bits, len(around.lft) - 1))
-
-
-@inner
 def _begin(
     around: SwitchSurroundings,
     port: int,
@@ -237,14 +227,14 @@ def _begin(
     """Let a sender start a packet, if the far buffer has room, or recklessly; golden gets it if its room is there."""
     reckless = chances[C_RECKLESS] != 0
     lanes = around.up.taken.shape[1]
-    lane = below(bits, lane_numbers(around.switches) if reckless else lanes)
+    lane = draw_lane(around, bits, reckless)
     blocks = chances[C_LEAST] + below(bits, chances[C_MOST] - chances[C_LEAST] + 1)
     if reckless:
         special = below(bits, 16)
         blocks = 1 + below(bits, _MOST_BLOCKS) if special == 0 else chances[C_MOST] + 1 if special == 1 else blocks
     if below(bits, CERTAIN) >= chances[C_SEND] or not (reckless or fits(around.up, port, lane, blocks)):
         return
-    dlid = _destination(around, chances, bits)
+    dlid = draw_dlid(around, bits, chances[C_BAD], chances[C_HOT])
     passes, sl, channel, stamp = describe(around.switches, lane, bits)
     sending = around.sending[port]
     around.regs[SERIAL] += 1
@@ -289,7 +279,7 @@ def _pauses(
 def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
     """Draw what a receiver lets go and tells; of that the sender gets no more than was taken as the cycle starts."""
     reckless = chances[C_RECKLESS] != 0
-    lane = below(bits, lane_numbers(around.switches) if reckless else around.owed.shape[1])
+    lane = draw_lane(around, bits, reckless)
     around.heard[port, BLOCKS_HEARD] = 0
     if below(bits, CERTAIN) < chances[C_HEAR]:
         hear(around.remote, around, port, lane, around.out_ports.returns.speed, reckless, bits)
@@ -369,8 +359,9 @@ def fill_rows(
             put(rows, row, ins, ready_at(layout, port), around.stalled[port] <= cycle)
             _show_port(around, layout, port, slot, outs, expected, row)
         if below(bits, CERTAIN) < chances[C_WRITE]:
-            rules[draw_write(around, cycle % 4, bits)] += 1
-        show_write(around, cycle % 4, rows, row, ins, programs_at(layout))
+            rule, is_enabled = draw_write(around, cycle % 4, bits), below(bits, 8) != 0
+            rules[rule] += is_enabled
+            show_write(around, cycle % 4, rows, row, ins, programs_at(layout), is_enabled)
         note_rules(happened, rules, row)
         around.regs[CLOCK] = cycle + 1
 

@@ -87,18 +87,21 @@ def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.u
 
 @inner
 def show_write(
-    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int
-) -> None:
-    """Show the program ports what is written."""
+    around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int,
+    is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+) -> None:  # fmt: skip
+    """Show the program ports what is written; what is shown and not enabled is no write."""
     write = around.written[slot]
     if write[W_KIND] == WRITES_LFT or write[W_KIND] == WRITES_TOP:
-        put(rows, row, ins, first, 1)
+        put(rows, row, ins, first, is_enabled)
         put(rows, row, ins, first + 1, write[W_KIND] == WRITES_TOP)
         put(rows, row, ins, first + 2, write[W_ONE])
         put(rows, row, ins, first + 3, write[W_TWO])
     elif write[W_KIND] == WRITES_MAP:
-        show_map(around.switches, around, slot, rows, row, ins, first + 4)
+        show_map(around.switches, around, slot, rows, row, ins, first + 4, is_enabled)
     elif write[W_KIND] == WRITES_MARKING:
-        show_marking(around, slot, rows, row, ins)
+        show_marking(around, slot, rows, row, ins, is_enabled)
     elif write[W_KIND] == WRITES_STARVATION:
-        show_starvation(around, slot, rows, row, ins)
+        show_starvation(around, slot, rows, row, ins, is_enabled)
+    if not is_enabled:
+        write[W_KIND] = WRITES_NOTHING

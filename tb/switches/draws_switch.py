@@ -1,0 +1,34 @@
+"""What senders draw for their packets, in a bench of a switch: a lane and a destination."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.random_bits import below
+from vlane.tb.switches.phases_switch import CERTAIN
+from vlane.tb.switches.surroundings_switch import SwitchSurroundings
+from vlane.tb.switches.switch_kinds import lane_numbers
+from vlane.tb.switches.table_writes import one_high_bit
+
+from vlane.lft import FIRST_MULTICAST, PERMISSIVE
+
+__all__ = ["draw_dlid", "draw_lane"]
+
+
+@inner
+def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+    """Draw a lane; a reckless one may be none of the switch's."""
+    return below(bits, lane_numbers(around.switches) if reckless and below(bits, 8) == 0 else around.owed.shape[1])
+
+
+@inner
+def draw_dlid(around: SwitchSurroundings, bits: NDArray[np.uint64], bad: int, hot: int) -> int:
+    """Draw a DLID, by the chances that it has no port, and that it is LID 1."""
+    if below(bits, CERTAIN) < bad:
+        lids = len(around.lft)
+        one_bit = 1 << below(bits, 16)
+        kinds = (0, PERMISSIVE, PERMISSIVE ^ one_bit, FIRST_MULTICAST, lids + below(bits, 9), below(bits, 65536),
+                 one_high_bit(lids, bits))  # fmt: skip
+        return kinds[below(bits, len(kinds))]
+    return 1 + (0 if below(bits, CERTAIN) < hot else below(bits, len(around.lft) - 1))
