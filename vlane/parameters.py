@@ -145,7 +145,17 @@ class Parameters(Mapping[str, Any]):
         InputError
             If a word is no ``NAME=VALUE``, names no parameter, or has a value that is refused.
         """
-        named = cls.values_of_words(words)
+        return cls.over(base, cls.values_of_words(words))
+
+    @classmethod
+    def over(cls, base: Mapping[str, Any], named: Mapping[str, Any]) -> Self:
+        """Return the parameters with named values; others fit the form, come from ``base``, or are the defaults.
+
+        Raises
+        ------
+        InputError
+            If a value is refused.
+        """
         given = {**base, **named}
         usual = cls.with_form.get(given.get("form", ""), {})
         given |= {name: value for name, value in usual.items() if name not in named}

@@ -80,7 +80,7 @@ def points_of(
     Raises
     ------
     InputError
-        If no instance is drawn, among many, that has the values that are wanted.
+        If no instance is drawn, among many, that has the values that are wanted, or the block has none with them.
     """
     found, source = find_block(block), random.Random(seed)  # noqa: S311 - a repeatable choice
     for number in range(count):
@@ -88,8 +88,7 @@ def points_of(
             yield _drawn(source, block, wanted, cycles)
         else:
             shape = found.full_size if full_size else ({}, found.mutated)[number % 2]
-            parameters = {**found.defaults(), **shape, **wanted}
-            yield Point(block, parameters, cycles, source.randrange(_SEEDS))
+            yield Point(block, dict(found.shape.over(shape, wanted)), cycles, source.randrange(_SEEDS))
 
 
 def _drawn(source: random.Random, block: str, wanted: Mapping[str, Any], cycles: int) -> Point:
