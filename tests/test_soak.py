@@ -9,6 +9,7 @@ import shlex
 import pytest
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.soak import SWITCHES, Point, command_of, points_of, random_point, run_point, shrunk
+from vlane.sim_top.cosim.soak_records import SoakRecord
 from vlane.tb.native.model import compile_model
 
 from tests.conftest import assert_refused, call
@@ -118,9 +119,10 @@ def test_only_instances_with_the_values_that_are_asked_for_are_run() -> None:
 @pytest.mark.parametrize("full_size", [False, True], ids=["small", "full_size"])
 def test_instances_fit_the_form_that_is_asked_for(name: str, *, full_size: bool) -> None:
     """The Deficit Table's line-rate form has no map of requesters, which the instances of its other forms have."""
-    points = points_of(name, count=2, cycles=1, seed=1, wanted={"form": "line_rate"}, full_size=full_size)
+    points = list(points_of(name, count=2, cycles=1, seed=1, wanted={"form": "line_rate"}, full_size=full_size))
 
     assert all(BLOCKS[name].make(point.parameters).parameters.form == "line_rate" for point in points)
+    assert {SoakRecord.of(point, rtl="0" * 16).full_size for point in points} == {full_size}
 
 
 def test_bad_numbers_are_refused() -> None:
@@ -129,7 +131,8 @@ def test_bad_numbers_are_refused() -> None:
     assert_refused(
         call("soak", "--param", "crossbar=per_vl", "--param", "speed=2"), "--param", "crossbar=per_vl speed=2"
     )
-    assert_refused(call("soak", "dtable", "--param", "form=ib"), "--param entries", "64 in the ib form", "8")
+    together = ("--param", "form=line_rate", "--param", "parity=true")
+    assert_refused(call("soak", "dtable", *together), "--param parity", "false in the line_rate form", "true")
     assert_refused(call("soak", "vlarbs"), "BLOCK must be one of", "did you mean vlarb?")
     assert_refused(call("soak", "--points", "0"), "--points", "at least 1", "0")
     assert_refused(call("soak", "--cycles", "0"), "--cycles", "1 to 100000000000", "0")

@@ -190,7 +190,10 @@ class DTableParameters(SchedulerParameters):
         As of ``Parameters``.
     """
 
-    with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {"line_rate": {"requesters": 0, "keep_on_stall": False}}
+    with_form: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "ib": {"entries": IB_ENTRIES},
+        "line_rate": {"requesters": 0, "keep_on_stall": False},
+    }
 
     entries: int = whole(64, 2, MAX_ENTRIES, "entries of the table; 64 in the ib form")
     form: str = choice("free", ("free", "ib", "line_rate"), "form of the table")

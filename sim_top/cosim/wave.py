@@ -60,7 +60,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
     """
     wave = wave_reader()(str(file))
     inside = [name for name in wave.signals if name.startswith(f"TOP.{DRIVER}.{top}.") and name.count(".") == 3]
-    cycles = (wave.endtime + 1) // 2
+    cycles = wave.endtime // 2 + 1
     values = {}
     for port in ports:
         name = next((n for n in inside if re.fullmatch(rf"{port}(\[\d+:0\])?", n.rsplit(".", 1)[-1])), None)

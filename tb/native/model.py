@@ -2,8 +2,8 @@
 
 A cycle's inputs are a row of 64-bit words, its outputs another: ports are packed in order, none of up to 64
 bits crosses a word, a wider one starts a word of its own. Few words matter: rows go from the core that
-prepares them to the core that runs the hardware. A cycle begins as the clock rises, but for the first one, and the
-inputs change with it; then the outputs settle and are read.
+prepares them to the core that runs the hardware. In a run a cycle begins as the clock rises, but for the first one,
+and the inputs change with it; then the outputs settle and are read.
 """
 
 from __future__ import annotations
@@ -192,7 +192,10 @@ class CompiledModel:
 
     @property
     def step(self) -> tuple[int, int]:
-        """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time."""
+        """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time.
+
+        A step takes a row of inputs and lets the clock rise: outputs are those after it, where all are registers.
+        """
         address = ctypes.cast(self._code.vlane_step, ctypes.c_void_p).value
         assert address is not None
         assert self._device is not None

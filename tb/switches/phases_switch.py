@@ -41,7 +41,7 @@ class SwitchPhase:
     settle : int
         Cycles before the traffic, the writes of the tables included; without it no more than they take.
     reckless : bool
-        Senders and receivers keep no count of room, and use lanes that are not there.
+        Senders and receivers keep no count of room, and now and then name lanes that are not there.
     name : str
         For reports.
     """
