@@ -58,9 +58,8 @@ def test_program_ports_show_writes_that_are_not_enabled(name: str) -> None:
 
 def test_a_packet_is_too_large_by_one_only_where_a_lane_has_room_for_it() -> None:
     """With a maximum as large as the largest packet nothing larger can have room."""
-    small = {"ports": 2, "lids": 4, "data_vls": 2, "blocks": 8, "minimum": 4, "maximum": 4, "largest": 4}
+    small = {"ports": 2, "lids": 4, "data_vls": 2, "blocks": 12, "minimum": 4, "largest": 4}
     applies = [
-        "too_large" in _traffic("ib_switch", {**small, "blocks": 12, "maximum": maximum}, 1000)[0].applicable
-        for maximum in (4, 5)
+        "too_large" in _traffic("ib_switch", {**small, "maximum": maximum}, 1000)[0].applicable for maximum in (4, 5)
     ]
     assert applies == [False, True]

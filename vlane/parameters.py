@@ -148,6 +148,11 @@ class Parameters(Mapping[str, Any]):
         return cls.over(base, cls.values_of_words(words))
 
     @classmethod
+    def fit_form(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values that the form that is given needs, where none others are given."""
+        return cls.with_form.get(given.get("form", ""), {})
+
+    @classmethod
     def over(cls, base: Mapping[str, Any], named: Mapping[str, Any]) -> Self:
         """Return the parameters with named values; others fit the form, come from ``base``, or are the defaults.
 
@@ -157,8 +162,7 @@ class Parameters(Mapping[str, Any]):
             If a value is refused.
         """
         given = {**base, **named}
-        usual = cls.with_form.get(given.get("form", ""), {})
-        given |= {name: value for name, value in usual.items() if name not in named}
+        given |= {name: value for name, value in cls.fit_form(given).items() if name not in named}
         try:
             return cls(**given)
         except InputError as error:
@@ -199,7 +203,7 @@ class Parameters(Mapping[str, Any]):
             kind = type(defaults[name])
             if type(value) is not kind:
                 raise InputError(name, _WORDS[kind], value)
-        return cls(**{**cls.with_form.get(given.get("form", ""), {}), **given})
+        return cls(**{**cls.fit_form(given), **given})
 
 
 _WORDS = {int: "a whole number", bool: "true or false", str: "text"}

@@ -61,8 +61,7 @@ class SoakRecord(BaseModel):
         """Return the record of a point that agreed today."""
         block = find_block(point.block)
         parameters = block.defaults() | dict(point.parameters)
-        fits_form = block.shape.with_form.get(parameters.get("form", ""), {})
-        full_size = parameters.items() >= {**block.full_size, **fits_form}.items()
+        full_size = parameters.items() >= {**block.full_size, **block.shape.fit_form(parameters)}.items()
         return cls(
             block=point.block, parameters=parameters, full_size=full_size, cycles=point.cycles, seed=point.seed,
             rtl=rtl, day=datetime.now(tz=UTC).date(),

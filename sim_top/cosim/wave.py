@@ -69,7 +69,7 @@ def read_wave(file: Path, ports: tuple[str, ...], top: str) -> dict[str, list[in
         changes = wave[name].tv
         seen = [0] * cycles
         for (time, value), following in zip(changes, [*changes[1:], (2 * cycles, "")], strict=True):
-            first, last = (time + 1) // 2, (following[0] + 1) // 2
+            first, last = time // 2, following[0] // 2
             seen[first:last] = [int(value, 2)] * (last - first)
         values[port] = seen
     return values

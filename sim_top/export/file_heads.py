@@ -57,7 +57,7 @@ def command_line(block: Block, parameters: Mapping[str, Any], options: Mapping[s
 
     ``what`` is exported of the block, if not its Verilog.
     """
-    usual = {**block.defaults(), **block.shape.with_form.get(parameters.get("form", ""), {})}
+    usual = {**block.defaults(), **block.shape.fit_form(parameters)}
     words = ["vlane", "export", *([what] if what else []), block.name, "--out", "."]
     for name, value in parameters.items():
         if value != usual[name]:
