@@ -31,6 +31,8 @@ LONGEST = 8192
 """Cycles of a trace, at most: an upset is in a random one after the first ``_FIRST``."""
 _FIRST = 256
 _TRACES, _MOST_BITS, _WORKERS = 8, 1024, 2
+_PARTS = (*(slice(begin, begin + 256) for begin in range(0, WATCHED - QUIET, 256)), slice(WATCHED - QUIET, WATCHED))
+"""Cycles after each of which the state is compared with that of the run without the upset."""
 _WRITES = re.compile(r"rst|swap|apply|.*__enable")
 """Inputs that are 0 after the upset: writes of tables and limits, what puts them in force, and reset."""
 
@@ -97,8 +99,8 @@ def upsets(block: Block, parameters: Mapping[str, Any], *, count: int, seed: int
     if any(not np.array_equal(_from_start(model, rows), expected) for rows, expected in traces):
         raise RuntimeError("without an upset it differs from golden: upsets would tell nothing")
     source = random.Random(f"{block.name} {seed}")  # noqa: S311 - no secrets
-    drawn = [_drawn(source, traces, bits) for _ in range(count)]
-    shares = [drawn[worker::_WORKERS] for worker in range(_WORKERS)]
+    drawn = sorted((_drawn(source, traces, bits) for _ in range(count)), key=_moment)
+    shares = [drawn[count * worker // _WORKERS : count * (worker + 1) // _WORKERS] for worker in range(_WORKERS)]
     effects: dict[str, Counter[Effect]] = {}
     with ThreadPoolExecutor(_WORKERS) as pool:
         for share, found in zip(shares, pool.map(lambda share: _run(model, traces, share), shares), strict=True):
@@ -124,22 +126,46 @@ def _drawn(source: random.Random, traces: Sequence[tuple[Words, Words]], bits: S
     return _Upset(trace, source.randrange(_FIRST, len(traces[trace][0]) - WATCHED), source.choice(bits))
 
 
+def _moment(upset: _Upset) -> tuple[int, int]:
+    return upset.trace, upset.cycle
+
+
 def _run(model: CompiledModel, traces: Sequence[tuple[Words, Words]], share: Sequence[_Upset]) -> list[Effect]:
-    with CompiledModel(model.library, model.ports) as own:
-        return [_effect(own, traces[upset.trace][0], upset) for upset in share]
+    """Return the effects of upsets, which are in the order of their moments: a trace is run once up to the last."""
+    effects, at, trace = [], 0, -1
+    with CompiledModel(model.library, model.ports) as sound, CompiledModel(model.library, model.ports) as upset:
+        for each in share:
+            rows = traces[each.trace][0]
+            if each.trace != trace:
+                sound.restart()
+                at, trace = 0, each.trace
+            sound.run(rows[at : each.cycle])
+            at, state = each.cycle, sound.save()
+            upset.restore(state)
+            effects.append(_effect(sound, upset, rows[at : at + 1 + WATCHED], each.bit.number))
+            sound.restore(state)
+    return effects
 
 
-def _effect(model: CompiledModel, rows: Words, upset: _Upset) -> Effect:
-    """Return what a bit that is flipped at the end of a cycle does to the outputs after it."""
-    after = upset.cycle + 1
-    given = rows[: after + WATCHED].copy()
-    for name, field in model.inputs.items():
+def _effect(sound: CompiledModel, upset: CompiledModel, rows: Words, bit: int) -> Effect:
+    """Return what a bit that is flipped at the end of the first cycle does to the outputs after it.
+
+    Once both are in the same state they stay equal, and no more cycles are run.
+    """
+    given = rows.copy()
+    for name, field in sound.inputs.items():
         if _WRITES.fullmatch(name):
-            field.put(given[after:], 0)
-    wanted = _from_start(model, given)[after:]
-    model.inputs[FLIP].put(given[upset.cycle : after], upset.bit.number)
-    got = _from_start(model, given)[after:]
-    if "upset" in model.outputs and model.outputs["upset"].get(got).any():
+            field.put(given[1:], 0)
+    sound.run(given[:1])
+    sound.inputs[FLIP].put(given[:1], bit)
+    upset.run(given[:1])
+    wanted, got = np.zeros((2, WATCHED, sound.output_words), np.uint64)
+    for part in _PARTS:
+        sound.run(given[1:][part], wanted[part])
+        upset.run(given[1:][part], got[part])
+        if sound.save() == upset.save():
+            break
+    if "upset" in upset.outputs and upset.outputs["upset"].get(got).any():
         return Effect.DETECTED
     differs = (got != wanted).any(axis=1)
     if not differs.any():

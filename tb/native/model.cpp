@@ -7,8 +7,16 @@
 #define TRACED @TRACED@
 #define RESET_FIRST @RESET_FIRST@
 #define DRIVEN @DRIVEN@
+#define SAVABLE @SAVABLE@
 #if TRACED
 #include "verilated_vcd_c.h"
+#endif
+#if SAVABLE
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "verilated_save.h"
 #endif
 
 double sc_time_stamp() { return 0; }
@@ -105,6 +113,37 @@ struct Device {
     }
 };
 
+#if SAVABLE
+// All that a device goes on from, in memory: Verilator's own classes write files.
+struct Saved final : VerilatedSerialize {
+    std::vector<uint8_t> bytes;
+
+    void flush() override {
+        bytes.insert(bytes.end(), m_bufp, m_cp);
+        m_cp = m_bufp;
+    }
+};
+
+struct Restored final : VerilatedDeserialize {
+    const uint8_t* from;
+    const uint8_t* const end;
+
+    Restored(const uint8_t* begin, uint64_t size) : from{begin}, end{begin + size} { m_endp = m_bufp; }
+
+    // What is not read yet moves to the front; behind the end there are zeros.
+    void fill() override {
+        const size_t kept = m_endp - m_cp;
+        std::memmove(m_bufp, m_cp, kept);
+        const size_t more = std::min<size_t>(bufferSize() - kept, end - from);
+        std::memcpy(m_bufp + kept, from, more);
+        std::memset(m_bufp + kept + more, 0, bufferSize() - kept - more);
+        from += more;
+        m_cp = m_bufp;
+        m_endp = m_bufp + bufferSize();
+    }
+};
+#endif
+
 }  // namespace
 
 extern "C" {
@@ -131,6 +170,24 @@ void vlane_step(void* device, const uint64_t* in, uint64_t* out) {
     d.rise();
     d.read(out);
 }
+
+#if SAVABLE
+// Returns the size of the state, which is the same for all devices; it is written if there is room for it.
+uint64_t vlane_save(void* device, uint8_t* to, uint64_t room) {
+    auto& d = *static_cast<Device*>(device);
+    Saved saved;
+    saved << d.rises << *d.top;
+    saved.flush();
+    if (room >= saved.bytes.size()) std::memcpy(to, saved.bytes.data(), saved.bytes.size());
+    return saved.bytes.size();
+}
+
+void vlane_restore(void* device, const uint8_t* from, uint64_t size) {
+    auto& d = *static_cast<Device*>(device);
+    Restored restored{from, size};
+    restored >> d.rises >> *d.top;
+}
+#endif
 
 uint64_t vlane_free_run(void* device, uint64_t cycles, const uint64_t* in) {
     auto& d = *static_cast<Device*>(device);

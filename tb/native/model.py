@@ -146,6 +146,10 @@ class CompiledModel:
         if self._guarded is not None:
             self._guarded.argtypes = code.vlane_run.argtypes
             self._guarded.restype = ctypes.c_int
+        if hasattr(code, "vlane_save"):
+            code.vlane_save.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]
+            code.vlane_save.restype = ctypes.c_uint64
+            code.vlane_restore.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]
         self._code = code
         self._device: int | None = self._new(None)
 
@@ -190,6 +194,16 @@ class CompiledModel:
             raise RuntimeError("the netlist does not settle")
         return outputs
 
+    def save(self) -> bytes:
+        """Return all that the next cycles depend on besides their inputs (savable models only)."""
+        state = ctypes.create_string_buffer(self._code.vlane_save(self._device, None, 0))
+        self._code.vlane_save(self._device, state, len(state))
+        return state.raw
+
+    def restore(self, state: bytes) -> None:
+        """Go on from what ``save`` returned, of any device of the same model."""
+        self._code.vlane_restore(self._device, state, len(state))
+
     @property
     def step(self) -> tuple[int, int]:
         """Addresses of ``vlane_step`` and of the device, for kernels that run one cycle at a time.
@@ -208,13 +222,14 @@ class CompiledModel:
 
 def compile_verilog(
     text: str, ports: tuple[Port, ...], top: str, *, traced: bool = False, reset_first: bool = False,
-    for_long: bool = False,
+    savable: bool = False, for_long: bool = False,
 ) -> CompiledModel:  # fmt: skip
     """Compile Verilog to a library, or take it from the cache by content.
 
     ``for_long`` is for runs of many millions of cycles: the compiler takes a fifth longer, and arbiters with large
     tables run 1.3 to 1.5 times as fast. ``reset_first`` is for netlists with mutants: a reset before the first cycle,
-    for power-on values are lost; and one that does not settle is reported and not fatal.
+    for power-on values are lost; and one that does not settle is reported and not fatal. A ``savable`` one can go back
+    to a state.
 
     Raises
     ------
@@ -223,9 +238,9 @@ def compile_verilog(
     RuntimeError
         If Verilator or the C++ compiler fails, with the end of what it said.
     """
-    wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first)
+    wrapper = wrapper_text(ports, traced=traced, reset_first=reset_first, savable=savable)
     guard = ("-DVL_USER_FATAL",) if reset_first else ()
-    flags = (*MODEL_FLAGS, *verilator.flags_for(text))
+    flags = (*MODEL_FLAGS, *verilator.flags_for(text), *["--savable"] * savable)
     library = compile_library(
         text + driver_text(ports, top), wrapper, DRIVER, flags=flags, defines=guard, traced=traced, name=top,
         level=2 if for_long else 1,

@@ -73,6 +73,7 @@ def wrapper_text(
     *,
     traced: bool,
     reset_first: bool = False,
+    savable: bool = False,
     foreign: tuple[str, Mapping[str, str]] | None = None,
 ) -> str:
     """Return the C++ around a Verilated class: it runs rows of inputs to rows of outputs without Python per cycle.
@@ -81,7 +82,7 @@ def wrapper_text(
     ----------
     ports : tuple of Port
         The ports that are driven and read; the clock is none of them. With ``reset_first`` the reset is the first.
-    traced, reset_first : bool
+    traced, reset_first, savable : bool
         As of ``compile_verilog``.
     foreign : tuple of str and mapping, optional
         Of a class without the driver, because the module may look at other edges: its name, and those of its ports.
@@ -98,6 +99,7 @@ def wrapper_text(
         "@INPUT_WORDS@": str(row_words(inputs)),
         "@OUTPUT_WORDS@": str(row_words(outputs)),
         "@TRACED@": str(int(traced)),
+        "@SAVABLE@": str(int(savable)),
         "@RESET_FIRST@": str(int(reset_first)),
         "@RESET@": _member(0),
         "@DRIVEN@": str(int(foreign is None)),

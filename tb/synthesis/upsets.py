@@ -62,7 +62,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     Returns
     -------
     model : CompiledModel
-        It has the select input besides its ports.
+        It has the select input besides its ports, and is savable.
     bits : tuple of StateBit
         What can be flipped.
     state_bits : int
@@ -79,7 +79,7 @@ def upset_model(component: Any, top: str, *, most: int, seed: int) -> tuple[Comp
     commands = f"{_FLAT}{flips}opt_clean; write_verilog -noattr upset.v"
     text = (run_commands("upsets", files, top, commands, result="upset.v") / "upset.v").read_text()
     ports = (*component_ports(component), Port(FLIP, width, is_input=True))
-    return compile_verilog(text, ports, top), bits, len(found)
+    return compile_verilog(text, ports, top, savable=True), bits, len(found)
 
 
 def _state(module: dict[str, Any]) -> list[tuple[str, str, int]]:
