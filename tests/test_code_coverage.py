@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim import code_coverage
 from vlane.tb import holes
-from vlane.tb.holes.hole import Hole
+from vlane.tb.holes.hole import Hole, Untaken
 from vlane.tb.native.code_coverage import Bit, CoveredModel, Point, compile_covered
 from vlane.tb.native.lockstep import Mismatch, Outcome
 from vlane.tb.native.model import to_rtlil
 from vlane.tb.native.yosys import YosysError, run_commands
 from vlane.tb.synthesis import constants
-from vlane.tb.synthesis.constants import constant_bits
+from vlane.tb.synthesis.constants import constant_bits, net_of
 
 from tests.conftest import call
 
@@ -211,6 +211,54 @@ def test_an_induction_that_takes_too_long_leaves_what_is_constant_without(monkey
     assert constant_bits(Outer(), "outer", {inductive}) == {}
 
 
+class Telling(Inner):
+    """One that tells outside what it remembers."""
+
+    def __init__(self) -> None:
+        Component.__init__(self, {"go": In(1), "count": Out(3), "beyond": Out(1)})
+
+
+class Joined(Component):
+    """A part whose output has another name outside, and logic without a register around it."""
+
+    def __init__(self) -> None:
+        super().__init__({"go": In(1), "at": In(2), "shown": Out(3)})
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = Telling()
+        outside, is_five, second = Signal(name="outside"), Signal(name="is_five"), Signal(2, name="second")
+        m.d.comb += [
+            inner.go.eq(self.go),
+            outside.eq(inner.beyond),
+            is_five.eq(inner.count == 5),
+            second.eq(Mux(self.at == 2, self.at, 0)),
+            self.shown.eq(Cat(second, outside ^ is_five)),
+        ]
+        return m
+
+
+def test_what_is_joined_is_one_and_what_is_around_instances_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an instance puts out may be anything but what it proves itself, where the whole takes too long."""
+
+    def out_of_time(kind: str, files: Any, top: str, *words: Any, seconds: int | None = None, **others: Any) -> Path:
+        if seconds is not None and top == "joined" and "$_DFF_P_" in files["optimised.il"]:
+            raise YosysError("yosys did not end")
+        return run_commands(kind, files, top, *words, seconds=seconds, **others)
+
+    inside, outside, is_five = Bit("inner", "beyond", 0), Bit("", "outside", 0), Bit("", "is_five", 0)
+    second = [Bit("", "second", number) for number in range(2)]
+    nets = net_of(Joined(), "joined", [inside, outside, is_five])
+    assert nets[inside] == nets[outside] != nets[is_five]
+    assert constant_bits(Joined(), "joined", [outside, is_five, *second]) == dict.fromkeys(
+        [outside, is_five, second[0]], "0"
+    )
+    monkeypatch.setattr(constants, "run_commands", out_of_time)
+    assert constant_bits(Joined(), "joined", [inside, outside, is_five, *second]) == dict.fromkeys(
+        [inside, outside, second[0]], "0"
+    )
+
+
 @pytest.mark.slow
 def test_a_short_run_leaves_points_open_and_a_long_one_none() -> None:
     short = call("coverage", "rr", "--cycles", "1000", "--json")
@@ -250,6 +298,51 @@ def test_reasons_are_told_and_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Too short." in [judged["reason"] for judged in document["judged"]]
     assert told not in document["open"]
     assert [point for point in document["refuted"] if "grant:" in point]
+
+
+POINTS = tuple(
+    Point("toggle", "", f"{name}:{edge}", "", Bit("", name, 0), "", int(name == "rises" and edge == "0->1"))
+    for name in ("stays", "alias", "rises")
+    for edge in ("0->1", "1->0")
+)  # fmt: skip
+
+
+def branch(name: str, bit: str, *, count: int = 0) -> Point:
+    return Point("branch", "", name, "", Bit("", bit, 0), "1", count)
+
+
+def test_a_reason_holds_for_every_name_of_a_bit_and_for_branches_that_it_decides() -> None:
+    """A branch whose bit had one of its edges may be taken."""
+    taken = [branch("of_alias", "alias"), branch("of_rises", "rises"), branch("of_other", "other")]
+    left = [*(point for point in POINTS if not point.count), *taken]
+    found = (Hole("stays", range(1), "It stays."), Hole("rises", range(1), "Once.", edge="1->0"))
+    nets = {point.bit: 0 if point.bit.signal in {"stays", "alias"} else point.bit for point in left if point.bit}
+    reasons = code_coverage._reasons(left, found, nets)
+    assert {(point.name, reason) for point, reason in reasons.items()} == {
+        *((f"{name}:{edge}", "It stays.") for name in ("stays", "alias") for edge in ("0->1", "1->0")),
+        ("rises:1->0", "Once."),
+        ("of_alias", "It stays."),
+    }
+    assert code_coverage._refuted(POINTS, left, found) == ()
+    wrong = Hole("rises", range(1), "It stays.")
+    assert [point.name for point in code_coverage._refuted(POINTS, left, (wrong,))] == ["rises:0->1"]
+
+
+def test_branches_without_a_name_are_judged_by_their_number() -> None:
+    points = [
+        branch("$1 ? read_0 : 0", "$1"),
+        branch("$2 ? read_1 : 0", "$2"),
+        branch("$3 ? read_2 : 0", "$3", count=1),
+    ]
+    left = points[:2]
+
+    def judged(count: int) -> tuple[list[Point], list[Point]]:
+        found = (Untaken(r"\$\d \? read_\d : 0", count, "Nobody reads."),)
+        return list(code_coverage._reasons(left, found, {})), list(code_coverage._refuted(points, left, found))
+
+    assert judged(2) == (left, [])
+    assert judged(1) == ([], [])
+    assert judged(3) == ([], points[2:])
 
 
 @pytest.mark.slow
@@ -297,6 +390,9 @@ def test_judged_holes_are_of_signals_of_blocks_and_say_why() -> None:
         signals = _signals(to_rtlil(component, block.name), block.name)
         found: Any = import_module(f"vlane.tb.holes.{module}").HOLES
         for hole in found:
-            assert hole.bits
             assert hole.reason.endswith(".")
-            assert any(re.fullmatch(hole.signals, signal) for signal in signals)
+            if isinstance(hole, Untaken):
+                assert hole.count > 0
+            else:
+                assert hole.bits
+                assert any(re.fullmatch(hole.signals, signal) for signal in signals)

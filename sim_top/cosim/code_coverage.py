@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vlane.sim_top.blocks import Block
-from vlane.tb.holes.hole import Hole, judged_holes
-from vlane.tb.native.code_coverage import KINDS, Bit, Point, compile_covered
+from vlane.tb.holes.hole import Hole, Untaken, judged_holes
+from vlane.tb.native.code_coverage import EDGES, KINDS, Bit, Point, compile_covered
 from vlane.tb.native.lockstep import Outcome, run_lockstep
-from vlane.tb.synthesis.constants import constant_bits
+from vlane.tb.synthesis.constants import constant_bits, net_of
 
 __all__ = ["CodeCoverage", "Count", "code_coverage"]
 
@@ -103,10 +103,12 @@ def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, s
         if point.count and point.kind == "toggle" and point.bit in values:
             raise RuntimeError(f"{point} was reached, and its bit is proven constant")
     holes = judged_holes(block.name) if dict(parameters) == dict(block.parameters([], block.mutated)) else ()
+    nets = net_of(block.make(parameters), block.name, {point.bit for point in reachable if point.bit}) if holes else {}
+    reasons = _reasons(reachable, holes, nets)
     judged: dict[str, list[Point]] = {}
-    for point in reachable:
-        judged.setdefault(_reason(point, holes), []).append(point)
-    undecided = judged.pop("", [])
+    for point, reason in reasons.items():
+        judged.setdefault(reason, []).append(point)
+    undecided = [point for point in reachable if point not in reasons]
     with_reason = [point for found in judged.values() for point in found]
     counts = {
         kind: Count(
@@ -123,7 +125,7 @@ def code_coverage(block: Block, parameters: Mapping[str, Any], *, cycles: int, s
         counts,
         {reason: tuple(found) for reason, found in judged.items()},
         tuple(undecided),
-        tuple(point for point in points if point.count and _reason(point, holes)),
+        _refuted(points, left, holes),
     )
 
 
@@ -133,11 +135,42 @@ def _is_out_of_reach(point: Point, values: Mapping[Bit, str]) -> bool:
     return value is not None and value != point.needed
 
 
-def _reason(point: Point, holes: Iterable[Hole]) -> str:
-    if point.bit is None or point.kind != "toggle":
-        return ""
-    signal = f"{point.bit.path}.{point.bit.signal}".lstrip(".")
-    return next((hole.reason for hole in holes if hole.covers(signal, point.bit.number)), "")
+def _reasons(left: Sequence[Point], holes: Iterable[Hole | Untaken], nets: Mapping[Bit, Hashable]) -> dict[Point, str]:
+    """Return why points stay, of those that are judged; a reason holds for every name of a bit."""
+    of_edge = {
+        (nets[point.bit], edge): hole.reason
+        for hole in holes
+        if isinstance(hole, Hole)
+        for point in left
+        if point.bit and (edge := point.edge) and hole.covers(point.bit.name, point.bit.number, edge)
+    }
+    reasons = {}
+    for point in left:
+        net = nets.get(point.bit) if point.bit else None
+        of_point = [of_edge[net, edge] for edge in ((point.edge,) if point.edge else EDGES) if (net, edge) in of_edge]
+        if len(of_point) == (1 if point.edge else len(EDGES)):
+            reasons[point] = of_point[0]
+    for hole in holes:
+        if isinstance(hole, Untaken) and len(fits := _fits(left, hole)) == hole.count:
+            reasons |= dict.fromkeys(fits, hole.reason)
+    return reasons
+
+
+def _refuted(points: Iterable[Point], left: Sequence[Point], holes: Iterable[Hole | Untaken]) -> tuple[Point, ...]:
+    """Return what was reached and should stay; of branches of which too few stay all that may be meant."""
+    bits = [hole for hole in holes if isinstance(hole, Hole)]
+    branches = [hole for hole in holes if isinstance(hole, Untaken) and len(_fits(left, hole)) < hole.count]
+    return tuple(
+        point
+        for point in points
+        if point.count
+        if any(point.bit and point.edge and hole.covers(point.bit.name, point.bit.number, point.edge) for hole in bits)
+        or any(_fits([point], hole) for hole in branches)
+    )
+
+
+def _fits(points: Iterable[Point], hole: Untaken) -> list[Point]:
+    return [point for point in points if point.kind == "branch" and hole.covers(point.name)]
 
 
 def _of_kind(points: Iterable[Point], kind: str) -> int:

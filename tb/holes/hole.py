@@ -7,36 +7,63 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-__all__ = ["Hole", "judged_holes"]
+__all__ = ["Hole", "Untaken", "judged_holes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Bits that a block's qualification leaves as they are.
+    """Bits that a block's qualification leaves as they are, and with them the branches that they decide.
 
     Parameters
     ----------
     signals : str
-        Regular expression of the whole path of a signal, names of instances and its own joined by points.
+        Regular expression of the whole path of a signal, names of instances and its own joined by points; one of its
+        names is enough.
     bits : range
         Its bits.
     reason : str
         Why they stay, as a sentence.
+    edge : str
+        The edge that is not met, ``0->1`` or ``1->0``, of bits that had the other one; empty if they stay.
     """
 
     signals: str
     bits: range
     reason: str
+    edge: str = ""
 
-    def covers(self, signal: str, bit: int) -> bool:
-        """Return whether a bit of a signal is one of them."""
-        return bit in self.bits and re.fullmatch(self.signals, signal) is not None
+    def covers(self, signal: str, bit: int, edge: str) -> bool:
+        """Return whether an edge of a bit of a signal is one of them."""
+        return bit in self.bits and self.edge in {"", edge} and re.fullmatch(self.signals, signal) is not None
 
 
-def judged_holes(name: str) -> tuple[Hole, ...]:
+@dataclass(frozen=True, slots=True)
+class Untaken:
+    """Branches that a block's qualification does not take, decided by a term without a name.
+
+    Parameters
+    ----------
+    branches : str
+        Regular expression of all that is told of a branch, which others may fit too.
+    count : int
+        How many of those that fit are not taken.
+    reason : str
+        Why, as a sentence.
+    """
+
+    branches: str
+    count: int
+    reason: str
+
+    def covers(self, branch: str) -> bool:
+        """Return whether a branch fits."""
+        return re.fullmatch(self.branches, branch) is not None
+
+
+def judged_holes(name: str) -> tuple[Hole | Untaken, ...]:
     """Return the judged holes of a block: ``HOLES`` of the module ``holes_NOUN`` beside this one, if there is one."""
     module = f"vlane.tb.holes.holes_{name}"
     if find_spec(module) is None:
         return ()
-    found: tuple[Hole, ...] = import_module(module).HOLES
+    found: tuple[Hole | Untaken, ...] = import_module(module).HOLES
     return found

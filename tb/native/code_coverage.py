@@ -21,9 +21,11 @@ from vlane.tb.native.model import MODEL_FLAGS, CompiledModel, compile_library, c
 from vlane.tb.native.sources import source_line
 from vlane.tb.native.wrapper import DRIVER, driver_text, wrapper_text
 
-__all__ = ["KINDS", "Bit", "CoveredModel", "Point", "compile_covered"]
+__all__ = ["EDGES", "KINDS", "Bit", "CoveredModel", "Point", "compile_covered"]
 
 KINDS = ("line", "branch", "toggle")
+EDGES = ("0->1", "1->0")
+"""Of a bit, each a toggle."""
 _FLAGS = ("--coverage-line", "--coverage-toggle", "--coverage-underscore", "--coverage-max-width", f"{1 << 20}")
 _WRITER = """
 #include "verilated_cov.h"
@@ -63,6 +65,11 @@ class Bit(NamedTuple):
     signal: str
     number: int
 
+    @property
+    def name(self) -> str:
+        """Path and name of the signal, joined by points."""
+        return f"{self.path}.{self.signal}".lstrip(".")
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -93,6 +100,11 @@ class Point:
     bit: Bit | None
     needed: str
     count: int
+
+    @property
+    def edge(self) -> str:
+        """Of a toggle its edge, one of ``EDGES``; of others nothing."""
+        return self.name.rpartition(":")[2] if self.kind == "toggle" else ""
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.kind, ".".join(filter(None, (self.path, self.name))), self.source)))
