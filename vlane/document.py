@@ -15,7 +15,7 @@ from vlane import key_lines
 from vlane.errors import InputError
 from vlane.textfile import whole_text
 
-__all__ = ["Document", "key_of", "placed", "read_again", "read_document"]
+__all__ = ["Document", "given_once", "key_of", "placed", "read_again", "read_document"]
 
 _LOOKED_AT_AGAIN = 1 << 20
 """Size in bytes of the largest file that is read again to find a line."""
@@ -145,7 +145,7 @@ def read_document(path: Path, what: str, parse_float: Callable[[str], Any] = flo
     document = Document(str(path), text, None)
     try:
         if _is_json(document.source):
-            content = json.loads(text, parse_float=parse_float, object_pairs_hook=_once)
+            content = json.loads(text, parse_float=parse_float, object_pairs_hook=given_once)
         else:
             content = tomllib.loads(text, parse_float=parse_float)
     except _TwiceError:
@@ -162,11 +162,11 @@ def _is_json(source: str) -> bool:
     return source.endswith(".json")
 
 
-class _TwiceError(Exception):
+class _TwiceError(ValueError):
     """A key is given twice."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def given_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object; a key given twice is refused, as TOML does."""
     made = dict(pairs)
     if len(made) != len(pairs):

@@ -7,14 +7,56 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from vlane.errors import InputError
 
-__all__ = ["usable_folder", "write_whole"]
+__all__ = ["inputs_kept", "not_an_input", "note_input", "usable_folder", "write_whole"]
 
 _STDOUT, _STDERR = 1, 2
 _NEW_MODE = 0o666
+_inputs: set[tuple[int, int]] | None = None
+"""Devices and numbers of the files that a command has read; ``None`` where nobody asks."""
+
+
+@contextlib.contextmanager
+def inputs_kept() -> Iterator[None]:
+    """Let no output replace a file that was read as an input before, while this lasts: a command's own."""
+    global _inputs  # noqa: PLW0603 - of the process, as files are
+    before, _inputs = _inputs, set()
+    try:
+        yield
+    finally:
+        _inputs = before
+
+
+def note_input(file: Path) -> None:
+    """Remember a file as an input, whatever its name and the links to it."""
+    found = _place(file)
+    if _inputs is not None and found:
+        _inputs.add(found)
+
+
+def not_an_input(file: Path, *, option: str) -> None:
+    """Refuse a file for an output that was read as an input.
+
+    Raises
+    ------
+    InputError
+        Naming the option.
+    """
+    if _inputs and _place(file) in _inputs:
+        raise InputError(option, "another file than one that is read", str(file))
+
+
+def _place(file: Path) -> tuple[int, int] | None:
+    """Return device and number of a regular file, the one that a link leads to."""
+    try:
+        found = file.stat()
+    except (OSError, ValueError):  # of the name: a zero byte, or half a character
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
@@ -35,8 +77,9 @@ def write_whole(file: Path, content: str | bytes, *, option: str) -> None:
     Raises
     ------
     InputError
-        Naming the option, if the file cannot be written; nothing is left behind.
+        Naming the option, if the file cannot be written, or was read (``inputs_kept``); nothing is left behind.
     """
+    not_an_input(file, option=option)
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     try:
         found = _status(file)

@@ -175,7 +175,7 @@ class Parameters(Mapping[str, Any]):
         Raises
         ------
         InputError
-            If a word is no ``NAME=VALUE``, names no parameter, or has a value of another type.
+            If a word is no ``NAME=VALUE``, names no parameter or one that was named, or has a value of another type.
         """
         defaults, named = cls.defaults(), {}
         for word in words:
@@ -184,6 +184,8 @@ class Parameters(Mapping[str, Any]):
                 raise unknown_word("--param", defaults, name)
             if not equals:
                 raise InputError("--param", "K=V", word)
+            if name in named:
+                raise InputError("--param", "given once for each parameter", f"{name} twice")
             named[name] = _value(name, text, type(defaults[name]))
         return named
 

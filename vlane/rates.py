@@ -103,7 +103,7 @@ def rate_of(value: object, field: str = "rate_gbps") -> float:
         if named is not None:
             return named.data_gbps
         try:
-            gbps = float(value)
+            gbps = float(value) if value.isascii() and "_" not in value else math.nan
         except ValueError:
             gbps = math.nan
     elif isinstance(value, int | float) and not isinstance(value, bool):

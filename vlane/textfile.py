@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from vlane.errors import InputError
+from vlane.files import note_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,6 +56,7 @@ class TextFile:
 
     def _pieces(self) -> Iterator[list[str]]:
         """Yield the lines in lists of about a million bytes."""
+        note_input(self.path)
         try:
             with self.path.open("rb") as file:
                 rest = b""
@@ -130,6 +132,7 @@ def whole_text(path: Path, what: str) -> str:
     InputError
         If it cannot be read, is no UTF-8 text, or has more than 64 MiB.
     """
+    note_input(path)
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

@@ -180,8 +180,10 @@ def irregular(switches: int, *, ports: int, hosts: int, seed: int) -> Topology:
     switches with a free port are not neighbours yet.
     """
     links = ports - hosts
-    if switches < 2 or hosts < 1 or links < (1 if switches == 2 else 2):
-        raise InputError("ports", f"at least hosts + {1 if switches == 2 else 2}, with 2 switches or more", ports)
+    if switches < 2:
+        raise InputError("switches", "at least 2", switches)
+    if hosts < 1 or links < (1 if switches == 2 else 2):
+        raise InputError("ports", f"at least hosts + {1 if switches == 2 else 2}, with a host or more", ports)
     source = random.Random(seed)  # noqa: S311 - a repeatable choice, no secret
     order = source.sample(range(switches), switches)
     pairs = {tuple(sorted((one, other))) for one, other in zip(order, order[1:] + order[:1], strict=True)}

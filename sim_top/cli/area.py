@@ -22,6 +22,7 @@ from vlane.errors import InputError, unknown_word
 
 __all__ = ["app"]
 
+_MOST_SEEDS = 1000
 _UNMEASURED = Area(None, None, None, None, {})
 
 
@@ -57,8 +58,8 @@ def area(
     """
     if target not in TARGETS:
         raise unknown_word("--target", TARGETS, target)
-    if seeds < 0:
-        raise InputError("--seeds", "at least 0", seeds)
+    if not 0 <= seeds <= _MOST_SEEDS:
+        raise InputError("--seeds", f"0 to {_MOST_SEEDS}", seeds)
     if liberty is not None and target != "gates":
         raise InputError("--liberty", "given with --target gates", target)
     library = Liberty.read(liberty) if target == "gates" else None

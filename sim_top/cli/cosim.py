@@ -136,8 +136,8 @@ def cosim(
         load_plugins(plugin)
         made = changes_of(changes or [])
         run_network(study, rtl or [], cycles, seed, changes=made, rate=rate, engine=engine, as_json=as_json)
-    if study is not None or rtl or changes:
-        raise InputError("STUDY, --rtl and --set", "given with network only", block)
+    if study is not None or rtl or changes or plugin:
+        raise InputError("STUDY, --rtl, --set and --plugin", "given with network only", block)
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator)

@@ -14,7 +14,7 @@ from vlane.sim_top.output.console import emit_json, note, say, screen, table
 
 from vlane.dut_map import Whole
 from vlane.errors import InputError
-from vlane.files import usable_folder
+from vlane.files import not_an_input, note_input, usable_folder
 
 __all__ = ["run_dut"]
 
@@ -45,7 +45,11 @@ def run_dut(
             raise InputError("--waves", "a file", str(waves))
         usable_folder(waves.parent, option="--waves")
     found = find_block(block)
+    for file in files:
+        note_input(file)
     run = open_run(found, files, top, map_file, param=param, cycles=cycles, seed=seed, table=table)
+    if waves is not None:
+        not_an_input(waves, option="--waves")
     note(f"{top} against {block} with {', '.join(f'{k}={v}' for k, v in run.parameters.items())}")
     result = run.run()
     if waves is not None:

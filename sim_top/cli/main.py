@@ -15,6 +15,7 @@ from vlane.sim_top.output.streams import output_guarded
 import vlane
 from vlane.document import placed
 from vlane.errors import InputError
+from vlane.files import inputs_kept
 from vlane.isolation import guarded_variables
 
 __all__ = ["VERBS", "app", "main"]
@@ -80,7 +81,7 @@ def main() -> NoReturn:
     os.environ.update(guarded_variables())
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied, and its threads cost 0.1 s to start
     show_progress()
-    with output_guarded():
+    with output_guarded(), inputs_kept():
         _run()
 
 

@@ -21,9 +21,9 @@ from vlane.sim_top.study.named_networks import FORMS, named_network
 from vlane.sim_top.study.planned_voqsw import as_cabled
 
 from vlane.errors import InputError, unknown_word
-from vlane.fabric.capture import load_fabric
+from vlane.fabric.capture import CAPTURED, load_fabric
 from vlane.fabric.model import Fabric, Port
-from vlane.fabric.written import write_dumps
+from vlane.fabric.written import DUMPS, write_dumps
 from vlane.files import write_whole
 from vlane.planning.voqsw import (
     RESTS,
@@ -109,6 +109,7 @@ def voqsw(
         raise unknown_word("--rest", RESTS, rest)
     lanes = lanes_left(vls, numbers_of("--aside-vls", aside_vls, 14))
     sl_aside = numbers_of("--aside-sls", aside_sls, SL_COUNT - 1)
+    levels_left(1, sl_aside)
     counted = sls > SL_COUNT - len(sl_aside)
     if counted and (out is not None or sls > _MOST_LEVELS):
         most = SL_COUNT - len(sl_aside) if out is not None else _MOST_LEVELS
@@ -233,10 +234,14 @@ def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes
 
 
 def _write(made: Fabric, folder: Path | None, out: Path) -> list[Path]:
+    if folder is not None and out.exists() and out.resolve() == folder.resolve():
+        raise InputError("--out", "another folder than the fabric's", str(out))
+    written = DUMPS if folder is None else (*_CHANGED, *(name for name in _KEPT if (folder / name).is_file()))
+    stay = [name for name in CAPTURED if name not in written and (out / name).exists()]
+    if stay:
+        raise InputError("--out", "a folder without another fabric's files", stay[0], source=str(out))
     if folder is None:
         return write_dumps(made, out)
-    if out.exists() and out.resolve() == folder.resolve():
-        raise InputError("--out", "another folder than the fabric's", str(out))
     files = write_dumps(made, out, _CHANGED)
     for name in _KEPT:
         if (folder / name).is_file():

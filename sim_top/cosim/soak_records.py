@@ -16,13 +16,15 @@ from vlane.sim_top.blocks import find_block
 from vlane.sim_top.cosim.soak import Point
 from vlane.tb.native.model import to_verilog
 
-from vlane.document import Document
+from vlane.document import Document, given_once
 from vlane.errors import InputError
 from vlane.refusal import checked
+from vlane.textfile import whole_text
 
 __all__ = ["SoakRecord", "Total", "add_records", "read_records", "rtl_of", "totals"]
 
 _DIGITS = 16
+_MOST_CYCLES = 10**11
 
 
 class SoakRecord(BaseModel):
@@ -51,8 +53,8 @@ class SoakRecord(BaseModel):
     block: str
     parameters: dict[str, Any]
     full_size: bool
-    cycles: int = Field(ge=1)
-    seed: int
+    cycles: int = Field(ge=1, le=_MOST_CYCLES, strict=True)
+    seed: int = Field(strict=True)
     rtl: str = Field(pattern=f"^[0-9a-f]{{{_DIGITS}}}$")
     day: date
 
@@ -67,10 +69,14 @@ class SoakRecord(BaseModel):
             rtl=rtl, day=datetime.now(tz=UTC).date(),
         )  # fmt: skip
 
+    @property
+    def compared(self) -> str:
+        """What was compared: records of which it is equal are of the same cycles of the same RTL."""
+        return json.dumps(self.model_dump(exclude={"day"}), sort_keys=True)
+
     def repeats(self, other: SoakRecord) -> bool:
         """Tell whether another record is of the same cycles of the same RTL."""
-        mine, its = (each.model_dump(exclude={"day"}) for each in (self, other))
-        return mine == its
+        return self.compared == other.compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +128,17 @@ def read_records(file: Path) -> tuple[SoakRecord, ...]:
     """
     if not file.exists():
         return ()
-    try:
-        lines = file.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("the file of records", "readable text", _reason(error), source=str(file)) from error
+    lines = whole_text(file, "the file of records").splitlines()
     return tuple(_record(line, file, number) for number, line in enumerate(lines, 1))
 
 
 def _record(line: str, file: Path, number: int) -> SoakRecord:
     try:
-        content = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError("the record", "one JSON object", line, source=str(file), line=number) from error
+        content = json.loads(line, object_pairs_hook=given_once)
+    except ValueError as error:
+        raise InputError(
+            "the record", "one JSON object, each key given once", line, source=str(file), line=number
+        ) from error
     try:
         record = checked(SoakRecord, Document(str(file), "", content))
         find_block(record.block)
@@ -163,13 +168,13 @@ def _reason(error: Exception) -> str:
 
 
 def totals(records: Iterable[SoakRecord]) -> Iterator[Total]:
-    """Return what records add up to, block by block and form by form."""
+    """Return what records add up to, block by block and form by form; one that is there twice counts once."""
 
     def kind(record: SoakRecord) -> tuple[str, str]:
         return record.block, str(record.parameters.get("form", ""))
 
     for (block, form), group in groupby(sorted(records, key=kind), key=kind):
-        held = list(group)
+        held = list({each.compared: each for each in group}.values())
         shapes = {_shape(each): each.parameters for each in held}
         present = {shape: rtl_of(block, parameters) for shape, parameters in shapes.items()}
         yield Total(

@@ -86,9 +86,13 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
         sweeps[key] = values
     found: list[Instance] = []
     for word in asked:
-        name, _, own = word.partition(":")
+        name, colon, own = word.partition(":")
         block = find_block(name)
-        given = [*param, *(part for part in own.split(",") if part)]
+        if colon and not own:
+            raise InputError("BLOCK", "a block, or BLOCK:K=V,K=V", word)
+        mine = [part for part in own.split(",") if part]
+        of_mine = {part.partition("=")[0] for part in mine}
+        given = [*(part for part in param if part.partition("=")[0] not in of_mine), *mine]
         named = {part.partition("=")[0] for part in given}
         axes = {key: values for key, values in sweeps.items() if key in block.defaults() and key not in named}
         for chosen in itertools.product(*axes.values()):
@@ -107,8 +111,8 @@ def instances_of(asked: Sequence[str], param: Sequence[str], sweep: Sequence[str
 def _values(word: str) -> tuple[str, list[str]]:
     name, equals, values = word.partition("=")
     listed = [value for value in values.split(",") if value]
-    if not equals or not listed:
-        raise InputError("--sweep", "K=V,V", word)
+    if not equals or not listed or len(set(listed)) < len(listed):
+        raise InputError("--sweep", "K=V,V, each value once", word)
     return name, listed
 
 
@@ -140,8 +144,8 @@ def check_plot(instances: Sequence[Instance], file: Path) -> None:
     if _axis(instances) is None:
         raise InputError("--plot", "given with a --sweep over numbers", str(file))
     usable_folder(file.parent, option="--plot")
-    if file.is_dir():
-        raise InputError("--plot", "a file", str(file))
+    if file.is_dir() or file.suffix != ".png":
+        raise InputError("--plot", "a file whose name ends in .png", str(file))
 
 
 def _axis(instances: Sequence[Instance]) -> str | None:

@@ -22,6 +22,7 @@ FORMS = {
 }
 """How each is written."""
 _PORTS, _HOSTS = 8, 4
+_DIGITS = 6
 _COUNTS = {"irregular": (1, 3), "tree": (2,), "fat_tree": (2,), "torus": (1, 2), "dumbbell": (2,)}
 
 
@@ -57,7 +58,9 @@ def _of_numbers(name: str, rest: str, seed: int) -> Topology:
     texts = size.split("x") if name == "torus" else [size]
     if 1 + len(more) not in _COUNTS[name] or not all(text.isascii() and text.isdigit() for text in (*texts, *more)):
         raise InputError("--topology", FORMS[name], f"{name}:{rest}")
-    first, *others = (int(text) if len(text) < 7 else 1 << 20 for text in (texts[0], *more))
+    if any(len(text) > _DIGITS for text in (*texts, *more)):
+        raise InputError("--topology", f"made of numbers of {_DIGITS} digits at most", f"{name}:{rest}")
+    first, *others = (int(text) for text in (texts[0], *more))
     if name == "irregular":
         ports, hosts = others or (_PORTS, _HOSTS)
         if first * ports > 1 << 16:

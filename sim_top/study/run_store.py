@@ -142,6 +142,7 @@ class RunStore:
         self._manifest = _Manifest(study=study, vlane=version, model=model)
 
     def __enter__(self) -> RunStore:
+        self._refuse_others()
         usable_folder(self.folder / "runs", option=_OPTION)
         self._take_lock()
         try:
@@ -155,6 +156,13 @@ class RunStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._lock)
+
+    def _refuse_others(self) -> None:
+        """Refuse a folder without runs that holds other files, before anything is made in it."""
+        with contextlib.suppress(OSError):
+            names = {each.name for each in self.folder.iterdir() if not each.name.startswith(".")}
+            if names and not names & {MANIFEST, RESULTS, "runs"}:
+                self._refuse(f"one with other files, as {min(names)}")
 
     def _take_lock(self) -> None:
         """Hold the folder: the system lets go of it when this process ends, however it does."""

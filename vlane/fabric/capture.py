@@ -21,12 +21,17 @@ from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.fabric.vlarb_dump import read_smpquery_vlarb
 from vlane.textfile import TextFile
 
-__all__ = ["load_fabric"]
+__all__ = ["CAPTURED", "load_fabric"]
 
 T = TypeVar("T")
 
 _TOPOLOGY = "ibnetdiscover.txt"
 _LFTS = ("opensm-lfts.dump", "dump_fts.txt", "ibroute.txt")
+_SL2VLS = ("opensm-sl2vl.dump", "smpquery-sl2vl.txt")
+_VLARB, _CONF, _PORT_INFO = "smpquery-vlarb.txt", "opensm.conf", "smpquery-portinfo.txt"
+_PATH_SLS = ("path-sl.csv", "saquery-path.txt")
+CAPTURED = (_TOPOLOGY, *_LFTS, *_SL2VLS, _VLARB, *_PATH_SLS, _CONF, _PORT_INFO)
+"""Files of a folder that are read as a fabric's."""
 _PATHS = ("CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED")
 _LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENTRIES_DROPPED")
 _ROWS = ("SL2VL_MASKED", "SL2VL_DIFFERS")
@@ -55,37 +60,37 @@ def load_fabric(folder: Path) -> Fabric:
     fabric.sl2vl = (
         files.first(
             {
-                "opensm-sl2vl.dump": lambda path: read_opensm_sl2vl(path, lids),
-                "smpquery-sl2vl.txt": lambda path: read_smpquery_sl2vl(path, lids),
+                _SL2VLS[0]: lambda path: read_opensm_sl2vl(path, lids),
+                _SL2VLS[1]: lambda path: read_smpquery_sl2vl(path, lids),
             },
             (*_PATHS, *_ROWS),
             "VL = SL modulo the data lanes",
         )
         or SL2VLTables()
     )
-    read_back = folder / "smpquery-sl2vl.txt"
-    if (folder / "opensm-sl2vl.dump").exists() and read_back.exists():
+    read_back = folder / _SL2VLS[1]
+    if (folder / _SL2VLS[0]).exists() and read_back.exists():
         _compare(fabric, read_smpquery_sl2vl(read_back, lids))
     fabric.vlarb = (
         files.first(
-            {"smpquery-vlarb.txt": lambda path: read_smpquery_vlarb(path, lids)},
+            {_VLARB: lambda path: read_smpquery_vlarb(path, lids)},
             ("VL_UNSERVED", "STARVATION", "WEIGHT_BELOW_MTU", *_LISTS, "OPER_VLS_EXCEEDED"),
             "arbitration is not checked",
         )
         or {}
     )
     fabric.path_sls = (
-        files.first({"path-sl.csv": read_path_csv, "saquery-path.txt": read_saquery}, _PATHS, "every pair takes SL 0")
+        files.first(dict(zip(_PATH_SLS, (read_path_csv, read_saquery), strict=True)), _PATHS, "every pair takes SL 0")
         or PathSLs()
     )
     fabric.conf = files.first(
-        {"opensm.conf": read_opensm_conf},
+        {_CONF: read_opensm_conf},
         ("STARVATION", *_LISTS, *_ROWS, *_LANES, *_OPTIONS),
         "limits are 0, nothing configured to compare",
     )
     fabric.port_infos = (
         files.first(
-            {"smpquery-portinfo.txt": lambda path: read_portinfo(path, lids)},
+            {_PORT_INFO: lambda path: read_portinfo(path, lids)},
             ("WEIGHT_BELOW_MTU", *_LANES),
             "{data_vls} data lanes, by the tables; no MTU is known",
         )

@@ -164,6 +164,8 @@ def lanes_left(count: int, aside: tuple[int, ...]) -> tuple[int, ...]:
 
 def _left(option: str, count: int, whole: int, aside: tuple[int, ...]) -> tuple[int, ...]:
     left = [number for number in range(whole) if number not in aside]
+    if not left:
+        raise InputError(option.replace("--", "--aside-"), f"fewer than all {whole}", "all")
     if not 1 <= count <= len(left):
         without = f", as {', '.join(map(str, sorted(aside)))} of {whole} are set aside" if aside else ""
         raise InputError(option, f"1 to {len(left)}{without}", count)

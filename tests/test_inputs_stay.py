@@ -1,0 +1,119 @@
+"""What a command reads is not what it writes, and what cannot be meant is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, assert_refused, call
+
+PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
+FABRIC = ROOT / "tests" / "data" / "two_switch"
+RECORDS = ROOT / "docs" / "evidence" / "soak.jsonl"
+OTHER = "another file than one that is read"
+
+
+def test_a_plan_does_not_replace_its_request(tmp_path: Path) -> None:
+    """Nor by a link, or by another name of it; another command may write what this one read."""
+    request, link = tmp_path / "plan.toml", tmp_path / "link.toml"
+    shutil.copy(PLAN, request)
+    link.symlink_to(request)
+    before = request.read_text()
+    for out in (request, link, tmp_path / "." / "plan.toml"):
+        assert_refused(call("dtable", "plan", request, "--out", out), "--out", OTHER)
+    assert request.read_text() == before
+    assert call("dtable", "plan", PLAN, "--out", request).status == 0
+    assert request.read_text() != before
+
+
+def test_departures_do_not_replace_arrivals_or_table(tmp_path: Path) -> None:
+    table, arrivals = tmp_path / "table.toml", tmp_path / "arrivals.csv"
+    assert call("dtable", "plan", PLAN, "--out", table).status == 0
+    arrivals.write_text("cycle,vl,bytes\n0,0,64\n")
+    words = ("egress", "--scheduler", "dtable", "--table", table, "--arrivals", arrivals, "--model", "golden")
+    kept = {file: file.read_text() for file in (table, arrivals)}
+    for file in kept:
+        assert_refused(call(*words, "--departures", file), "--departures", OTHER)
+    assert {file: file.read_text() for file in kept} == kept
+
+
+def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
+    design = tmp_path / "rr.v"
+    design.write_text("module rr(input clk); endmodule\n")
+    mapped = tmp_path / "rr.toml"
+    mapped.write_text("")
+    called = call("cosim", "rr", "--dut", design, "--top", "rr", "--map", mapped, "--waves", design)
+    assert called.status == 2
+    assert design.read_text().startswith("module")
+
+
+def test_a_fabric_is_not_written_beside_another_one(tmp_path: Path) -> None:
+    folder = tmp_path / "fabric"
+    shutil.copytree(FABRIC, folder)
+    kept = {file.name: file.read_bytes() for file in folder.iterdir()}
+    words = ("voqsw", "--topology", "irregular:4", "--sls", "8", "--vls", "8", "--out")
+    assert_refused(call(*words, folder), "--out", "a folder without another fabric's files")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == kept
+    fresh = tmp_path / "fresh"
+    for _ in range(2):
+        assert call(*words, fresh).status == 0
+    assert call("fabric", "show", fresh).status == 0
+
+
+def test_runs_are_not_put_among_other_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    called = call("simulate", ROOT / "sim_top" / "configs" / "dumbbell_fifo.toml", "--out", tmp_path)
+    assert_refused(called, "an empty folder or one with runs of this study", "mine.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.slow
+def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    line = next(line for line in RECORDS.read_text().splitlines() if '"credit_ib"' in line)
+    file = tmp_path / "twice.jsonl"
+    file.write_text(f"{line}\n{line.replace(json.loads(line)['day'], '2026-01-01')}\n")
+    (total,) = call("evidence", file, "--json").json()["blocks"]
+    assert (total["cycles"], total["instances"]) == (json.loads(line)["cycles"], 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"cycles": True}, "cycles"), ({"cycles": 10**30}, "cycles"), ({"seed": 1.5}, "seed")],
+)
+def test_a_record_of_what_nobody_ran_is_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+    record = json.loads(RECORDS.read_text().splitlines()[0]) | changes
+    file = tmp_path / "records.jsonl"
+    file.write_text(json.dumps(record) + "\n")
+    assert_refused(call("evidence", file), f"{file}:1:", words)
+
+
+def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text(RECORDS.read_text().splitlines()[0][:-1] + ',"seed":3}\n')
+    assert_refused(call("evidence", file), f"{file}:1:", "one JSON object")
+    file.write_bytes(b"\xc8\n")
+    assert_refused(call("evidence", file), "UTF-8 text, not byte 0xc8")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("cosim", "rr", "--plugin", "nope.py"), "--plugin must be given with network only"),
+        (("cosim", "rr", "--param", "requesters=3", "--param", "requesters=4"), "requesters twice"),
+        (("area", "rr:"), "BLOCK must be a block, or BLOCK:K=V,K=V, not rr:"),
+        (("area", "rr", "--seeds", "9999999999"), "--seeds must be 0 to 1000"),
+        (("area", "rr", "--sweep", "requesters=2,2"), "each value once"),
+        (("area", "rr", "--sweep", "requesters=2,3", "--plot", "p.foo"), "ends in .png"),
+        (("cosim", "rr", "--rate", "1_0"), "--rate"),
+        (("voqsw", "--topology", "irregular:4", "--aside-sls", ",".join(map(str, range(16)))), "--aside-sls"),
+        (("voqsw", "--topology", "irregular:4", "--aside-vls", ",".join(map(str, range(15)))), "--aside-vls"),
+        (("voqsw", "--topology", "irregular:99999999"), "6 digits at most, not irregular:99999999"),
+        (("voqsw", "--topology", "torus:3x" + 5000 * "9"), "6 digits at most"),
+        (("voqsw", "--topology", "irregular:1"), "switches must be at least 2, not 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], told: str) -> None:
+    assert_refused(call(*words), told)
