@@ -13,13 +13,17 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
 from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
+from vlane.tb.native.model import component_ports
+from vlane.tb.native.rows import row_layout, row_words
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_walk import ListWalkProperties
+from vlane.tb.schedulers.qualification_vlarb import qualification
 from vlane.tb.schedulers.tables_vlarb import random_tables
 
 from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep
-from vlane.vlarb import VLArbTable
+from vlane.egress import ListCode
+from vlane.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
 FORM = {"form": "line_rate"}
 
@@ -144,3 +148,27 @@ def test_turns_before_an_entry_are_proven_and_an_unfair_walk_is_not(walk: type[L
         assert proof.verdict == "PASS", proof.detail
     else:
         assert "Assert failed" in proof.detail, proof.verdict
+
+
+def test_the_qualification_lets_every_limit_run_out() -> None:
+    """A block is charged in a cycle: High has sent all of its limit twice before Low is served for the second time."""
+    block = BLOCKS["vlarb"]
+    parameters = block.parameters(["form=line_rate"], block.mutated)
+    ports = component_ports(block.make(parameters))
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    plan = qualification(
+        data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=1_000_000, seed=1, block_by_block=True
+    )
+    traffic = block.qualify(parameters, cycles=1_000_000, seed=1, inputs=inputs, outputs=outputs)
+    _, expected = traffic.record(row_words(inputs), row_words(outputs))
+    lists = outputs["list"].get(expected)
+    begin, seen = 0, []
+    for phase in plan.phases:
+        limit = plan.tables[phase.table].limit_of_high_priority
+        if phase.name == "limit":
+            low = lists[begin : begin + phase.cycles] == int(ListCode.LOW)
+            turns = int((low[1:] > low[:-1]).sum())
+            assert turns >= 2 if limit < LIMIT_UNBOUNDED else not turns, limit
+            seen.append(limit)
+        begin += phase.cycles
+    assert {1 << bit for bit in range(8)} < set(seen)

@@ -12,7 +12,8 @@ from vlane.vlarb import VLArbTable
 
 __all__ = ["Qualification", "qualification"]
 
-_UNBOUNDED_BLOCKS = 255 * 64
+_LIMIT_BLOCKS = 64
+_UNBOUNDED_BLOCKS = 255 * _LIMIT_BLOCKS
 
 
 class Qualification(NamedTuple):
@@ -30,18 +31,20 @@ class Qualification(NamedTuple):
     phases: tuple[Phase, ...]
 
 
-def qualification(*, data_vls: int, entries: int, cycles: int, seed: int) -> Qualification:
-    """Return the qualification of an arbiter with these parameters, of about ``cycles`` cycles."""
+def qualification(
+    *, data_vls: int, entries: int, cycles: int, seed: int, block_by_block: bool = False
+) -> Qualification:
+    """Return the qualification of an arbiter with these parameters, of about ``cycles`` cycles.
+
+    Every limit runs out twice, of an arbiter that charges ``block_by_block`` if a third of the cycles is enough for it.
+    """
     by_limit = limit_tables(data_vls=data_vls, entries=entries)
     settle = 2 * entries + 2
+    at_once = [settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS] * len(by_limit)
+    each_block = [settle + 2 * _LIMIT_BLOCKS * table.limit_of_high_priority + at_once[0] for table in by_limit]
+    enough = each_block if block_by_block and 3 * sum(each_block) <= cycles else at_once
     phases = [
-        Phase(
-            settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS,
-            table,
-            name="limit",
-            least_blocks=MAX_PACKET_BLOCKS,
-        )
-        for table in range(len(by_limit))
+        Phase(enough[table], table, name="limit", least_blocks=MAX_PACKET_BLOCKS) for table in range(len(by_limit))
     ]
     by_weight = weight_tables(data_vls=data_vls, entries=entries)
     corners = (*by_limit, *by_weight)

@@ -168,7 +168,8 @@ def qualified(
     if phases:
         tables = random_tables(1, data_vls=data_vls, entries=entries, seed=seed)
         return planned(parameters, tables, phases, seed=seed, inputs=inputs, outputs=outputs)
-    drawn = qualification(data_vls=data_vls, entries=entries, cycles=cycles, seed=seed)
+    by_block = parameters.get("form") == "line_rate"
+    drawn = qualification(data_vls=data_vls, entries=entries, cycles=cycles, seed=seed, block_by_block=by_block)
     traffic = planned(parameters, drawn.tables, cut(drawn.phases, cycles), seed=seed, inputs=inputs, outputs=outputs)
     watch(traffic, "vlarb", parameters, inputs=inputs, outputs=outputs)
     return traffic
