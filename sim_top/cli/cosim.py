@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
+from vlane.sim_top.blocks import BLOCKS, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
 from vlane.sim_top.cli.dut import run_dut
 from vlane.sim_top.cli.network import run_network
@@ -197,9 +197,8 @@ def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str])
 
 
 def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
-    if netlist and not found.synthesised:
-        raise InputError("--netlist", f"given with one of {', '.join(SYNTHESISED)}", found.name)
-    parameters = found.parameters(param, found.synthesised[-1] if netlist else found.full_size)
+    as_synthesised = found.synthesised[-1] if found.synthesised else {}
+    parameters = found.parameters(param, as_synthesised if netlist else found.full_size)
     if file is None:
         return qualification_job(found, parameters, cycles=cycles, seed=seed)
     with_table = [each.name for each in SCHEDULERS.values() if each.section]
