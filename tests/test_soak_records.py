@@ -98,7 +98,7 @@ def test_more_points_begin_with_the_same_ones(block: str) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("nothing", "the record must be one JSON object, not nothing"),
+        ("nothing", "the record must be one JSON object, each key given once, not nothing"),
         ("[]", "soak.jsonl:2: content must be a section"),
         ('{"block": 3}', "soak.jsonl:2: block must be text, not 3"),
         ('{"blok": "rr"}', "soak.jsonl:2: blok must be a known key"),
@@ -123,7 +123,7 @@ def test_lines_that_are_no_records_are_refused(tmp_path: Path, line: str, words:
 
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     assert_refused(call("evidence", tmp_path / "none"), "FILE must be a file of records, not missing")
-    assert_refused(call("evidence", tmp_path), "the file of records must be readable text")
+    assert_refused(call("evidence", tmp_path), "the file of records must be readable, not Is a directory")
     (tmp_path / "file").touch()
     unwritable = tmp_path / "file" / "soak.jsonl"
     assert_refused(call(*ROUND_ROBIN, "--points", "1", "--record", unwritable), "the file of records must be")
