@@ -17,7 +17,7 @@ from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
-from vlane.sim_top.study.run_store import RESULTS, links_of_run
+from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
 from vlane.sim_top.study.simulate import PerSL, RunResult, StuckError
 from vlane.sim_top.study.study_runs import run_sweep
 from vlane.sim_top.study.sweep import RATE, Sweep, make_sweep
@@ -76,6 +76,8 @@ def simulate(
     folder = out or build_dir("studies", study.stem)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+    if out is not None:
+        refuse_other_files(out)
     cluster = Cluster(scheduler) if scheduler else None
     finished: list[MadeRun] = []
 

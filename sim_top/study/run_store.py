@@ -23,13 +23,24 @@ from vlane.errors import InputError
 from vlane.files import usable_folder, write_whole
 from vlane.rates import LinkClock
 
-__all__ = ["MANIFEST", "RESULTS", "TABLES", "JoinedPart", "RunKey", "RunStore", "StudyId", "links_of_run"]
+__all__ = [
+    "MANIFEST",
+    "RESULTS",
+    "TABLES",
+    "JoinedPart",
+    "RunKey",
+    "RunStore",
+    "StudyId",
+    "links_of_run",
+    "refuse_other_files",
+]
 
 MANIFEST = "manifest.json"
 RESULTS = "results.parquet"
 TABLES = ("links", "flows")
 """Tables of the runs that are kept joined, beside those of each run."""
 _LOCK = ".lock"
+_MUST = "an empty folder or one with runs of this study: name another, or remove this one"
 _OPTION = "--out"
 
 
@@ -119,6 +130,20 @@ JoinedPart = tuple[RunKey, pl.DataFrame, LinkClock]
 """A run, and one row with the columns that go before those of its tables when they are joined."""
 
 
+def refuse_other_files(folder: Path) -> None:
+    """Refuse a folder without runs that holds other files, before anything is made in it.
+
+    Raises
+    ------
+    InputError
+        Naming one of them.
+    """
+    with contextlib.suppress(OSError):
+        names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
+        if names and not names & {MANIFEST, RESULTS, "runs"}:
+            raise InputError(_OPTION, _MUST, f"one with other files, as {min(names)}", source=str(folder))
+
+
 class RunStore:
     """A folder of runs of one study, held as long as the context lasts.
 
@@ -142,7 +167,6 @@ class RunStore:
         self._manifest = _Manifest(study=study, vlane=version, model=model)
 
     def __enter__(self) -> RunStore:
-        self._refuse_others()
         usable_folder(self.folder / "runs", option=_OPTION)
         self._take_lock()
         try:
@@ -156,13 +180,6 @@ class RunStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._lock)
-
-    def _refuse_others(self) -> None:
-        """Refuse a folder without runs that holds other files, before anything is made in it."""
-        with contextlib.suppress(OSError):
-            names = {each.name for each in self.folder.iterdir() if not each.name.startswith(".")}
-            if names and not names & {MANIFEST, RESULTS, "runs"}:
-                self._refuse(f"one with other files, as {min(names)}")
 
     def _take_lock(self) -> None:
         """Hold the folder: the system lets go of it when this process ends, however it does."""
@@ -213,8 +230,7 @@ class RunStore:
                 (self.folder / name).unlink()
 
     def _refuse(self, got: str) -> NoReturn:
-        must = "an empty folder or one with runs of this study: name another, or remove this one"
-        raise InputError(_OPTION, must, got, source=str(self.folder))
+        raise InputError(_OPTION, _MUST, got, source=str(self.folder))
 
     def whole(self, key: RunKey, tables: list[str]) -> tuple[Any, str]:
         """Return a run's result as a document, and nothing; or ``None``, and why it is not there or not whole.
