@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from vlane.sim_top.blocks import BLOCKS, Block, find_block
+from vlane.sim_top.blocks import BLOCKS, SYNTHESISED, Block, find_block
 from vlane.sim_top.cli.block_options import QUALIFICATION_CYCLES, Netlist, check_netlist
 from vlane.sim_top.cli.dut import run_dut
 from vlane.sim_top.cli.network import run_network
@@ -197,6 +197,9 @@ def _plan(fabric: Path | None, file: Path | None, cycles: int, param: list[str])
 
 
 def _job(found: Block, file: Path | None, cycles: int, seed: int, param: list[str], netlist: str) -> Job:
+    if netlist and not found.synthesised and not param:
+        must = f"given with one of {', '.join(SYNTHESISED)}, or with --param of a small instance"
+        raise InputError("--netlist", must, found.name)
     as_synthesised = found.synthesised[-1] if found.synthesised else {}
     parameters = found.parameters(param, as_synthesised if netlist else found.full_size)
     if file is None:
