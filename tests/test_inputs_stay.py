@@ -110,8 +110,9 @@ def test_a_key_of_a_record_is_given_once_and_records_are_text(tmp_path: Path) ->
         (("cosim", "rr", "--rate", "1_0"), "--rate"),
         (("voqsw", "--topology", "irregular:4", "--aside-sls", ",".join(map(str, range(16)))), "--aside-sls"),
         (("voqsw", "--topology", "irregular:4", "--aside-vls", ",".join(map(str, range(15)))), "--aside-vls"),
-        (("voqsw", "--topology", "irregular:99999999"), "6 digits at most, not irregular:99999999"),
-        (("voqsw", "--topology", "torus:3x" + 5000 * "9"), "6 digits at most"),
+        (("voqsw", "--topology", "irregular:99999999"), "switches x ports must be at most 65536, not 799999992"),
+        (("voqsw", "--topology", "torus:3x" + 5000 * "9"), "18 digits at most"),
+        (("voqsw", "--topology", "torus:3x3,99999999"), "numbers up to 65536, not torus:3x3,99999999"),
         (("voqsw", "--topology", "irregular:1"), "switches must be at least 2, not 1"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ FORMS = {
 }
 """How each is written."""
 _PORTS, _HOSTS = 8, 4
-_DIGITS = 6
+_DIGITS, _MOST = 18, 1 << 16
 _COUNTS = {"irregular": (1, 3), "tree": (2,), "fat_tree": (2,), "torus": (1, 2), "dumbbell": (2,)}
 
 
@@ -63,9 +63,11 @@ def _of_numbers(name: str, rest: str, seed: int) -> Topology:
     first, *others = (int(text) for text in (texts[0], *more))
     if name == "irregular":
         ports, hosts = others or (_PORTS, _HOSTS)
-        if first * ports > 1 << 16:
-            raise InputError("switches x ports", f"at most {1 << 16}", first * ports)
+        if first * ports > _MOST:
+            raise InputError("switches x ports", f"at most {_MOST}", first * ports)
         return topologies.irregular(first, ports=ports, hosts=hosts, seed=seed)
+    if max(first, *others, 0) > _MOST:
+        raise InputError("--topology", f"made of numbers up to {_MOST}", f"{name}:{rest}")
     if name == "torus":
         return topologies.torus(tuple(map(int, texts)), hosts=others[0] if others else 1)
     if name == "tree":
