@@ -12,6 +12,7 @@ from tests.conftest import ROOT, assert_refused, call
 
 PLAN = ROOT / "sim_top" / "configs" / "dtable_plan.toml"
 FABRIC = ROOT / "tests" / "data" / "two_switch"
+FOREIGN = ROOT / "docs" / "examples" / "foreign_arbiters"
 RECORDS = ROOT / "docs" / "evidence" / "soak.jsonl"
 OTHER = "another file than one that is read"
 
@@ -40,14 +41,17 @@ def test_departures_do_not_replace_arrivals_or_table(tmp_path: Path) -> None:
     assert {file: file.read_text() for file in kept} == kept
 
 
+@pytest.mark.slow
 def test_a_wave_does_not_replace_a_design(tmp_path: Path) -> None:
-    design = tmp_path / "rr.v"
-    design.write_text("module rr(input clk); endmodule\n")
-    mapped = tmp_path / "rr.toml"
-    mapped.write_text("")
-    called = call("cosim", "rr", "--dut", design, "--top", "rr", "--map", mapped, "--waves", design)
-    assert called.status == 2
-    assert design.read_text().startswith("module")
+    """Nor its map; a design whose wave goes elsewhere is compared."""
+    design, mapped = (tmp_path / f"rr_arb.{suffix}" for suffix in ("sv", "toml"))
+    for file in (design, mapped):
+        shutil.copy(FOREIGN / file.name, file)
+    words = ("cosim", "rr", "--dut", design, "--top", "rr_arb", "--map", mapped, "--cycles", "1000", "--waves")
+    for file in (design, mapped):
+        assert_refused(call(*words, file), "--waves", OTHER)
+        assert file.read_bytes() == (FOREIGN / file.name).read_bytes()
+    assert call(*words, tmp_path / "rr.vcd").status == 0
 
 
 def test_a_fabric_is_not_written_beside_another_one(tmp_path: Path) -> None:

@@ -33,8 +33,7 @@ def inputs_kept() -> Iterator[None]:
 
 def note_input(file: Path) -> None:
     """Remember a file as an input, whatever its name and the links to it."""
-    found = _place(file)
-    if _inputs is not None and found:
+    if _inputs is not None and (found := _place(file)):
         _inputs.add(found)
 
 

@@ -10,6 +10,7 @@ __all__ = [
     "MAX_BUFFER_BLOCKS",
     "MAX_PACKET_BLOCKS",
     "MAX_PACKET_BYTES",
+    "MOST_CYCLES",
     "blocks_of",
     "mtu_blocks",
 ]
@@ -25,6 +26,9 @@ MAX_PACKET_BYTES = MAX_PACKET_BLOCKS * BLOCK_BYTES
 
 MAX_BUFFER_BLOCKS = 4096
 """Most blocks of a switch's buffer."""
+
+MOST_CYCLES = 10**11
+"""Of a run in lockstep, which takes a day or more."""
 
 HEADER_BITS = 64
 """Bits of the local route header, on top of a packet's first flit (IBA 7.7)."""

@@ -11,6 +11,7 @@ from vlane.errors import InputError
 from vlane.plugins import load_file
 from vlane.rates import LinkClock, rate_of
 from vlane.toml_text import parse_value
+from vlane.units import MOST_CYCLES
 
 __all__ = [
     "MOST_SEED",
@@ -29,8 +30,6 @@ __all__ = [
 ]
 
 MOST_SEED = (1 << 63) - 1
-_MOST_CYCLES = 10**11
-"""Of a run, which takes a day or more."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Params = Annotated[list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the component.")]
@@ -114,8 +113,8 @@ def check_cycles(option: str, cycles: int, least: int = 1) -> None:
     InputError
         Naming the option.
     """
-    if not least <= cycles <= _MOST_CYCLES:
-        raise InputError(option, f"{least} to {_MOST_CYCLES}, a day's work", cycles)
+    if not least <= cycles <= MOST_CYCLES:
+        raise InputError(option, f"{least} to {MOST_CYCLES}, a day's work", cycles)
 
 
 def numbers_of(option: str, text: str, most: int) -> tuple[int, ...]:

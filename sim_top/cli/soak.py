@@ -52,14 +52,14 @@ def soak(
     check_cycles("--cycles", cycles)
     wanted = found.shape.values_of_words(param or [])
     drawn = list(points_of(block, count=points, cycles=cycles, seed=seed, wanted=wanted, full_size=full_size))
-    kept = read_records(record) if record else ()
+    kept = {each.compared for each in read_records(record)} if record else set()
     if record:
         add_records(record)  # a file that cannot be written is refused before anything runs
     start = time.perf_counter()
     failures: list[dict[str, str]] = []
     for number, point in enumerate(drawn, 1):
         done = SoakRecord.of(point, rtl=rtl_of(block, point.parameters)) if record else None
-        if done and any(done.repeats(each) for each in kept):
+        if done and done.compared in kept:
             note(f"{number} of {points}: on record: {command_of(point)}")
             continue
         difference = run_point(point)

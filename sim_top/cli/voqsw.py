@@ -109,7 +109,7 @@ def voqsw(
         raise unknown_word("--rest", RESTS, rest)
     lanes = lanes_left(vls, numbers_of("--aside-vls", aside_vls, 14))
     sl_aside = numbers_of("--aside-sls", aside_sls, SL_COUNT - 1)
-    levels_left(1, sl_aside)
+    levels_left(1, sl_aside)  # refuses if none is left, of levels that are only counted too
     counted = sls > SL_COUNT - len(sl_aside)
     if counted and (out is not None or sls > _MOST_LEVELS):
         most = SL_COUNT - len(sl_aside) if out is not None else _MOST_LEVELS
@@ -236,17 +236,17 @@ def _check(network: _Network, plan: VOQswPlan, tables: VOQswTables | None, lanes
 def _write(made: Fabric, folder: Path | None, out: Path) -> list[Path]:
     if folder is not None and out.exists() and out.resolve() == folder.resolve():
         raise InputError("--out", "another folder than the fabric's", str(out))
-    written = DUMPS if folder is None else (*_CHANGED, *(name for name in _KEPT if (folder / name).is_file()))
+    kept = [name for name in _KEPT if (folder / name).is_file()] if folder else []
+    written = (*_CHANGED, *kept) if folder else DUMPS
     stay = [name for name in CAPTURED if name not in written and (out / name).exists()]
     if stay:
         raise InputError("--out", "a folder without another fabric's files", stay[0], source=str(out))
     if folder is None:
         return write_dumps(made, out)
     files = write_dumps(made, out, _CHANGED)
-    for name in _KEPT:
-        if (folder / name).is_file():
-            write_whole(out / name, (folder / name).read_bytes(), option="--out")
-            files.append(out / name)
+    for name in kept:
+        write_whole(out / name, (folder / name).read_bytes(), option="--out")
+        files.append(out / name)
     return files
 
 

@@ -147,8 +147,8 @@ def _reasons(left: Sequence[Point], holes: Iterable[Hole | Untaken], nets: Mappi
     reasons = {}
     for point in left:
         net = nets.get(point.bit) if point.bit else None
-        of_point = [of_edge[net, edge] for edge in ((point.edge,) if point.edge else EDGES) if (net, edge) in of_edge]
-        if len(of_point) == (1 if point.edge else len(EDGES)):
+        of_point = [of_edge.get((net, edge)) for edge in ((point.edge,) if point.edge else EDGES)]
+        if of_point[0] and all(of_point):
             reasons[point] = of_point[0]
     for hole in holes:
         if isinstance(hole, Untaken) and len(fits := _fits(left, hole)) == hole.count:

@@ -20,11 +20,11 @@ from vlane.document import Document, given_once
 from vlane.errors import InputError
 from vlane.refusal import checked
 from vlane.textfile import whole_text
+from vlane.units import MOST_CYCLES
 
 __all__ = ["SoakRecord", "Total", "add_records", "read_records", "rtl_of", "totals"]
 
 _DIGITS = 16
-_MOST_CYCLES = 10**11
 
 
 class SoakRecord(BaseModel):
@@ -53,7 +53,7 @@ class SoakRecord(BaseModel):
     block: str
     parameters: dict[str, Any]
     full_size: bool
-    cycles: int = Field(ge=1, le=_MOST_CYCLES, strict=True)
+    cycles: int = Field(ge=1, le=MOST_CYCLES, strict=True)
     seed: int = Field(strict=True)
     rtl: str = Field(pattern=f"^[0-9a-f]{{{_DIGITS}}}$")
     day: date
@@ -71,12 +71,8 @@ class SoakRecord(BaseModel):
 
     @property
     def compared(self) -> str:
-        """What was compared: records of which it is equal are of the same cycles of the same RTL."""
+        """What was compared: two records in which it is equal are of the same cycles of the same RTL."""
         return json.dumps(self.model_dump(exclude={"day"}), sort_keys=True)
-
-    def repeats(self, other: SoakRecord) -> bool:
-        """Tell whether another record is of the same cycles of the same RTL."""
-        return self.compared == other.compared
 
 
 @dataclass(frozen=True, slots=True)

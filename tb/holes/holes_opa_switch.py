@@ -12,17 +12,14 @@ _UNUSED = (
     "The switch has no use for SL2SC and SC2SL: their look-ups ask for entry 0, which its program port writes once in "
     "2,000,000 cycles."
 )
+_FEW = "A lane of a central buffer takes packets while it has room for one of four blocks, of eight: it holds five."
+_OUTPUT = r"(over_[01]__to|head_[01]|[rw]_data(\$\d+)?|heads_[01]\.r_port__data|read__[01]__to|read_head_[01])"
+"""Signals of a central buffer that begin with the output of a packet."""
 
 HOLES = (
     # The first MPort has outputs 0 to 3, the second one 4 and 5.
-    Hole(
-        r"centre_0\.(over_[01]__to|head_[01]|r_data(\$\d+)?|read__[01]__to|read_head_[01])", range(1, 2), _OTHER_MPORT
-    ),
-    Hole(
-        r"centre_1\.(over_[01]__to|head_[01]|r_data(\$\d+)?|read__[01]__to|read_head_[01])", range(2, 3), _OTHER_MPORT
-    ),
-    Hole(r"centre_0\.(w_data(\$\d+)?|heads_[01]\.r_port__data)", range(1, 2), _OTHER_MPORT),
-    Hole(r"centre_1\.(w_data(\$\d+)?|heads_[01]\.r_port__data)", range(2, 3), _OTHER_MPORT),
+    Hole(rf"centre_0\.{_OUTPUT}", range(1, 2), _OTHER_MPORT),
+    Hole(rf"centre_1\.{_OUTPUT}", range(2, 3), _OTHER_MPORT),
     Hole(r"allocator\.reader_output_[01]", range(1, 2), _OTHER_MPORT),
     Hole(r"allocator\.reader_output_[23]", range(2, 3), _OTHER_MPORT),
     Hole(r"allocator\.reader_wants_[01]", range(4), _OTHER_MPORT),
@@ -37,16 +34,8 @@ HOLES = (
         84,
         _OTHER_MPORT,
     ),
-    Hole(
-        r"centre_[01]\.heads_[01]\.w_level",
-        range(3, 4),
-        "A lane of a central buffer takes packets while it has room for one of four blocks, of eight: it holds five.",
-    ),
-    Hole(
-        r"centre_[01]\.heads_[01]\.w_rdy",
-        range(1),
-        "A lane of a central buffer takes packets while it has room for one of four blocks, of eight: it holds five.",
-    ),
+    Hole(r"centre_[01]\.heads_[01]\.w_level", range(3, 4), _FEW),
+    Hole(r"centre_[01]\.heads_[01]\.w_rdy", range(1), _FEW),
     Hole(
         r"centre_[01]\.link_free",
         range(1),

@@ -40,11 +40,13 @@ def qualification(
     """
     by_limit = limit_tables(data_vls=data_vls, entries=entries)
     settle = 2 * entries + 2
-    at_once = [settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS] * len(by_limit)
-    each_block = [settle + 2 * _LIMIT_BLOCKS * table.limit_of_high_priority + at_once[0] for table in by_limit]
-    enough = each_block if block_by_block and 3 * sum(each_block) <= cycles else at_once
+    at_once = settle + 2 * _UNBOUNDED_BLOCKS // MAX_PACKET_BLOCKS
+    more = [settle + 2 * _LIMIT_BLOCKS * table.limit_of_high_priority for table in by_limit]
+    if not block_by_block or 3 * (sum(more) + at_once * len(more)) > cycles:
+        more = [0] * len(by_limit)
     phases = [
-        Phase(enough[table], table, name="limit", least_blocks=MAX_PACKET_BLOCKS) for table in range(len(by_limit))
+        Phase(at_once + longer, table, name="limit", least_blocks=MAX_PACKET_BLOCKS)
+        for table, longer in enumerate(more)
     ]
     by_weight = weight_tables(data_vls=data_vls, entries=entries)
     corners = (*by_limit, *by_weight)

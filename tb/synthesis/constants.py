@@ -70,7 +70,7 @@ def net_of(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, Hashabl
 
 
 def _net_of(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[Bit, Hashable]:
-    places = _places(_nets(files, top, f"{_FLAT}write_json flat.json", "flat.json")[0])
+    places = _places(files, top, _FLAT)
     return {bit: places[place].bits[bit.number] if (place := _place_of(bit)) in places else bit for bit in bits}
 
 
@@ -78,7 +78,7 @@ def _constant(files: Mapping[str, str], top: str, bits: Collection[Bit], command
     """Return which bits of a module, read with commands, are constant."""
     if not bits:
         return {}
-    places = _places(_nets(files, top, f"{commands}write_json read.json", "read.json")[0])
+    places = _places(files, top, commands)
     found = {bit: places[place].name for bit in bits if (place := _place_of(bit)) in places}
     if not found:
         return {}
@@ -101,8 +101,9 @@ def _nets(
     return json.loads((folder / result).read_text())["modules"][top]["netnames"], folder
 
 
-def _places(nets: Mapping[str, Any]) -> dict[tuple[str, ...], _Net]:
-    """Return the signals of a module by the instances that they were in and their own names."""
+def _places(files: Mapping[str, str], top: str, commands: str) -> dict[tuple[str, ...], _Net]:
+    """Return the signals of a module, read with commands, by the instances that they were in and their own names."""
+    nets, _ = _nets(files, top, f"{commands}write_json read.json", "read.json")
     return {path_of_net(name, net): _Net(name, net["bits"]) for name, net in nets.items()}
 
 

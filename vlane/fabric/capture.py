@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 _TOPOLOGY = "ibnetdiscover.txt"
 _LFTS = ("opensm-lfts.dump", "dump_fts.txt", "ibroute.txt")
-_SL2VLS = ("opensm-sl2vl.dump", "smpquery-sl2vl.txt")
+_SL2VL_SET, _SL2VL_READ = "opensm-sl2vl.dump", "smpquery-sl2vl.txt"
 _VLARB, _CONF, _PORT_INFO = "smpquery-vlarb.txt", "opensm.conf", "smpquery-portinfo.txt"
-_PATH_SLS = ("path-sl.csv", "saquery-path.txt")
-CAPTURED = (_TOPOLOGY, *_LFTS, *_SL2VLS, _VLARB, *_PATH_SLS, _CONF, _PORT_INFO)
+_PATH_CSV, _PATH_RECORDS = "path-sl.csv", "saquery-path.txt"
+CAPTURED = (_TOPOLOGY, *_LFTS, _SL2VL_SET, _SL2VL_READ, _VLARB, _PATH_CSV, _PATH_RECORDS, _CONF, _PORT_INFO)
 """Files of a folder that are read as a fabric's."""
 _PATHS = ("CREDIT_LOOP", "UNREACHABLE", "VL_UNSERVED")
 _LISTS = ("VLARB_NARROWED", "VLARB_DIFFERS", "VL_MASKED", "WEIGHT_WRAPPED", "ENTRIES_DROPPED")
@@ -60,16 +60,16 @@ def load_fabric(folder: Path) -> Fabric:
     fabric.sl2vl = (
         files.first(
             {
-                _SL2VLS[0]: lambda path: read_opensm_sl2vl(path, lids),
-                _SL2VLS[1]: lambda path: read_smpquery_sl2vl(path, lids),
+                _SL2VL_SET: lambda path: read_opensm_sl2vl(path, lids),
+                _SL2VL_READ: lambda path: read_smpquery_sl2vl(path, lids),
             },
             (*_PATHS, *_ROWS),
             "VL = SL modulo the data lanes",
         )
         or SL2VLTables()
     )
-    read_back = folder / _SL2VLS[1]
-    if (folder / _SL2VLS[0]).exists() and read_back.exists():
+    read_back = folder / _SL2VL_READ
+    if (folder / _SL2VL_SET).exists() and read_back.exists():
         _compare(fabric, read_smpquery_sl2vl(read_back, lids))
     fabric.vlarb = (
         files.first(
@@ -80,7 +80,7 @@ def load_fabric(folder: Path) -> Fabric:
         or {}
     )
     fabric.path_sls = (
-        files.first(dict(zip(_PATH_SLS, (read_path_csv, read_saquery), strict=True)), _PATHS, "every pair takes SL 0")
+        files.first({_PATH_CSV: read_path_csv, _PATH_RECORDS: read_saquery}, _PATHS, "every pair takes SL 0")
         or PathSLs()
     )
     fabric.conf = files.first(
