@@ -1,4 +1,4 @@
-"""Writing of results: a file is written completely or not at all (``docs/files.md``)."""
+"""Writing of results: whole files or none, and none in place of a file that was read (``docs/files.md``)."""
 
 from __future__ import annotations
 
