@@ -185,7 +185,7 @@ class Parameters(Mapping[str, Any]):
             if not equals:
                 raise InputError("--param", "K=V", word)
             if name in named:
-                raise InputError("--param", "given once for each parameter", f"{name} twice")
+                raise InputError(f"--param {name}", "given once", "twice")
             named[name] = _value(name, text, type(defaults[name]))
         return named
 

@@ -137,7 +137,7 @@ def cosim(
         made = changes_of(changes or [])
         run_network(study, rtl or [], cycles, seed, changes=made, rate=rate, engine=engine, as_json=as_json)
     if study is not None or rtl or changes or plugin:
-        raise InputError("STUDY, --rtl, --set and --plugin", "given with network only", block)
+        raise InputError("--plugin" if plugin else "STUDY, --rtl and --set", "given with network only", block)
     found = find_block(block)
     cycles = _DEFAULT_CYCLES if cycles is None else cycles
     _check_engine(engine, simulator)
