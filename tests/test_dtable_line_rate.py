@@ -14,6 +14,8 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.hdl.schedulers.lane_account import LaneAccount
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
+from vlane.tb.native.model import component_ports
+from vlane.tb.native.rows import row_layout
 from vlane.tb.proofs.prove import prove
 
 from tests.conftest import assert_refused, call, long_but
@@ -45,6 +47,22 @@ def test_hardware_is_golden_in_every_cycle(shape: dict[str, Any]) -> None:
 def test_cocotb_agrees() -> None:
     only = ("agrees_with_golden_in_every_cycle",)
     assert_bench_agrees("dtable", {"data_vls": 4, "entries": 8, "vl15": True, **FORM}, tests=1, cycles=3000, apart=only)
+
+
+def test_the_qualification_s_tables_name_lanes_that_are_not_there_in_every_place() -> None:
+    """A bit away from one that is: their entries serve nobody, wherever they stand; weights are a bit away from limits."""
+    block = BLOCKS["dtable"]
+    parameters = block.parameters(["form=line_rate", "entries=20"], block.mutated)
+    ports = component_ports(block.make(parameters))
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    stimulus = block.qualify(parameters, cycles=2_000_000, seed=1, inputs=inputs, outputs=outputs)
+
+    writes = stimulus._ports.writes.reshape(-1, 4)
+    absent = {(index % 8, lane & ~3) for _, index, lane, weight in writes.tolist() if weight and lane >= 4}
+    weights = {weight for *_, weight in writes.tolist()}
+    assert parameters["data_vls"] == 4
+    assert absent >= {(place, 1 << bit) for place in range(8) for bit in (2, 3, 4)}
+    assert weights >= {number ^ 1 << bit for number in (1, 66) for bit in range(8)}
 
 
 class Lanes:

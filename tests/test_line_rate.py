@@ -172,3 +172,13 @@ def test_the_qualification_lets_every_limit_run_out() -> None:
             seen.append(limit)
         begin += phase.cycles
     assert {1 << bit for bit in range(8)} < set(seen)
+
+
+def test_the_qualification_has_weights_a_bit_away_from_one_and_two_in_both_lists() -> None:
+    """The walk tells turns of one block and of two from others, ahead: each bit of a weight counts."""
+    plan = qualification(data_vls=5, entries=8, cycles=1_000_000, seed=1, block_by_block=True)
+    tables = [plan.tables[phase.table] for phase in plan.phases if phase.name == "weight"]
+
+    near = {number ^ 1 << bit for number in (1, 2) for bit in range(8)} - {0}
+    for listed in ([table.high for table in tables], [table.low for table in tables]):
+        assert near <= {entry.weight for entries in listed for entry in entries if entry.vl < 5}

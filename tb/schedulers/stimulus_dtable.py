@@ -23,6 +23,7 @@ from vlane.tb.schedulers.surroundings import READY, SWAP, Surroundings
 from vlane.tb.schedulers.traffic import Phase
 
 from vlane.dtable import DTable, DTableEntry
+from vlane.units import MAX_PACKET_BLOCKS
 from vlane.writes import ScheduleSelect, Write, entry_writes
 
 __all__ = ["SCENARIOS", "SCENARIO_PARAMETERS", "drawn_writes", "qualified", "saturating"]
@@ -73,20 +74,24 @@ SHOW[golden.State], NOTE[golden.State] = _show, _note
 
 
 def _random_table(source: random.Random, requesters: int, entries: int) -> DTable:
+    """Return a table of a kind; a tenth of its entries, at any place, name a requester a bit away, which may not exist."""
     kind = source.choices(("full", "short", "sparse", "light", "heavy", "beyond", "bits"), (4, 2, 2, 3, 2, 1, 2))[0]
     length = source.randint(1, entries) if kind == "short" else entries
+    most = source.choice((90, 255))
     listed = []
-    for index in range(length):
-        weight = source.randint(1, 90)
+    for _ in range(length):
+        weight = source.randint(1, most)
         if kind == "light":
-            weight = source.randint(1, 3)
+            weight = source.choice((1, 2, 3, 1 ^ 1 << source.randrange(8)))
         elif kind == "heavy":
             weight = source.choice((254, 255, 190, 189))
         elif kind == "bits":
-            weight = 1 << source.randrange(8)
+            weight = source.choice((0, MAX_PACKET_BLOCKS)) ^ 1 << source.randrange(8)
         elif kind == "sparse" and source.random() < 0.7:
             weight = 0
-        sl = source.randrange(32 if kind == "beyond" and index % 2 else requesters)
+        sl = source.randrange(32 if kind == "beyond" and source.random() < 0.5 else requesters)
+        if source.random() < 0.1:
+            sl ^= 1 << source.randrange(5)
         listed.append((sl, weight))
     return DTable(tuple(listed))  # type: ignore[arg-type]
 
@@ -119,6 +124,7 @@ def qualified(parameters: Mapping[str, Any], *, inputs: Layout, outputs: Layout,
         "dtable",
         parameters,
         lambda source: _random_table(source, requesters or data_vls, entries).padded(entries),
+        most_tables=128,
         cycles_each=80 * entries,
         inputs=inputs,
         outputs=outputs,

@@ -172,6 +172,7 @@ def scheduled(
     applicable: frozenset[str],
     writes: Sequence[Sequence[int]] = (),
     phases: Sequence[Phase] = (),
+    most_tables: int = 32,
     cycles_each: int = 4000,
     **given: Any,
 ) -> EgressStimulus:
@@ -193,6 +194,8 @@ def scheduled(
         The table that is programmed instead of random ones; then no rule must be seen.
     phases : sequence of Phase
         Replaces the kinds of traffic.
+    most_tables : int
+        How many random tables there are at most.
     cycles_each : int
         Cycles that a further random table needs.
     **given
@@ -202,7 +205,7 @@ def scheduled(
     data_vls, requesters = parameters["data_vls"], parameters["requesters"]
     programs = [writes] if writes else [
         [*random_map(source, data_vls=data_vls, requesters=requesters), *draw(source)]
-        for _ in range(max(4, min(32, cycles // cycles_each)))
+        for _ in range(max(4, min(most_tables, cycles // cycles_each)))
     ]  # fmt: skip
     each = max(64, 2 * len(programs[0]), cycles // (8 * len(programs)))
     stimulus = EgressStimulus(

@@ -9,6 +9,8 @@ from vlane.vlarb import LIMIT_UNBOUNDED, VL15, VLArbEntry, VLArbTable
 __all__ = ["limit_tables", "random_tables", "weight_tables"]
 
 _LIMITS = (0, 1, 2, 16, 253, 254, 255)
+_NEAR = tuple(sorted({weight ^ 1 << bit for weight in (1, 2) for bit in range(8)} - {0}))
+"""Weights one bit away from those of a turn of one block and of two, which arbiters that look ahead tell from others."""
 _WEIGHTS = (0, 1, 2, 32, 33, 64, 65, 66, 254, 255)
 
 
@@ -42,7 +44,8 @@ def limit_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
 def weight_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
     """Return tables in which each entry once is the only one of its lane, with each single bit of a weight.
 
-    The other entries name VL15: kept, skipped and counted. In the first table all entries of both lists do.
+    The other entries name VL15: kept, skipped and counted. In the first table all entries of both lists do. Tables in
+    which each lane once has each weight that is nearly 1 or 2 follow.
     """
     nobody = (VLArbEntry(VL15, 255),) * entries
     tables = [VLArbTable(nobody, nobody, 0)]
@@ -52,6 +55,10 @@ def weight_tables(*, data_vls: int, entries: int) -> tuple[VLArbTable, ...]:
             for index in range(first, min(first + data_vls, entries)):
                 listed[index] = VLArbEntry(index - first, 1 << bit)
             tables += [VLArbTable(tuple(listed), (), 0), VLArbTable((), tuple(listed), 0)]
+    together = min(entries, data_vls)
+    for first in range(0, len(_NEAR), together):
+        near = tuple(VLArbEntry(lane, weight) for lane, weight in enumerate(_NEAR[first : first + together]))
+        tables += [VLArbTable(near, (), 0), VLArbTable((), near, 0)]
     return tuple(tables)
 
 
