@@ -50,7 +50,7 @@ def test_cocotb_agrees() -> None:
 
 
 def test_the_qualification_s_tables_name_lanes_that_are_not_there_in_every_place() -> None:
-    """A bit away from one that is: their entries serve nobody, wherever they stand; weights are a bit away from limits."""
+    """A bit away from one that is: their entries serve nobody. Weights are a bit away from limits."""
     block = BLOCKS["dtable"]
     parameters = block.parameters(["form=line_rate", "entries=20"], block.mutated)
     ports = component_ports(block.make(parameters))

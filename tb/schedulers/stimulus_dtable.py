@@ -74,7 +74,7 @@ SHOW[golden.State], NOTE[golden.State] = _show, _note
 
 
 def _random_table(source: random.Random, requesters: int, entries: int) -> DTable:
-    """Return a table of a kind; a tenth of its entries, at any place, name a requester a bit away, which may not exist."""
+    """Return a table of a kind; a tenth of its entries name a requester a bit away, which may not exist."""
     kind = source.choices(("full", "short", "sparse", "light", "heavy", "beyond", "bits"), (4, 2, 2, 3, 2, 1, 2))[0]
     length = source.randint(1, entries) if kind == "short" else entries
     most = source.choice((90, 255))

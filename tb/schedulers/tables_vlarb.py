@@ -10,7 +10,7 @@ __all__ = ["limit_tables", "random_tables", "weight_tables"]
 
 _LIMITS = (0, 1, 2, 16, 253, 254, 255)
 _NEAR = tuple(sorted({weight ^ 1 << bit for weight in (1, 2) for bit in range(8)} - {0}))
-"""Weights one bit away from those of a turn of one block and of two, which arbiters that look ahead tell from others."""
+"""Weights one bit away from 1 and 2, which arbiters that look ahead tell from others."""
 _WEIGHTS = (0, 1, 2, 32, 33, 64, 65, 66, 254, 255)
 
 
