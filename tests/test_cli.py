@@ -204,7 +204,7 @@ def test_every_block_exports_documented_and_lint_clean(name: str, tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["dtable", "drr", "scfq"])
+@pytest.mark.parametrize("name", long_but(["drr"], ["dtable", "drr", "scfq"]))
 def test_table_file_runs_through_a_scheduler(name: str, tmp_path: Path) -> None:
     """The table of a file, its lanes owned by service levels, against golden."""
     file = tmp_path / "table.toml"

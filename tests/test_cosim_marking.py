@@ -35,7 +35,7 @@ def test_the_same_packets_are_marked_in_hardware(study: str, mask: str) -> None:
     assert done["held"] > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_room_is_held_back_in_hardware() -> None:
     """Credit starvation in two switches of six: every delivery is in the cycle of golden's, and not in that without."""
     options = ("--rtl", "0,5", "--cycles", "30000", "--json")

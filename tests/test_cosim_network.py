@@ -114,16 +114,10 @@ def test_deliveries_are_the_same_with_any_switches_in_hardware(rtl: list[str], f
     assert done["deliveries"] > 4000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("credit", "rtl", "flight"),
-    [
-        ("returns", "all", 2),
-        *(
-            pytest.param(*each, marks=pytest.mark.long)
-            for each in (("returns", "1", 1), ("returns", "0,2", 4), ("fcp", "all", 1), ("fcp", "1", 2))
-        ),
-    ],
+    [("returns", "all", 2), ("returns", "1", 1), ("returns", "0,2", 4), ("fcp", "all", 1), ("fcp", "1", 2)],
 )
 def test_deliveries_are_the_same_with_a_crossbar_faster_than_the_links(
     credit: str, rtl: str, flight: int, study: Path

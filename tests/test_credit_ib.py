@@ -52,7 +52,7 @@ def test_cocotb_bench_agrees() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["small", "sender", "offer", *(pytest.param(each, marks=pytest.mark.long) for each in ("pair", "recovery"))]
+    "name", ["sender", "offer", *(pytest.param(each, marks=pytest.mark.long) for each in ("small", "pair", "recovery"))]
 )
 def test_credits_are_proven(name: str) -> None:
     """One port, its parts, and over any link that delays and loses: no overflow, and credits that recover."""

@@ -17,7 +17,7 @@ from vlane.tb.native.model import compile_model
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_allocator import AllocatorProperties
 
-from tests.conftest import assert_refused, call
+from tests.conftest import assert_refused, call, long_but
 from tests.scheduling import assert_bench_agrees, assert_every_phase_agrees, qualified_lockstep, run_rows
 from vlane.ib_switch import IBSwitchParameters
 
@@ -32,7 +32,10 @@ SHAPES = [
          "data_bits": 128, "credit": "fcp", "fcp_period": 300},
         marks=pytest.mark.long,
     ),
-    {"ports": 3, "data_vls": 2, "blocks": 8, "maximum": 4, "lids": 8, "crossbar": "per_vl", "allocation": "fifo"},
+    pytest.param(
+        {"ports": 3, "data_vls": 2, "blocks": 8, "maximum": 4, "lids": 8, "crossbar": "per_vl", "allocation": "fifo"},
+        marks=pytest.mark.long,
+    ),
     pytest.param(
         {"ports": 5, "data_vls": 3, "blocks": 33, "minimum": 9, "maximum": 9, "largest": 9, "lids": 20,
          "scheduler": "drr", "data_bits": 128, "crossbar": "per_vl", "allocation": "fifo"},
@@ -44,16 +47,18 @@ SHAPES = [
                   "allocation": "fifo"}, marks=pytest.mark.long),
     pytest.param({"ports": 4, "data_vls": 2, "blocks": 32, "minimum": 6, "maximum": 16, "largest": 6, "lids": 16,
                   "speed": 2}, marks=pytest.mark.long),
-    {"ports": 3, "data_vls": 2, "blocks": 48, "minimum": 16, "maximum": 32, "largest": 4, "lids": 8, "data_bits": 128,
-     "marking": True, "busy_blocks": 8, "level_blocks": 40, "idle_blocks": 2, "speed": 2},
+    pytest.param({"ports": 3, "data_vls": 2, "blocks": 48, "minimum": 16, "maximum": 32, "largest": 4, "lids": 8,
+                  "data_bits": 128, "marking": True, "busy_blocks": 8, "level_blocks": 40, "idle_blocks": 2,
+                  "speed": 2}, marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
                   "fcp_period": 100, "data_bits": 192, "marking": True, "busy_blocks": 8, "level_blocks": 40},
                  marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 2, "blocks": 32, "minimum": 16, "maximum": 16, "largest": 4, "data_bits": 128,
                   "crossbar": "per_vl", "marking": True, "busy_blocks": 8, "level_blocks": 40, "scheduler": "vlarb",
                   "line_rate": True}, marks=pytest.mark.long),
-    {"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
-     "fcp_period": 100, "data_bits": 192, "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40},
+    pytest.param({"ports": 3, "data_vls": 3, "blocks": 48, "minimum": 16, "maximum": 16, "largest": 4, "credit": "fcp",
+                  "fcp_period": 100, "data_bits": 192, "marking": True, "measure": "inputs", "busy_blocks": 8,
+                  "level_blocks": 40}, marks=pytest.mark.long),
     pytest.param({"ports": 3, "data_vls": 2, "blocks": 48, "minimum": 16, "maximum": 32, "largest": 4, "lids": 8,
                   "data_bits": 128, "marking": True, "measure": "inputs", "busy_blocks": 8, "level_blocks": 40,
                   "idle_blocks": 2, "speed": 2}, marks=pytest.mark.long),
@@ -190,19 +195,14 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
     assert seen == {10: header, 18: 77}
 
 
-LONG_PROOFS = (
-    "tells", "tells-faster", "input", "input-faster", "output", "output-fcp", "output-faster", "output-fcp-faster",
-    "lane-input", "lane-output-fcp", "delivery", "delivery-faster", "delivery-in-time", "delivery-of-three",
-)  # fmt: skip
+PROOFS = ("allocation", "room", "limits", "pair-turns", "connections", "input-waits", "starvation", "measure-of-six")
+"""One of each kind of part; ``make formal`` proves all."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(each.name, marks=pytest.mark.long if each.name in LONG_PROOFS else ())
-        for each in BLOCKS["ib_switch"].proofs
-    ],
+    long_but(PROOFS, [each.name for each in BLOCKS["ib_switch"].proofs]),
 )
 def test_instances_are_proven(name: str) -> None:
     """Each part beside its account, what connects them, and the way of a packet."""

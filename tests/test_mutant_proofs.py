@@ -229,10 +229,10 @@ def alive(component: type[Component], name: str, mutants: tuple[Mutant, ...]) ->
 @pytest.mark.parametrize(
     ("component", "count"),
     [
-        (Teller, 60),
+        (Teller, 24),
         pytest.param(Halves, 40, marks=pytest.mark.long),
-        (Bus, 50),
-        (Guarded, 40),
+        (Bus, 16),
+        (Guarded, 20),
     ],
 )
 def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[Component], count: int) -> None:
@@ -251,7 +251,7 @@ def test_exactly_the_mutants_that_make_no_difference_are_proven(component: type[
 def test_a_register_of_an_instance_begins_with_its_own_value() -> None:
     """One that drives a port of the component, whose power-on value the cut must have: nobody sets it again."""
     mutants = tuple(
-        each for each in list_mutants(Shown(), "shown", count=60, seed=1) if "Q" not in each.command.split()
+        each for each in list_mutants(Shown(), "shown", count=30, seed=1) if "Q" not in each.command.split()
     )
     survive = alive(Shown, "shown", mutants)
     proven = prove_equivalent(Shown(), "shown", list(mutants))
@@ -311,7 +311,7 @@ def test_a_netlist_that_takes_too_long_is_tried_once(monkeypatch: pytest.MonkeyP
         return run_commands(kind, files, top, *words, seconds=seconds, **others)
 
     *_, whole = Flattened(Halves(), "halves").around("nobody")
-    mutants = list(list_mutants(Halves(), "halves", count=30, seed=1))
+    mutants = list(list_mutants(Halves(), "halves", count=16, seed=1))
     everything = prove_equivalent(Halves(), "halves", mutants)
     monkeypatch.setattr(mutate, "_run", partial(out_of_time, "mutate"))
     proven = prove_equivalent(Halves(), "halves", mutants, told.append)

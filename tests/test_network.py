@@ -127,13 +127,13 @@ def random_trace(topology: Topology, *, packets: int, cycles: int, sls: int, see
     "how",
     [
         {"allocation": "turns"},
-        {"allocation": "fifo"},
+        pytest.param({"allocation": "fifo"}, marks=pytest.mark.long),
         {"crossbar": "per_vl", "minimum": 12},
         pytest.param({"allocation": "fifo", "crossbar": "per_vl", "minimum": 12}, marks=pytest.mark.long),
         pytest.param({"crossbar": "flits"}, marks=pytest.mark.long),
         pytest.param({"iterations": 3, "speed": 2}, marks=pytest.mark.long),
         {"credit": "fcp", "fcp_period": 100, "minimum": 12},
-        {"crossbar": "per_vl", "credit": "sideband", "minimum": 12},
+        pytest.param({"crossbar": "per_vl", "credit": "sideband", "minimum": 12}, marks=pytest.mark.long),
     ],
     ids=["turns", "fifo", "per_vl", "per_vl_fifo", "flits", "faster", "fcp", "per_vl_sideband"],
 )

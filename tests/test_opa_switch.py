@@ -54,7 +54,7 @@ def test_cocotb_benches_agree() -> None:
     assert_bench_agrees("opa_switch", PARAMETERS, tests=3, apart=tests)
 
 
-LONG_PROOFS = ("input", "output", "connections", "centre", "delivery")
+LONG_PROOFS = ("allocation", "input", "output", "connections", "centre", "delivery")
 
 
 @pytest.mark.slow

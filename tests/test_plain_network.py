@@ -219,9 +219,9 @@ def test_every_delivery_is_that_of_the_plain_network(
     "how",
     [
         How(),
-        pytest.param(How("fifo"), marks=pytest.mark.slow),
+        pytest.param(How("fifo"), marks=pytest.mark.long),
         pytest.param(How(crossbar="per_vl"), marks=pytest.mark.slow),
-        pytest.param(How("fifo", "per_vl"), marks=pytest.mark.slow),
+        pytest.param(How("fifo", "per_vl"), marks=pytest.mark.long),
     ],
     ids=str,
 )

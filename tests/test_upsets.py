@@ -166,7 +166,7 @@ def test_the_command_tells_effects_and_repeats_them() -> None:
 @pytest.mark.parametrize(
     ("block", "shape"),
     [
-        ("vlarb", ("data_vls=3", "entries=4")),
+        pytest.param("vlarb", ("data_vls=3", "entries=4"), marks=pytest.mark.long),
         pytest.param(
             "dtable", ("data_vls=3", "entries=4", "requesters=2", "keep_on_stall=true"), marks=pytest.mark.long
         ),

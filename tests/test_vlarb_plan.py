@@ -197,7 +197,7 @@ def _what_tables_give(levels: int, high: int) -> NDArray[np.float64]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.long)])
 def test_random_wants_agree_with_every_small_table(count: int) -> None:
     """Whoever gets a plan gets what is wanted; whoever gets none would not get it of any small table."""
     source, met = random.Random(count), 0  # noqa: S311 - a repeatable choice

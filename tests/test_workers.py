@@ -70,7 +70,14 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("2", signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("jobs", "number"),
+    [
+        ("2", signal.SIGINT),
+        pytest.param("1", signal.SIGINT, marks=pytest.mark.long),
+        pytest.param("2", signal.SIGTERM, marks=pytest.mark.long),
+    ],
+)
 def test_interrupted_is_one_line_and_the_rest_is_made_later(
     jobs: str, number: signal.Signals, study: Path, tmp_path: Path
 ) -> None:
