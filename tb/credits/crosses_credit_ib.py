@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.tb.credits.phases_credit_ib import AHEAD
 from vlane.tb.native.crosses import Cross, Cycles, Event, Truths, together, without
 
 __all__ = ["EVENTS", "crosses"]
@@ -61,10 +62,13 @@ EVENTS: Mapping[str, Event] = {
     "sent and heard": _sent_and_heard,
     "heard while told": _heard_while_told,
     "freed while told": _freed_while_told,
+    "told": lambda cycles: cycles.on("fcp_valid") & cycles.on("fcp_taken"),
+    AHEAD: lambda cycles: cycles.phase == AHEAD,
     "refused": lambda cycles: cycles.on("arrived") & ~cycles.on("accepted"),
 }
 """Of one lane: ``come and gone``, a packet is taken and a block let go; ``sent and heard``, a packet is sent and an FCP
-heard; ``heard while told``, an FCP is heard and one sent; ``freed while told``, a block is let go and an FCP sent."""
+heard; ``heard while told``, an FCP is heard and one sent; ``freed while told``, a block is let go and an FCP sent.
+``told``, an FCP is sent."""
 
 
 def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
@@ -85,6 +89,7 @@ def crosses(parameters: Mapping[str, Any]) -> tuple[Cross, ...]:
         "initializing x taken_over", "initializing x freed", "initializing x accepted", "taken_over x set-up",
         "taken_over x accepted", "taken_over x refused", "refused x freed", "refused x granted", "granted x reset",
         "taken_over x reset", "accepted x reset", "freed x reset", "sent_for_advance x reset", "corrupt x reset",
+        f"told x {AHEAD}",
         wild=True,
     )  # fmt: skip
     if parameters["watchdog_cycles"] <= _MOST_WATCHDOG:

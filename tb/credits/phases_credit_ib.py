@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CERTAIN", "DEAD", "FLIGHT", "LinkPhase", "full_round", "link_phases"]
+__all__ = ["AHEAD", "CERTAIN", "DEAD", "FLIGHT", "LinkPhase", "full_round", "link_phases"]
 
 CERTAIN = 65536
 """Chances are out of this."""
 
 DEAD = "dead link"
 """Name of the phase in which nothing arrives, long enough for the watchdog of both ends."""
+
+AHEAD = "limits run ahead"
+"""Name of the phase in which limits run ahead of what was said."""
 
 FLIGHT = 16
 """Cycles from one end to the other."""
@@ -105,7 +108,7 @@ def link_phases(parameters: Mapping[str, Any], cycles: int) -> tuple[LinkPhase, 
             LinkPhase(quiet, send=0, audit=True, name="quiet"),
             LinkPhase(busy, wild=True, name="anything"),
             LinkPhase(unheard, wild=True, loss=CERTAIN, name="anything, few FCPs"),
-            LinkPhase(busy, wild=True, hold=True, name="limits run ahead"),
+            LinkPhase(busy, wild=True, hold=True, name=AHEAD),
             LinkPhase(1, reset=CERTAIN, send=0, name="reset"),
             LinkPhase(2 * period + 100, send=0, name="set-up again"),
         ]

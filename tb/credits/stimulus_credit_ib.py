@@ -178,6 +178,7 @@ def _run_ahead(state: golden.CreditIBState, given: golden.Inputs, bits: NDArray[
     if since == 0:
         given.values[golden.FREED_VL] = below(bits, state.data_vls)
     given.flags[golden.TAKEN] = since < _TAKEN_AFTER_PERIOD
+    given.flags[golden.TAIL] = 1  # the phase before may leave a packet under way, which lets no FCP be offered
     given.flags[golden.ARRIVED] = given.flags[golden.FREE] = 1
     given.values[golden.ARRIVED_VL] = given.values[golden.FREED_VL]
     given.values[golden.ARRIVED_BLOCKS] = 1
