@@ -192,6 +192,21 @@ def test_uncompiled_golden_says_the_same() -> None:
     assert compiled.endswith("True\n")
 
 
+def test_the_qualification_uses_up_every_weight_in_each_bank() -> None:
+    """The highest bits, too: the phases of a table are an odd number apart, and longer than its weights."""
+    plan = qualification(data_vls=5, entries=8, cycles=400_000, seed=7)
+    used_up = [phase for phase in plan.phases if phase.name == "weights run out"]
+    tables = [phase.table for phase in used_up]
+
+    assert len(tables) % 4 == 2
+    assert tables[: len(tables) // 2] == tables[len(tables) // 2 :]
+    for phase in used_up:
+        table = plan.tables[phase.table]
+        assert phase.cycles > sum(entry.weight for entry in (*table.high, *table.low) if entry.vl < 5)
+    first = {plan.tables[table].high[0].weight for table in tables if plan.tables[table].high}
+    assert first >= {1 << bit for bit in range(8)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",

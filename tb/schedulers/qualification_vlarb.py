@@ -37,6 +37,7 @@ def qualification(
     """Return the qualification of an arbiter with these parameters, of about ``cycles`` cycles.
 
     Every limit runs out twice, of an arbiter that charges ``block_by_block`` if a third of the cycles is enough for it.
+    Every weight runs out once in each bank, if a sixth of the cycles is enough for that.
     """
     by_limit = limit_tables(data_vls=data_vls, entries=entries)
     settle = 2 * entries + 2
@@ -54,8 +55,19 @@ def qualification(
         Phase(settle + 64, table, name="weight", most_blocks=2, idle_bits=2)
         for table in range(len(by_limit), len(corners))
     ]
+    used_up = [
+        Phase(settle + 64 + _blocks(corners[table], data_vls), table, name="weights run out", most_blocks=2)
+        for table in range(len(by_limit), len(corners))
+    ]
+    if 12 * sum(phase.cycles for phase in used_up) <= cycles:
+        phases += 2 * used_up  # their number is odd: each table is in the other bank the second time
     count = max(4, min(32, cycles // 12_000))
     each = max(settle * 2, (cycles - sum(phase.cycles for phase in phases)) // (count * 8))
     phases += varied(range(len(corners), len(corners) + count), each)
     drawn = random_tables(count, data_vls=data_vls, entries=entries, seed=seed)
     return Qualification((*corners, *drawn), tuple(phases))
+
+
+def _blocks(table: VLArbTable, data_vls: int) -> int:
+    """Return the blocks after which every data lane has used up all its weights."""
+    return sum(entry.weight for entry in (*table.high, *table.low) if entry.vl < data_vls)
