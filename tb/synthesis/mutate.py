@@ -23,8 +23,8 @@ __all__ = ["SELECT", "Mutant", "is_equivalent", "list_mutants", "mutant_model", 
 SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
-_SECONDS = 40
-"""Processor time of each of the two steps of a proof."""
+_MERGING_SECONDS, _SEARCH_SECONDS = 200, 40
+"""Processor time of the two steps of a proof: the largest arbiter or source takes 50 s to merge, on a busy machine."""
 _FLAT, _MERGED, _INVARIANT = "flat.il", "merged.il", "invariant.txt"
 _SEARCH = (
     f"read_rtlil {_MERGED}; hierarchy -top watched; simplemap; techmap; opt_clean; "
@@ -166,7 +166,7 @@ def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Ne
         return False
     files = {_FLAT: netlist.text, "watched.v": _watched(netlist)}
     try:
-        merged = (_run(files, top, _merging(mutant), result=_MERGED, seconds=_SECONDS) / _MERGED).read_text()
+        merged = (_run(files, top, _merging(mutant), result=_MERGED, seconds=_MERGING_SECONDS) / _MERGED).read_text()
     except OutOfTimeError:
         too_large.add(netlist)
         return False
@@ -175,7 +175,7 @@ def _does_the_same(netlist: Netlist, top: str, mutant: Mutant, too_large: set[Ne
     if "connect \\wrong 1'0\n" in merged:
         return True
     try:
-        found = _run({_MERGED: merged}, top, _SEARCH, result=_INVARIANT, seconds=_SECONDS) / _INVARIANT
+        found = _run({_MERGED: merged}, top, _SEARCH, result=_INVARIANT, seconds=_SEARCH_SECONDS) / _INVARIANT
     except YosysError:
         return False
     return found.read_text().startswith(_FOUND)
