@@ -12,7 +12,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_cc_marker import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
-from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from tests.scheduling import assert_bench_agrees, qualified_lockstep, qualified_outputs, run_rows
 from vlane.cc_marker import CCMarkerParameters, marking_limit
 from vlane.errors import InputError
 
@@ -22,6 +22,11 @@ SHAPES: list[dict[str, int]] = [
     {"data_vls": 15, "maximum": 1024, "largest": 66, "measure_blocks": 36864, "data_bits": 512},
     {"busy_blocks": 200, "level_blocks": 255, "data_bits": 448, "idle_blocks": 1},
 ]
+
+
+def test_the_qualification_has_every_power_of_two_as_a_rate() -> None:
+    """A lane's count is due only if each of its bits is 0."""
+    assert {*qualified_outputs("cc_marker")["marking_rate"].tolist()} >= {1 << bit for bit in range(16)}
 
 
 @pytest.mark.slow

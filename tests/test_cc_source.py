@@ -5,12 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from vlane.golden.congestion import cc_source as golden
 from vlane.hdl.congestion.cc_source import CCSource
 from vlane.sim_top.blocks import BLOCKS
+from vlane.tb.congestion.stimulus_cc_source import CERTAIN, CCSourceNIC, SourcePhase
 from vlane.tb.directed.directed_cc_source import PARAMETERS, STEPS
+from vlane.tb.native.model import CompiledModel
 from vlane.tb.proofs.prove import prove
+from vlane.tb.synthesis.mutate import SELECT, list_mutants, mutant_model
 
 from tests.conftest import long_but
 from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
@@ -33,6 +37,45 @@ def test_hardware_agrees_while_flows_come_and_go(shape: dict[str, Any]) -> None:
     counts = stimulus.rule_counts()
     assert counts["freed"] > 1000
     assert counts["held"] > 1000
+
+
+def _late() -> tuple[SourcePhase, ...]:
+    """Return busy phases around 2^21, 2^22 and 2^23 cycles, quiet ones between them, and a rest of more than 2^23."""
+    half = 8192
+
+    def busy(cycles: int) -> SourcePhase:
+        return SourcePhase(cycles, becn=CERTAIN - CERTAIN // 64)
+
+    def quiet(cycles: int) -> SourcePhase:
+        return SourcePhase(cycles, ask=0, write=-1)
+
+    phases = [busy(50_000)]
+    for mark in (2**21, 2**22, 2**23):
+        phases += [quiet(mark - half - sum(phase.cycles for phase in phases)), busy(2 * half)]
+    return (*phases, quiet(2**23 + 2 * half), busy(2 * half))
+
+
+@pytest.mark.long
+def test_hardware_agrees_while_times_wrap_and_after_a_long_rest() -> None:
+    """Two million cycles show none of four faults: high bits of times, and a mark that a flow's successor inherits."""
+    block, faults = BLOCKS["cc_source"], (13, 29, 60, 101)
+    parameters = block.parameters([], block.mutated)
+    mutants = list_mutants(block.make(parameters), "cc_source", count=400, seed=1)
+    chosen = tuple(mutant for mutant in mutants if mutant.number in faults)
+    with mutant_model(block.make(parameters), "cc_source", chosen) as model:
+        source = CCSourceNIC(parameters, phases=_late(), seed=1, inputs=model.inputs, outputs=model.outputs)
+        models = {number: CompiledModel(model.library, model.ports) for number in (0, *faults)}
+        for each in models.values():
+            each.restart()
+        rows, expected = (np.zeros((65_536, words), np.uint64) for words in (model.input_words, model.output_words))
+        while count := source.fill(rows, expected):
+            for number, each in list(models.items()):
+                model.inputs[SELECT].put(rows[:count], number)
+                if not np.array_equal(each.run(rows[:count]), expected[:count]):
+                    del models[number]
+
+    assert source.cycles > 2 * 2**23
+    assert list(models) == [0]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.directed.directed_credit_opa import PARAMETERS, STEPS
 from vlane.tb.proofs.prove import prove
 
-from tests.scheduling import assert_bench_agrees, qualified_lockstep, run_rows
+from tests.scheduling import assert_bench_agrees, qualified_lockstep, qualified_outputs, run_rows
 from vlane.opa_credit import CreditOPAParameters, ResizeStep, returned_units
 
 SHAPES: list[dict[str, int]] = [{"vls": 2, "vcu": 0}, {"vls": 8, "vcu": 2}, {"vls": 16, "vcu": 0}]
@@ -24,6 +24,17 @@ def test_hardware_agrees_and_nothing_leaks(shape: dict[str, int]) -> None:
 
     assert stimulus.audit["overflows"] == stimulus.audit["leaked_blocks"] == 0
     assert stimulus.audit["audits"] >= 4
+
+
+def test_the_qualification_changes_large_limits_by_little() -> None:
+    """All bits are compared before a limit is lowered: whichever high bit is set, it changes by up to 15, too."""
+    limits = qualified_outputs("credit_opa")["dedicated"]
+
+    for lane in range(4):
+        limit = limits >> np.uint64(12 * lane) & np.uint64(4095)
+        near = (limit[:-1] != limit[1:]) & (limit[:-1] ^ limit[1:] < 16)
+        for bit in (9, 10, 11):
+            assert (near & (limit[:-1] & np.uint64(1 << bit) != 0)).sum() > 4
 
 
 @pytest.mark.slow

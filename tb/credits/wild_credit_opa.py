@@ -41,7 +41,7 @@ def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits
         given.values[golden.TO_VL] = below(bits, vls)
         given.values[golden.FREED_VL], given.values[golden.FREED_BLOCKS] = favourite, 3
         if turn == 0:
-            _let_used_grow(given, clock, favourite, bits)
+            _let_used_grow(port, given, clock, favourite, bits)
         else:
             _let_owed_grow(given, port.owed[favourite], bits)
     else:
@@ -49,16 +49,26 @@ def anything(port: golden.CreditOPAState, given: golden.Inputs, clock: int, bits
 
 
 @inner
-def _let_used_grow(given: golden.Inputs, clock: int, favourite: int, bits: NDArray[np.uint64]) -> None:
-    """Change the limits, then send far more than comes back; by turns on one lane alone, past its limits."""
+def _let_used_grow(
+    port: golden.CreditOPAState, given: golden.Inputs, clock: int, favourite: int, bits: NDArray[np.uint64]
+) -> None:
+    """Change the limits some times, then send far more than comes back; by turns on one lane alone, past its limits.
+
+    While they change nothing is outstanding; dedicated ones change by little, too.
+    """
     since = clock & ((1 << TURN_BITS) - 1)
     if (clock >> TURN_BITS) // 4 // len(given.blocks) % 2 and below(bits, 16):
         given.values[golden.GRANT_VL] = favourite
     given.flags[golden.GRANT], given.flags[golden.LTP_ARRIVED] = below(bits, 2), below(bits, 8) == 0
-    given.flags[golden.APPLY] = since == _PROGRAMMING
+    given.flags[golden.APPLY] = 0 < since <= _PROGRAMMING and since % _CHANGING == 0
     if since <= _PROGRAMMING + _CHANGING:
         given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
         given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
+        if since > _CHANGING and below(bits, 2):
+            given.values[golden.SELECT] = _DEDICATED
+            given.values[golden.UNITS] = port.dedicated[given.values[golden.TO_VL]] ^ (
+                1 + below(bits, (2 << below(bits, 4)) - 1)
+            )
     if since == _PROGRAMMING - 2:
         given.values[golden.SELECT], given.values[golden.TO_VL] = _DEDICATED, favourite
         given.values[golden.UNITS] |= 2048 * below(bits, 2)
