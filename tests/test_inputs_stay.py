@@ -74,6 +74,41 @@ def test_runs_are_not_put_among_other_files(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_plans_do_not_replace_edge_lists_or_connections(tmp_path: Path) -> None:
+    """Whatever they are called: the folder that is written into is the one they lie in."""
+    configs = ROOT / "sim_top" / "configs"
+    edges, listed, study = (tmp_path / name for name in ("ibnetdiscover.txt", "path-sl.csv", "study.toml"))
+    shutil.copy(configs / "edges_updown.txt", edges)
+    listed.write_text("source,destination\n0,1\n1,0\n")
+    study.write_text(
+        f'[network]\ntopology = "edges"\nfile = "{configs}/edges_updown.txt"\n'
+        '[[traffic]]\npattern = "list"\nfile = "path-sl.csv"\n[run]\nloads = [0.1]\ncycles = 20000\n'
+    )
+    kept = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    assert_refused(call("voqsw", "--topology", f"edges:{edges}", "--out", tmp_path), "--out", OTHER)
+    assert_refused(call("voqsw", "--study", study, "--out", tmp_path, "--sls", "4", "--vls", "4"), "--out", OTHER)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == kept
+
+
+def test_a_folder_of_runs_without_a_study_is_no_folder_of_a_study(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "study.html").write_text("mine")
+    study = ROOT / "sim_top" / "configs" / "fabric_rtl.toml"
+    assert_refused(call("simulate", study, "--out", tmp_path), "--out", "study.html")
+    assert_refused(call("simulate", study, "--out", tmp_path / "o\udcff"), "--out", "UTF-8")
+    assert (tmp_path / "study.html").read_text() == "mine"
+
+
+def test_a_study_that_is_refused_makes_no_folder(tmp_path: Path) -> None:
+    """A case that is not there, a summary that cannot be kept: before any run."""
+    file = tmp_path / "file"
+    file.write_text("")
+    words = ("study", "dtable", "--quick", "--out", tmp_path / "out")
+    assert_refused(call(*words, "--only", "network=foo"), "--only network", "foo")
+    assert not (tmp_path / "out").exists()
+    assert_refused(call(*words, "--summary", file / "summary.parquet"), "--summary")
+
+
 @pytest.mark.slow
 def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     line = next(line for line in RECORDS.read_text().splitlines() if '"credit_ib"' in line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import inf
 from pathlib import Path
@@ -11,8 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vlane.errors import InputError
+from vlane.files import note_input
 
 __all__ = ["check_columns", "numbers", "read_frame", "whole_numbers"]
+
+_AGAIN = re.compile(r"(.*)_duplicated_\d+")
+"""How polars names a column whose name an earlier one has."""
 
 
 def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
@@ -30,15 +35,21 @@ def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or a CSV names a column twice.
     """
+    note_input(path)
     try:
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path)
-        return pl.read_csv(path, infer_schema_length=None, has_header=heading)
+        with path.open("rb") as file:  # of a name polars would take *, ? and [ for patterns
+            if path.suffix == ".parquet":
+                return pl.read_parquet(file)
+            frame = pl.read_csv(file, infer_schema_length=None, has_header=heading)
     except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).partition("\n")[0]
+        first = (isinstance(error, OSError) and error.strerror) or str(error).partition("\n")[0]
         raise InputError(what, "a readable CSV or Parquet file", first, source=str(path)) from None
+    for name in frame.columns:
+        if again := _AGAIN.fullmatch(name):
+            raise InputError("columns", "named once each", f"{again[1]} twice", source=str(path), line=1)
+    return frame
 
 
 def check_columns(frame: pl.DataFrame, needed: Iterable[str], path: Path) -> None:
@@ -99,4 +110,5 @@ def _refuse_first(column: pl.Series, is_wrong: pl.Series, must: str, path: Path,
     wrong = np.flatnonzero(is_wrong.fill_null(value=True).to_numpy())
     if len(wrong):
         at = int(wrong[0])
-        raise InputError(column.name, must, column[at], source=str(path), line=at + first_line)
+        got = "an empty cell" if column[at] is None else column[at]
+        raise InputError(column.name, must, got, source=str(path), line=at + first_line)

@@ -12,6 +12,8 @@ from vlane.frames import check_columns, numbers, read_frame, whole_numbers
 
 __all__ = ["read_connections", "read_matrix"]
 
+_MOST_WEIGHT = 1e12
+
 
 def read_connections(path: Path, hosts: int) -> NDArray[np.float64]:
     """Return (source, destination, weight) of every connection of a list, in the order of the sources.
@@ -56,6 +58,8 @@ def read_matrix(path: Path, hosts: int) -> NDArray[np.float64]:
 
 
 def _kept(rows: NDArray[np.float64], path: Path) -> NDArray[np.float64]:
+    if rows[:, 2].max(initial=0) > _MOST_WEIGHT:
+        raise InputError("weight", f"at most {_MOST_WEIGHT:g}", f"{rows[:, 2].max():g}", source=str(path))
     kept = rows[rows[:, 2] > 0]
     if not len(kept):
         raise InputError("weight", "above 0 for one pair at least", "0 for all", source=str(path))

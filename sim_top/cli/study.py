@@ -66,12 +66,15 @@ def study(
         raise unknown_word("--part", list(made.parts), part)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
-    folder = usable_folder(out or build_dir("studies", f"{name}-quick" if quick else name), option="--out")
+    folder = out or build_dir("studies", f"{name}-quick" if quick else name)
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     file = summary or folder / "summary.parquet"
     own = made.own_runs.schema if made.own_runs else None
     kept = Summary.read(file, made.columns, made.level_of, measures=made.measures, own=own)
+    usable_folder(folder, option="--out")
+    if summary:
+        usable_folder(summary.parent, option="--summary")
     runner = Runner(folder, jobs, resume, note, note, (lambda: Cluster(scheduler)) if scheduler else None)
     missing = sum(len(loads) for _, _, loads in missing_runs(chosen, kept)) if resume else None
 

@@ -136,12 +136,17 @@ def refuse_other_files(folder: Path) -> None:
     Raises
     ------
     InputError
-        Naming one of them.
+        Naming one of them; or the folder, if its name is no UTF-8, which polars cannot open.
     """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise InputError(_OPTION, "a folder whose name is UTF-8", str(folder)) from None
     with contextlib.suppress(OSError):
         names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
-        if names and not names & {MANIFEST, RESULTS, "runs"}:
-            raise InputError(_OPTION, _MUST, f"one with other files, as {min(names)}", source=str(folder))
+        others = names - {"runs"}
+        if others and not others & {MANIFEST, RESULTS}:
+            raise InputError(_OPTION, _MUST, f"one with other files, as {min(others)}", source=str(folder))
 
 
 class RunStore:

@@ -9,7 +9,7 @@ import numpy as np
 
 from vlane.errors import InputError
 from vlane.fabric.model import Fabric, Kind, Node
-from vlane.files import write_whole
+from vlane.files import not_an_input, write_whole
 from vlane.lft import UNASSIGNED
 
 __all__ = ["DUMPS", "write_dumps"]
@@ -37,8 +37,10 @@ def write_dumps(fabric: Fabric, folder: Path, names: tuple[str, ...] = (), *, op
     Raises
     ------
     InputError
-        If a file cannot be written.
+        If a file cannot be written, or one of them was read; then none is written.
     """
+    for name in names or DUMPS:
+        not_an_input(folder / name, option=option)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
