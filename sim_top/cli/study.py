@@ -69,12 +69,12 @@ def study(
     folder = out or build_dir("studies", f"{name}-quick" if quick else name)
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
+    if summary:
+        usable_folder(summary.parent, option="--summary")
+    usable_folder(folder, option="--out")
     file = summary or folder / "summary.parquet"
     own = made.own_runs.schema if made.own_runs else None
     kept = Summary.read(file, made.columns, made.level_of, measures=made.measures, own=own)
-    usable_folder(folder, option="--out")
-    if summary:
-        usable_folder(summary.parent, option="--summary")
     runner = Runner(folder, jobs, resume, note, note, (lambda: Cluster(scheduler)) if scheduler else None)
     missing = sum(len(loads) for _, _, loads in missing_runs(chosen, kept)) if resume else None
 
