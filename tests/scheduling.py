@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,18 @@ from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import compile_model, component_ports
-from vlane.tb.native.rows import row_layout, row_words
+from vlane.tb.native.rows import Field, row_layout, row_words
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.switches.phases_switch import switch_phases
 
-__all__ = ["assert_bench_agrees", "assert_every_phase_agrees", "qualified_lockstep", "qualified_outputs", "run_rows"]
+__all__ = [
+    "assert_bench_agrees",
+    "assert_every_phase_agrees",
+    "qualification_of",
+    "qualified_lockstep",
+    "qualified_outputs",
+    "run_rows",
+]
 
 
 def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_000, seed: int = 5) -> Stimulus:
@@ -34,13 +41,19 @@ def qualified_lockstep(name: str, given: dict[str, Any], *, cycles: int = 150_00
     return stimulus
 
 
+def qualification_of(
+    name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1
+) -> tuple[Any, dict[str, Field], dict[str, Field]]:
+    """Return a block's qualifying stimulus without a model, and where its inputs and outputs are in their rows."""
+    ports = component_ports(BLOCKS[name].make(parameters))
+    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
+    stimulus = BLOCKS[name].qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
+    return stimulus, inputs, outputs
+
+
 def qualified_outputs(name: str, *, cycles: int = 2_000_000) -> dict[str, NDArray[np.uint64]]:
     """Return what a block's outputs of up to 64 bits must be in each cycle of the qualification that mutants run."""
-    block = BLOCKS[name]
-    parameters = block.parameters([], block.mutated)
-    ports = component_ports(block.make(parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    stimulus = block.qualify(parameters, cycles=cycles, seed=1, inputs=inputs, outputs=outputs)
+    stimulus, inputs, outputs = qualification_of(name, BLOCKS[name].parameters([], BLOCKS[name].mutated), cycles)
     _, expected = stimulus.record(row_words(inputs), row_words(outputs))
     return {port: field.get(expected) for port, field in outputs.items() if field.bits <= 64}
 

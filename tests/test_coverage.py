@@ -13,12 +13,12 @@ from vlane.sim_top.cli import cosim as command
 from vlane.sim_top.cosim.cosim import CosimResult, Job
 from vlane.tb.native.coverage import Coverage, coverage_of
 from vlane.tb.native.crosses import Crosses, together
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import Field, row_layout, row_words
+from vlane.tb.native.rows import Field, row_words
 from vlane.tb.native.stimulus import Stimulus
 from vlane.tb.switches.phases_switch import SwitchPhase
 
 from tests.conftest import call
+from tests.scheduling import qualification_of
 
 FORMS = [(name, ()) for name in BLOCKS] + [("vlarb", ("form=line_rate",)), ("dtable", ("form=line_rate",))]
 ODD = (
@@ -46,9 +46,7 @@ ODD = (
 
 def made(name: str, parameters: Mapping[str, Any], cycles: int, seed: int = 1) -> tuple[Stimulus, int, int]:
     """Return a qualification and the words of its rows."""
-    ports = component_ports(BLOCKS[name].make(parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    stimulus = BLOCKS[name].qualify(parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
+    stimulus, inputs, outputs = qualification_of(name, parameters, cycles, seed)
     return stimulus, row_words(inputs), row_words(outputs)
 
 

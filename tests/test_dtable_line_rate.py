@@ -14,12 +14,10 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads
 from vlane.hdl.schedulers.lane_account import LaneAccount
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import row_layout
 from vlane.tb.proofs.prove import prove
 
 from tests.conftest import assert_refused, call, long_but
-from tests.scheduling import assert_bench_agrees, qualified_lockstep
+from tests.scheduling import assert_bench_agrees, qualification_of, qualified_lockstep
 from vlane.dtable import DTable
 
 FORM = {"form": "line_rate"}
@@ -53,9 +51,7 @@ def test_the_qualification_s_tables_name_lanes_that_are_not_there_in_every_place
     """A bit away from one that is: their entries serve nobody. Weights are a bit away from limits."""
     block = BLOCKS["dtable"]
     parameters = block.parameters(["form=line_rate", "entries=20"], block.mutated)
-    ports = component_ports(block.make(parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    stimulus = block.qualify(parameters, cycles=2_000_000, seed=1, inputs=inputs, outputs=outputs)
+    stimulus, _, _ = qualification_of("dtable", parameters, 2_000_000)
 
     writes = stimulus._ports.writes.reshape(-1, 4)
     absent = {(index % 8, lane & ~3) for _, index, lane, weight in writes.tolist() if weight and lane >= 4}

@@ -196,7 +196,7 @@ def test_a_gap_between_flits_stalls_the_packet_only() -> None:
 
 
 PROOFS = ("allocation", "room", "limits", "pair-turns", "connections", "input-waits", "starvation", "measure-of-six")
-"""One of each kind of part; ``make formal`` proves all."""
+"""Small ones, of arbitration, room, connections, waits and measures; ``make formal`` proves all."""
 
 
 @pytest.mark.slow

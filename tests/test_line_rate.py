@@ -13,15 +13,14 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
 from vlane.hdl.schedulers.list_walk import ListWalk
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import row_layout, row_words
+from vlane.tb.native.rows import row_words
 from vlane.tb.proofs.prove import prove
 from vlane.tb.proofs.prove_walk import ListWalkProperties
 from vlane.tb.schedulers.qualification_vlarb import qualification
 from vlane.tb.schedulers.tables_vlarb import random_tables
 
 from tests.conftest import long_but
-from tests.scheduling import assert_bench_agrees, qualified_lockstep
+from tests.scheduling import assert_bench_agrees, qualification_of, qualified_lockstep
 from vlane.egress import ListCode
 from vlane.vlarb import LIMIT_UNBOUNDED, VLArbTable
 
@@ -154,12 +153,10 @@ def test_the_qualification_lets_every_limit_run_out() -> None:
     """A block is charged in a cycle: High has sent all of its limit twice before Low is served for the second time."""
     block = BLOCKS["vlarb"]
     parameters = block.parameters(["form=line_rate"], block.mutated)
-    ports = component_ports(block.make(parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
     plan = qualification(
         data_vls=parameters["data_vls"], entries=parameters["entries"], cycles=1_000_000, seed=1, block_by_block=True
     )
-    traffic = block.qualify(parameters, cycles=1_000_000, seed=1, inputs=inputs, outputs=outputs)
+    traffic, inputs, outputs = qualification_of("vlarb", parameters, 1_000_000)
     _, expected = traffic.record(row_words(inputs), row_words(outputs))
     lists = outputs["list"].get(expected)
     begin, seen = 0, []

@@ -14,9 +14,10 @@ from vlane.golden.oracle.ports import Port, word_count
 from vlane.sim_top.api.oracle import Oracle
 from vlane.sim_top.blocks import BLOCKS
 from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import Field, Words, row_layout, row_words
+from vlane.tb.native.rows import Field, Words, row_words
 
 import vlane
+from tests.scheduling import qualification_of
 from vlane.dtable import DTable
 from vlane.egress import ListCode
 from vlane.errors import InputError
@@ -102,9 +103,7 @@ def each_instance(*, compiled: bool) -> Any:
 
 def recorded(oracle: Oracle, cycles: int, seed: int) -> tuple[Words, Words]:
     """Return a block's qualifying stimulus in the oracle's words: the inputs of each cycle, and the outputs due."""
-    ports = component_ports(BLOCKS[oracle.block].make(oracle.parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    stimulus = BLOCKS[oracle.block].qualify(oracle.parameters, cycles=cycles, seed=seed, inputs=inputs, outputs=outputs)
+    stimulus, inputs, outputs = qualification_of(oracle.block, oracle.parameters, cycles, seed)
     rows, expected = stimulus.record(row_words(inputs), row_words(outputs))
     assert len(rows) == cycles
     return in_words(rows, inputs, oracle.inputs), in_words(expected, outputs, oracle.outputs)

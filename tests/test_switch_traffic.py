@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from vlane.sim_top.blocks import BLOCKS
-from vlane.tb.native.model import component_ports
-from vlane.tb.native.rows import row_layout, row_words
+from vlane.tb.native.rows import row_words
 from vlane.tb.native.stimulus import Stimulus
+
+from tests.scheduling import qualification_of
 
 _CYCLES = 200_000
 _MARKED = {
@@ -30,11 +31,7 @@ _SWITCHES: dict[str, tuple[dict[str, Any], set[str]]] = {
 
 def _traffic(name: str, shape: dict[str, Any], cycles: int) -> tuple[Stimulus, dict[str, Any], Any]:
     """Return the qualification of an instance, the places of its inputs and the rows of all cycles."""
-    block = BLOCKS[name]
-    parameters = {**block.defaults(), **shape}
-    ports = component_ports(block.make(parameters))
-    inputs, outputs = row_layout(ports, inputs=True), row_layout(ports, inputs=False)
-    stimulus = block.qualify(parameters, cycles=cycles, seed=1, inputs=inputs, outputs=outputs)
+    stimulus, inputs, outputs = qualification_of(name, {**BLOCKS[name].defaults(), **shape}, cycles)
     rows, _ = stimulus.record(row_words(inputs), row_words(outputs))
     return stimulus, inputs, rows
 

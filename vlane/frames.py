@@ -44,10 +44,10 @@ def read_frame(path: Path, what: str, *, heading: bool = True) -> pl.DataFrame:
                 return pl.read_parquet(file)
             frame = pl.read_csv(file, infer_schema_length=None, has_header=heading)
     except (OSError, pl.exceptions.PolarsError) as error:
-        first = (isinstance(error, OSError) and error.strerror) or str(error).partition("\n")[0]
+        first = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise InputError(what, "a readable CSV or Parquet file", first, source=str(path)) from None
     for name in frame.columns:
-        if again := _AGAIN.fullmatch(name):
+        if (again := _AGAIN.fullmatch(name)) and again[1] in frame.columns:
             raise InputError("columns", "named once each", f"{again[1]} twice", source=str(path), line=1)
     return frame
 

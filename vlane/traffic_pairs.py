@@ -13,6 +13,7 @@ from vlane.frames import check_columns, numbers, read_frame, whole_numbers
 __all__ = ["read_connections", "read_matrix"]
 
 _MOST_WEIGHT = 1e12
+"""Of a pair: sums and shares of as many as there can be stay numbers."""
 
 
 def read_connections(path: Path, hosts: int) -> NDArray[np.float64]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from vlane.errors import InputError
-from vlane.files import note_input
 from vlane.lft import MAX_PORTS
+from vlane.textfile import whole_text
 
 __all__ = ["End", "Topology", "dumbbell", "fat_tree", "irregular", "read_edges", "torus", "torus_port", "tree"]
 
@@ -222,10 +222,9 @@ def read_edges(path: Path) -> Topology:
 
     Names that begin with H are hosts, all others switches; ports are given out in order.
     """
-    note_input(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = whole_text(path, "edge list").splitlines()
+    except InputError:
         raise InputError("edge list", "a readable text file", str(path)) from None
     numbers: dict[str, int] = {}
     following: dict[int, int] = {}

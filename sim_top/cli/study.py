@@ -66,12 +66,11 @@ def study(
         raise unknown_word("--part", list(made.parts), part)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
-    folder = out or build_dir("studies", f"{name}-quick" if quick else name)
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     if summary:
         usable_folder(summary.parent, option="--summary")
-    usable_folder(folder, option="--out")
+    folder = usable_folder(out or build_dir("studies", f"{name}-quick" if quick else name), option="--out")
     file = summary or folder / "summary.parquet"
     own = made.own_runs.schema if made.own_runs else None
     kept = Summary.read(file, made.columns, made.level_of, measures=made.measures, own=own)

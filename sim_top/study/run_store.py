@@ -143,8 +143,7 @@ def refuse_other_files(folder: Path) -> None:
     except UnicodeEncodeError:
         raise InputError(_OPTION, "a folder whose name is UTF-8", str(folder)) from None
     with contextlib.suppress(OSError):
-        names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
-        others = names - {"runs"}
+        others = {each.name for each in folder.iterdir() if not each.name.startswith(".")} - {"runs"}
         if others and not others & {MANIFEST, RESULTS}:
             raise InputError(_OPTION, _MUST, f"one with other files, as {min(others)}", source=str(folder))
 

@@ -96,7 +96,7 @@ def _draw_write(given: golden.Inputs, bits: NDArray[np.uint64]) -> None:
     values[golden.W_THRESHOLD] = below(bits, 16)
     values[golden.W_PACKET_SIZE] = below(bits, (1, 1, 8, 68, 256)[below(bits, 5)])
     values[golden.W_RATE] = below(bits, 4) if below(bits, 4) else below(bits, 1 << 16)
-    if below(bits, 8) == 0:
+    if below(bits, 8) == 0:  # a count with a single bit: each of them keeps it from being due
         values[golden.W_RATE] = (1 << below(bits, 16)) | below(bits, 2)
     values[golden.W_VALID] = below(bits, 2)
     values[golden.W_CONTROL_TYPE] = below(bits, 2)

@@ -64,7 +64,7 @@ def _let_used_grow(
     if since <= _PROGRAMMING + _CHANGING:
         given.flags[golden.GRANT], given.flags[golden.ENABLE] = 0, 1
         given.values[golden.UNITS] = below(bits, 4096 >> below(bits, 4))
-        if since > _CHANGING and below(bits, 2):
+        if since > _CHANGING and below(bits, 2):  # 1 to 15 away from the limit in force
             given.values[golden.SELECT] = _DEDICATED
             given.values[golden.UNITS] = port.dedicated[given.values[golden.TO_VL]] ^ (
                 1 + below(bits, (2 << below(bits, 4)) - 1)

@@ -24,7 +24,7 @@ SELECT = "mutant_select"
 """Input of the model that names the mutant; 0 for none."""
 
 _MERGING_SECONDS, _SEARCH_SECONDS = 200, 40
-"""Processor time of the two steps of a proof: the largest arbiter or source takes 50 s to merge, on a busy machine."""
+"""Processor time of the two steps of a proof; a netlist that is given up is not tried for other mutants."""
 _FLAT, _MERGED, _INVARIANT = "flat.il", "merged.il", "invariant.txt"
 _SEARCH = (
     f"read_rtlil {_MERGED}; hierarchy -top watched; simplemap; techmap; opt_clean; "
