@@ -45,7 +45,7 @@ def test_compiled_answers_are_those_of_sets() -> None:
         for last in (np.int32(0), np.int32(31), MAX_SET - 1):
             behind = [number for number in held if number > last]
             right = [held[0], (behind or held)[0], len(held), held[-1] + 1]
-            for answers in (_answers, _answers.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
+            for answers in (_answers, _answers.python_function):  # type: ignore[attr-defined]  # of a kernel
                 found = np.zeros(4, np.int64)
                 answers(members, last, found)
                 assert found.tolist() == right
@@ -57,7 +57,7 @@ def test_members_of_sets_are_listed_one_after_the_other() -> None:
         for second in (0, 1 << MAX_SET, 0b10111):
             right = [number for number in range(MAX_SET + 1) if first >> number & 1]
             right += [1024 + number for number in range(MAX_SET + 1) if second >> number & 1]
-            for listed in (_listed, _listed.py_func):  # type: ignore[attr-defined]
+            for listed in (_listed, _listed.python_function):  # type: ignore[attr-defined]
                 numbers = np.zeros(len(right) + LIST_MARGIN, np.int64)
                 assert listed(np.array([first, second], np.int64), numbers) == len(right)
                 assert numbers[: len(right)].tolist() == right

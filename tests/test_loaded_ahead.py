@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
+from vlane.golden.compiler.source import UntranslatableError
 from vlane.golden.engine.kernel import kernel
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.records import Int32, Records, new_records
@@ -28,25 +30,37 @@ def _loads(cells: Records[Cell], numbers: NDArray[np.uint8]) -> int:
 
 @kernel
 def _counts(marks: NDArray[np.int64]) -> int:
-    rules = unread(3)[0]
-    for place in range(len(rules)):
-        rules[place] = marks[place]
-        rules[place] += 1
-    return rules[0] + rules[1] + rules[2]
+    rules = unread(3)
+    for place in range(len(marks)):
+        rules[place] += marks[place]
+        rules[place] = 1
+    return len(marks)
+
+
+@kernel
+def _reads() -> int:
+    rules = unread(3)
+    rules[0] += 1
+    return rules[0]
 
 
 def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
     cells, numbers = new_records(Cell, 3), np.zeros(4, np.uint8)
     cells["number"] = [7, 8, 9]
-    for loads in (_loads, _loads.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
+    for loads in (_loads, _loads.python_function):  # type: ignore[attr-defined]  # of a kernel
         assert loads(cells, numbers) == 9
     assert cells["number"].tolist() == [7, 8, 9]
     assert not numbers.any()
 
 
-def test_counters_that_nobody_keeps_count_within_a_call() -> None:
-    for counts in (_counts, _counts.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
-        assert counts(np.array([1, 2, 3])) == 9
+def test_counters_that_nobody_reads_are_only_raised() -> None:
+    """A kernel that reads one is refused: compiled, there is nothing to read."""
+    for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
+        assert counts(np.array([1, 2, 3])) == 3
+
+    assert _reads.python_function() == 1  # type: ignore[attr-defined]  # of a kernel
+    with pytest.raises(UntranslatableError, match=r"test_loaded_ahead.py:\d+: .*nobody may read them"):
+        _reads()
 
 
 def test_equal_rows_are_kept_once() -> None:

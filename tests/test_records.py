@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
+from vlane.golden.compiler.source import UntranslatableError
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.records import Int16, Int32, Records, new_records
 
@@ -48,7 +48,7 @@ def _flat(table: Records[Cell]) -> int:
 
 def test_compiled_and_uncompiled_kernels_write_the_same_records() -> None:
     made = []
-    for fill in (_fill, _fill.py_func):  # type: ignore[attr-defined]  # of numba's dispatcher
+    for fill in (_fill, _fill.python_function):  # type: ignore[attr-defined]  # of a kernel
         row, table = new_records(Cell, 3), new_records(Cell, 2, 3)
         assert fill(row, table) == 9
         made.append((row["first"].tolist(), table["first"].tolist(), table["second"].tolist()))
@@ -69,7 +69,7 @@ def test_fields_are_as_wide_as_they_say() -> None:
 
 def test_a_table_has_no_single_place() -> None:
     """A row of a table is no record: compiled code does not take one for the other."""
-    with pytest.raises(TypingError):
+    with pytest.raises(UntranslatableError, match=r"test_records.py:\d+: records Cell in 2 dimensions need 2 indices"):
         _flat(new_records(Cell, 2, 3))
 
 

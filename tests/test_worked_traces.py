@@ -285,7 +285,7 @@ def _bytes(row: Row) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_records(*, compiled: bool) -> None:
-    write = _write if compiled else _write.py_func  # type: ignore[attr-defined]  # of numba's dispatcher
+    write = _write if compiled else _write.python_function  # type: ignore[attr-defined]  # of a kernel
     for row in trace("engine.md", "records"):
         port, vl = (int(each) for each in re.findall(r"\d+", row["record"]))
         queues = new_records(Queue, 2, 3)

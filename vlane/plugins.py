@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -174,7 +175,9 @@ def load_file(path: Path, text: str | None = None) -> None:
     name = f"vlane_plugin_{hashlib.sha256(repr(origin).encode() + source.encode()).hexdigest()[:12]}"
     module = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # numba and pickle look a function's module up by its name
+    sys.modules[name] = module  # pickle looks a function's module up by its name
+    lines = source.splitlines(keepends=True)
+    linecache.cache[str(path)] = (len(source), None, lines, str(path))  # the translator reads this text, not the file
     with _told(origin, str(path)):
         exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - the user names the code that is to run
 

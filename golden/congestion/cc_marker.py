@@ -178,7 +178,7 @@ def step(state: CCMarkerState, given: Inputs, rules: NDArray[np.int64]) -> bool:
 def _write(
     state: CCMarkerState,
     given: Inputs,
-    mark: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    mark: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
     """Write what is selected, from the next cycle on (CCM-12)."""

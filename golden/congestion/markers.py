@@ -174,7 +174,7 @@ def decide(
     lane: int,
     measure: int,
     blocks: int,
-    markable: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> Decision:
     """Return what happens to a packet that starts now; nothing is changed (CCM-5 to CCM-10).
 
@@ -207,7 +207,7 @@ def starts(
     lane: int,
     measure: int,
     blocks: int,
-    markable: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    markable: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> bool:
     """Let a packet start; return whether it is marked. Parameters as of ``decide``."""
     decision = decide(markers, port, lane, measure, blocks, markable)

@@ -5,20 +5,15 @@ Larger sets have several integers, their words: member ``m`` is bit ``m & 63`` o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba.cpython.unsafe.numbers import leading_zeros, trailing_zeros
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
+from vlane.golden.compiler.intrinsics import intrinsic
 from vlane.golden.engine.kernel import inner
 
 __all__ = ["LIST_MARGIN", "WORD_BITS", "has", "length", "list_members", "lowest", "next_of", "next_or_none", "size"]
 
 WORD_BITS = 6
 """A word has 2 to this power members at most."""
-
-_INSIDE: Any = {"strict": False, "jit_options": {"forceinline": True}}
 
 
 @inner
@@ -27,24 +22,16 @@ def has(members: int, number: int) -> bool:
     return (members >> number) & 1 != 0
 
 
+@intrinsic("rt::lowest")
 def lowest(members: int) -> int:
     """Return the least member of a set that is not empty."""
     return int(members & -members).bit_length() - 1
 
 
-@overload(lowest, **_INSIDE)
-def _lowest(members: Any) -> Any:  # noqa: ARG001 - numba gives it
-    return lambda members: trailing_zeros(members)  # noqa: PLW0108 - an intrinsic is no implementation
-
-
+@intrinsic("rt::length")
 def length(number: int) -> int:
     """Return the number of bits of a non-negative number."""
     return int(number).bit_length()
-
-
-@overload(length, **_INSIDE)
-def _length(number: Any) -> Any:  # noqa: ARG001 - numba gives it
-    return lambda number: 64 - leading_zeros(np.int64(number))
 
 
 @inner
@@ -60,24 +47,10 @@ def next_or_none(members: int, last: int) -> int:
     return next_of(members, last) if members != 0 else -1
 
 
+@intrinsic("rt::bit_count")
 def size(members: int) -> int:
     """Return the number of members of a set."""
     return (int(members) & (1 << 64) - 1).bit_count()
-
-
-@intrinsic
-def _ones(_typing: Any, number: Any) -> Any:
-    """Return the number of bits that are 1."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return number(number), generate
-
-
-@overload(size, **_INSIDE)
-def _size(members: Any) -> Any:  # noqa: ARG001 - numba gives it
-    return lambda members: _ones(members)  # noqa: PLW0108 - an intrinsic is no implementation
 
 
 LIST_MARGIN = 3

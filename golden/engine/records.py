@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Generic, TypeVar, get_type_hints, overload
 
 import numpy as np
-from numba.extending import typeof_impl
 from numpy.typing import NDArray
-from vlane.golden.engine.record_type import RecordsType
 
 __all__ = ["Int16", "Int32", "Int64", "Records", "new_records"]
 
@@ -29,10 +27,12 @@ class Records(Generic[R]):
     ----------
     array : array of records
         Contiguous array; it is shared, not copied.
+    kind : str
+        Name of the class that describes a record; compiled code calls the record's structure by it.
     """
 
-    def __init__(self, array: NDArray[Any]) -> None:
-        self.array = array
+    def __init__(self, array: NDArray[Any], kind: str) -> None:
+        self.array, self.kind = array, kind
 
     @overload
     def __getitem__(self, place: int | tuple[int, int]) -> R: ...
@@ -68,9 +68,4 @@ def new_records(kind: type[R], *counts: int) -> Records[R]:
     hidden = [name for name, _ in fields if hasattr(np.record, name)]
     if hidden:
         raise TypeError(f"fields of {kind.__name__} that numpy's records hide: {', '.join(hidden)}")
-    return Records(np.zeros(counts, np.dtype((np.record, fields))))
-
-
-@typeof_impl.register(Records)
-def _typeof(records: Records[Any], context: Any) -> RecordsType:
-    return RecordsType(typeof_impl(records.array, context))
+    return Records(np.zeros(counts, np.dtype((np.record, fields))), kind.__name__)

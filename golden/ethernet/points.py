@@ -193,9 +193,9 @@ def join(made: Points, place: int, length: int, managed: int, tagged: int) -> No
     queue, last = own.queue, own.last
     own.last = queue
     if made.bcn_stop and queue > made.stop_bytes:
-        return Notification(True, True, True, 0)  # noqa: FBT003 - numba takes no keywords here
+        return Notification(True, True, True, 0)  # noqa: FBT003 - kernels take positional arguments only
     feedback = in_units(feedback_of(made, queue, last))
-    return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003 - numba
+    return Notification(True, feedback < 0 or (feedback > 0 and tagged != 0), False, feedback)  # noqa: FBT003 - positional in kernels
 
 
 @inner

@@ -198,4 +198,4 @@ def returned(made: Probers, source: int, flow: int, stamp: int, arrival: int, re
     change = occupancy - own.occupancy if own.known != 0 else 0
     own.occupancy, own.known = occupancy, 1
     feedback = made.set_point - occupancy - made.weight * change
-    return Feedback(True, in_units(max(-made.most, min(made.most, feedback))))  # noqa: FBT003 - numba
+    return Feedback(True, in_units(max(-made.most, min(made.most, feedback))))  # noqa: FBT003 - positional in kernels

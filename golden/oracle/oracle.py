@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
-import numpy as np
-from numpy.typing import NDArray
 from vlane.golden.engine.rule import Rule
 from vlane.golden.oracle.ports import Port
 
@@ -38,13 +35,3 @@ class Oracle:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     rules: Sequence[Rule]
-
-    def runner(self, machine: Any, given: NDArray[np.uint64], shown: NDArray[np.uint64]) -> Callable[..., None]:
-        """Return the kernel for arguments of these types only: finding their types takes far longer than a cycle."""
-        dispatcher: Any = self.cycle
-        if not hasattr(dispatcher, "overloads"):  # kernels are not compiled
-            return self.cycle
-        kinds = tuple(map(numba.typeof, (machine, given, shown)))
-        dispatcher.compile(kinds)
-        run: Callable[..., None] = dispatcher.overloads[kinds].entry_point
-        return run

@@ -173,7 +173,7 @@ def serve(bank: Bank, port: int, heads: Heads, ready: bool) -> int:  # noqa: FBT
 
     Nobody reads how often its rules applied.
     """
-    rules = unread(RULE_COUNT)[0]
+    rules = unread(RULE_COUNT)
     lane, _, granted = step(at_port(bank, port), heads, ready, _NO_HOLD, NO_WRITE, _NO_SWAP, rules)
     return lane if granted and ready else NO_LANE
 

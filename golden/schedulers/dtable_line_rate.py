@@ -257,7 +257,7 @@ def _cycle(
     state: State,
     data: int,
     heads: Heads,
-    decides: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    decides: bool,  # noqa: FBT001 - kernels take positional arguments only
     lane: int,
     rules: NDArray[np.int64],
 ) -> bool:
@@ -322,7 +322,7 @@ def _keep(
     state: State,
     data: int,
     behind: int,
-    decides: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    decides: bool,  # noqa: FBT001 - kernels take positional arguments only
     sent: int,
     rules: NDArray[np.int64],
 ) -> int:
@@ -344,7 +344,7 @@ def _keep(
 
 
 @inner
-def _charge_following(state: State, lane: int, blocks: int, returns: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+def _charge_following(state: State, lane: int, blocks: int, returns: bool, rules: NDArray[np.int64]) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Charge the packet behind a sent head; with an entry of its own lane, that starts a new account (DTLR-7)."""
     account = state.account
     rules[EXACT] += account[lane] == 0
@@ -358,8 +358,8 @@ def _charge_following(state: State, lane: int, blocks: int, returns: bool, rules
 def _taken(
     state: State,
     current: int,
-    begins: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    used: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    begins: bool,  # noqa: FBT001 - kernels take positional arguments only
+    used: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> tuple[int, bool]:
     """Return the lane of the offered entry if it becomes the next turn, else -1; and whether it leaves (DTLR-6)."""

@@ -148,7 +148,7 @@ def offered_weight(state: ListWalk) -> int:
 
 
 @inner
-def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - numba takes no keyword-only arguments
+def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noqa: FBT001 - kernels take positional arguments only
     """Run one cycle of the pipeline; return whether a picked entry began to wait (VLALR-2 to VLALR-5).
 
     Parameters
@@ -194,7 +194,7 @@ def walk(state: ListWalk, before: int, lanes: int, leaves: bool) -> bool:  # noq
 
 
 @inner
-def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Pick the next entry left in the current row; with the last one of it, move all rows one stage on (VLALR-3)."""
     regs, rows = state.regs, len(state.named)
     left = regs[LEFT_IN_ROW]
@@ -215,7 +215,7 @@ def _move(state: ListWalk, before: int, read: bool) -> None:  # noqa: FBT001 - n
 
 
 @inner
-def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Return the entries of a row to pick, as bits: those with a weight and an able lane; all, if the list is read."""
     bank, picked = state.regs[BANK], 0
     for place in range(ROW):
@@ -226,7 +226,7 @@ def _picked_of(state: ListWalk, row: int, before: int, read: bool) -> int:  # no
 
 
 @inner
-def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+def _next_row(last: int, awake: int, rows: int, read: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Return the first awake row after the last one, and round; a list that is read is read once, not round."""
     for step in range(1, rows + 1):
         row = (last + step) % rows

@@ -241,9 +241,9 @@ def _stays(state: State, which: int) -> bool:
 def _advance(
     state: State,
     which: int,
-    stays: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    wins: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    charged: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    stays: bool,  # noqa: FBT001 - kernels take positional arguments only
+    wins: bool,  # noqa: FBT001 - kernels take positional arguments only
+    charged: bool,  # noqa: FBT001 - kernels take positional arguments only
     behind: int,
     rules: NDArray[np.int64],
 ) -> None:

@@ -169,8 +169,8 @@ def step(
 def _begin(
     state: State,
     served: int,
-    continues: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    able: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    continues: bool,  # noqa: FBT001 - kernels take positional arguments only
+    able: bool,  # noqa: FBT001 - kernels take positional arguments only
     rules: NDArray[np.int64],
 ) -> None:
     """Count the packet of a requester: another one of the turn, or the first one of a new turn.

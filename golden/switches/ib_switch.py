@@ -198,7 +198,7 @@ def _inputs_ask(
     out_ports: OutputPorts,
     packets: Packets,
     able: int,
-    moves: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
     count: int,
@@ -251,7 +251,7 @@ def _outputs_grant(
     out_ports: OutputPorts,
     packets: Packets,
     asked: int,
-    moves: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    moves: bool,  # noqa: FBT001 - kernels take positional arguments only
     cycle: int,
     grants: Records[Grant],
     count: int,

@@ -294,7 +294,7 @@ def _fits_behind(out_ports: OutputPorts, packets: Packets, port: int, lane: int)
 
 
 @inner
-def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+def start_packet(out_ports: OutputPorts, packets: Packets, port: int, cycle: int, ready: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Run one cycle of a port (IBS-6, IBS-7).
 
     Return the packet that starts, or ``NOBODY``; its lane is ``sending[port].lane``.
@@ -325,7 +325,7 @@ def _fitting_heads(
     packets: Packets,
     port: int,
     cycle: int,
-    ready: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    ready: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> tuple[int, int]:
     """Return, as bits, the VLs whose head fits into the remote buffer, and those whose second packet fits behind it."""
     can, behind, left = 0, 0, out_ports.queues.filled[port].lanes

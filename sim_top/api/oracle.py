@@ -74,8 +74,8 @@ class Oracle:
 
     @cached_property
     def _cycle(self) -> Callable[..., None]:
-        """The kernel, compiled when it is first needed."""
-        return self._made.runner(self._machine, self._given, self._shown)
+        """The kernel, compiled when it is first called."""
+        return self._made.cycle
 
     def __repr__(self) -> str:
         return f"oracle({', '.join([repr(self.block), *(f'{k}={v!r}' for k, v in self.parameters.items())])})"

@@ -123,7 +123,8 @@ def pattern(name: str) -> Callable[[_F], _F]:
 def scheduler(name: str, *, weights: bool = False, memory: int = 0, title: str = "") -> Callable[[_C], _C]:
     """Register an egress scheduler: a class with ``choose`` and, if it remembers anything, ``sent``.
 
-    Both are static methods that numba compiles: plain integers and the arrays that they are given, no new arrays.
+    Both are static methods that are translated to C++ (``docs/compiler.md``): integers and the given arrays, no new
+    arrays.
 
     ``choose(active, waiting, sizes, weights, memory)`` returns the requester that sends next, -1 for none. ``active``
     has a bit for each requester with a packet that may start, ``waiting`` for each whose packets only lack room.

@@ -17,7 +17,6 @@ from vlane.sim_top.egress.arbiters import GoldenArbiter, HardwareArbiter
 from vlane.sim_top.egress.egress import EgressRun, run_egress
 from vlane.sim_top.egress.egress_summary import Departure, LaneSummary, Window
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
-from vlane.sim_top.study.plugged_world import compiled_for
 from vlane.tb.native.model import compile_model
 
 from vlane.arrivals import Arrival, read_arrivals, read_credits
@@ -77,8 +76,7 @@ def egress(
     lanes = max((packet.vl for packet in packets if packet.vl != VL15), default=0) + 1
     parameters, writes = _programmed(scheduler, table_file, lanes, param or [])
     _check_lanes(packets, parameters, arrivals)
-    with compiled_for(scheduler):
-        warnings = _unserved(scheduler, parameters, writes, packets)
+    warnings = _unserved(scheduler, parameters, writes, packets)
     for warning in warnings:
         note(f"warning: {warning['where']}: {warning['message']}")
     runs: list[EgressRun] = []

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from vlane.golden.oracle.by_name import ORACLES
-from vlane.golden.oracle.native import compile_native
+from vlane.golden.oracle.native import oracle_code
 from vlane.sim_top.blocks import Block
 from vlane.sim_top.export.file_heads import FileHead, command_line
 from vlane.sim_top.export.file_set import write_together
 from vlane.sim_top.export.oracle_names import check_oracle_name
-from vlane.sim_top.export.oracle_text import c_source, header, package, page
+from vlane.sim_top.export.oracle_text import cpp_source, header, package, page
 
 from vlane.errors import InputError
 from vlane.files import usable_folder
@@ -25,8 +25,14 @@ from vlane.parameters import Parameters
 
 __all__ = ["export_oracle"]
 
-_C_FLAGS = ("-std=c99", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror")
-_LINK_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none")
+_FLAGS = (
+    "-std=c++20", "-O2", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra",
+    "-Wno-parentheses", "-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-parameter",
+    "-Wno-unused-but-set-variable", "-Wno-sign-compare", "-Werror",
+)  # fmt: skip
+"""The code is golden's: it names a parameter that one kind of a block does not use, as golden does."""
+_LINK_FLAGS = ("-shared", "-nodefaultlibs", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none")
+"""The library needs the C library and nothing else."""
 
 
 def export_oracle(
@@ -50,14 +56,14 @@ def export_oracle(
     Returns
     -------
     list of Path
-        Header, shared library, static library, package, page.
+        Header, source, shared library, static library, package, page.
     list of dict
         Ports: name, direction, bits, elements and meaning.
 
     Raises
     ------
     InputError
-        If the name cannot be used, if there is no C compiler, if the folder cannot be used, or if a file would be
+        If the name cannot be used, if there is no C++ compiler, if the folder cannot be used, or if a file would be
         replaced without ``force``.
     """
     name = f"{block.name}_oracle" if name is None else check_oracle_name("--name", name)
@@ -65,19 +71,19 @@ def export_oracle(
         usable_folder(folder, option="--out")
     shape, make = ORACLES[block.name]
     made = make(shape(**parameters))
-    native = compile_native(made, f"{name}_cycle")
+    native = oracle_code(made)
     head = FileHead(
         f"{block.title}, golden oracle", parameters,
         command_line(block, parameters, {"--name": None if name == f"{block.name}_oracle" else name}, "oracle"),
     )  # fmt: skip
     texts = {
         f"{name}.h": header(name, made.inputs, made.outputs),
+        f"{name}.cpp": cpp_source(name, made.inputs, made.outputs, native, parameters, version("vlane")),
         f"{name}.sv": package(name, made.inputs, made.outputs),
         f"{name}.md": page(name, block.name, made.inputs, made.outputs, parameters),
     }
     headed = {file: head.on(file, text) for file, text in texts.items()}
-    source = c_source(name, made.inputs, made.outputs, native.image, parameters, version("vlane"))
-    libraries = _link(name, headed[f"{name}.h"], source, native.code)
+    libraries = _link(name, headed[f"{name}.h"], headed[f"{name}.cpp"])
     files: dict[str, str | bytes] = {f"{name}.h": headed[f"{name}.h"], **libraries, **headed}
     ports = [
         {"name": p.name, "direction": way, "bits": p.width, "elements": p.count, "meaning": p.about}
@@ -86,9 +92,9 @@ def export_oracle(
     return write_together(folder, files, option="--out", force=force), ports
 
 
-def _link(name: str, header_text: str, source: str, code: bytes) -> dict[str, bytes]:
+def _link(name: str, header_text: str, source: str) -> dict[str, bytes]:
     """Return a shared and a static library by the names of their files."""
-    compiler, archiver = _tool("CC", "cc", "gcc"), _tool("AR", "ar", "binutils")
+    compiler, archiver = _tool("CXX", "c++", "g++"), _tool("AR", "ar", "binutils")
     shared, static = f"lib{name}.so", f"lib{name}.a"
     try:
         made = tempfile.TemporaryDirectory(prefix="vlane_")
@@ -97,11 +103,10 @@ def _link(name: str, header_text: str, source: str, code: bytes) -> dict[str, by
     with made as work:
         at = Path(work)
         (at / f"{name}.h").write_text(header_text)
-        (at / "around.c").write_text(source)
-        (at / "kernel.o").write_bytes(code)
-        _run("CC", [*compiler, *_C_FLAGS, "-c", "around.c", "-o", "around.o"], at)
-        _run("CC", [*compiler, *_LINK_FLAGS, "around.o", "kernel.o", "-o", shared], at)
-        _run("AR", [*archiver, "rcsD", static, "around.o", "kernel.o"], at)
+        (at / f"{name}.cpp").write_text(source)
+        _run("CXX", [*compiler, *_FLAGS, "-c", f"{name}.cpp", "-o", f"{name}.o"], at)
+        _run("CXX", [*compiler, *_LINK_FLAGS, f"{name}.o", "-o", shared, "-lc"], at)
+        _run("AR", [*archiver, "rcsD", static, f"{name}.o"], at)
         return {file: (at / file).read_bytes() for file in (shared, static)}
 
 

@@ -1,17 +1,17 @@
-"""The header, the SystemVerilog package and the page of an exported oracle, and the C code around its kernel."""
+"""The header, the SystemVerilog package, the page and the C++ source of an exported oracle."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from vlane.golden.oracle.native import NativeOracle
 from vlane.golden.oracle.ports import Port, word_count
 from vlane.sim_top.export.oracle_names import code_names, field_name, first_bits
 
 from vlane.parameters import Parameters
 
-__all__ = ["c_source", "header", "package", "page"]
+__all__ = ["cpp_source", "header", "package", "page"]
 
 _WORD_BITS = 64
 
@@ -105,17 +105,17 @@ _SOURCE = """#include "@NAME@.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel, in numba's convention: places for a result and an exception, neither of which comes. */
-int @NAME@_cycle(void **result, void **exception, int64_t state, int64_t given, int64_t shown);
-
+@CODE@
 static const uint64_t at_first[] = {@IMAGE@};
 
 struct @NAME@ {
     uint64_t state[@WORDS@];
 };
 
+extern "C" {
+
 @NAME@ *@NAME@_create(void) {
-    @NAME@ *made = malloc(sizeof *made);
+    @NAME@ *made = static_cast<@NAME@ *>(malloc(sizeof *made));
     if (made) @NAME@_reset(made);
     return made;
 }
@@ -124,13 +124,14 @@ void @NAME@_destroy(@NAME@ *oracle) { free(oracle); }
 
 void @NAME@_reset(@NAME@ *oracle) {
     memcpy(oracle->state, at_first, sizeof at_first);
-    memset((char *)oracle->state + sizeof at_first, 0, sizeof oracle->state - sizeof at_first);
+    memset(reinterpret_cast<char *>(oracle->state) + sizeof at_first, 0, sizeof oracle->state - sizeof at_first);
 }
 
 void @NAME@_step(@NAME@ *oracle, const @NAME@_inputs *given, @NAME@_outputs *shown) {
-    void *result, *exception;
-    @NAME@_cycle(&result, &exception, (int64_t)(intptr_t)oracle->state, (int64_t)(intptr_t)given,
-                 (int64_t)(intptr_t)shown);
+    uint64_t in[@INPUT_WORDS@], out[@OUTPUT_WORDS@];
+    memcpy(in, given, sizeof in);
+    run_cycle(oracle->state, in, out);
+    memcpy(shown, out, sizeof out);
 }
 
 /* First word, first bit of a bit vector, width. */
@@ -138,27 +139,26 @@ static const unsigned short inputs[][3] = {@INPUT_PLACES@};
 static const unsigned short outputs[][3] = {@OUTPUT_PLACES@};
 
 void @NAME@_step_bits(void *oracle, const uint32_t *given, uint32_t *shown) {
-    union { @NAME@_inputs ports; uint64_t words[@INPUT_WORDS@]; } in;
-    union { @NAME@_outputs ports; uint64_t words[@OUTPUT_WORDS@]; } out;
-    unsigned port, bit;
-    memset(&in, 0, sizeof in);
-    for (port = 0; port < sizeof inputs / sizeof *inputs; ++port)
-        for (bit = 0; bit < inputs[port][2]; ++bit) {
-            unsigned from = inputs[port][1] + bit;
-            in.words[inputs[port][0] + (bit >> 6)] |= (uint64_t)(given[from >> 5] >> (from & 31) & 1) << (bit & 63);
+    uint64_t in[@INPUT_WORDS@] = {0}, out[@OUTPUT_WORDS@];
+    for (const unsigned short *port : inputs)
+        for (unsigned bit = 0; bit < port[2]; ++bit) {
+            unsigned from = port[1] + bit;
+            in[port[0] + (bit >> 6)] |= uint64_t(given[from >> 5] >> (from & 31) & 1) << (bit & 63);
         }
-    @NAME@_step(oracle, &in.ports, &out.ports);
+    run_cycle(static_cast<@NAME@ *>(oracle)->state, in, out);
     memset(shown, 0, @OUTPUT_HALVES@ * sizeof *shown);
-    for (port = 0; port < sizeof outputs / sizeof *outputs; ++port)
-        for (bit = 0; bit < outputs[port][2]; ++bit) {
-            unsigned to = outputs[port][1] + bit;
-            shown[to >> 5] |= (uint32_t)(out.words[outputs[port][0] + (bit >> 6)] >> (bit & 63) & 1) << (to & 31);
+    for (const unsigned short *port : outputs)
+        for (unsigned bit = 0; bit < port[2]; ++bit) {
+            unsigned to = port[1] + bit;
+            shown[to >> 5] |= uint32_t(out[port[0] + (bit >> 6)] >> (bit & 63) & 1) << (to & 31);
         }
 }
 
 const char *@NAME@_version(void) { return "@VERSION@"; }
 
 const char *@NAME@_parameters(void) { return "@PARAMETERS@"; }
+
+} // extern "C"
 """
 
 _PACKAGE = """package @NAME@;
@@ -201,17 +201,18 @@ def header(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     )  # fmt: skip
 
 
-def c_source(
-    name: str, inputs: Sequence[Port], outputs: Sequence[Port], image: NDArray[np.uint64], parameters: Parameters,
+def cpp_source(
+    name: str, inputs: Sequence[Port], outputs: Sequence[Port], native: NativeOracle, parameters: Parameters,
     version: str,
 ) -> str:  # fmt: skip
-    """Return the C code that makes a library of the kernel ``NAME_cycle`` and the image of its state."""
+    """Return the C++ source of a library: golden's code, and the functions of the header."""
+    image = native.image
     used = int(np.flatnonzero(image)[-1]) + 1 if image.any() else 1  # what follows is zeros
     return _filled(
-        _SOURCE, NAME=name, IMAGE=",".join(f"{word:#x}u" for word in image[:used].tolist()), WORDS=str(len(image)),
-        INPUT_PLACES=_places(inputs), OUTPUT_PLACES=_places(outputs), INPUT_WORDS=str(word_count(inputs)),
-        OUTPUT_WORDS=str(word_count(outputs)), OUTPUT_HALVES=str(-(-_bits(outputs) // 32)), VERSION=version,
-        PARAMETERS=_named(parameters),
+        _SOURCE, CODE=native.code, NAME=name, IMAGE=",".join(f"{word:#x}u" for word in image[:used].tolist()),
+        WORDS=str(len(image)), INPUT_PLACES=_places(inputs), OUTPUT_PLACES=_places(outputs),
+        INPUT_WORDS=str(word_count(inputs)), OUTPUT_WORDS=str(word_count(outputs)),
+        OUTPUT_HALVES=str(-(-_bits(outputs) // 32)), VERSION=version, PARAMETERS=_named(parameters),
     )  # fmt: skip
 
 
@@ -228,10 +229,11 @@ def package(name: str, inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
 
 _PAGE = """# @NAME@
 
-What `@BLOCK@` does in each clock cycle, as a C library compiled from vlane's golden model. Parameters: @PARAMETERS@.
+What `@BLOCK@` does in each clock cycle, as a C library made from vlane's golden model. Parameters: @PARAMETERS@.
 
     cc bench.c -L. -l@NAME@ -Wl,-rpath,$PWD -o bench     # with the shared library
     cc bench.c lib@NAME@.a -o bench                      # with the static one
+    c++ -std=c++20 -O2 -fwrapv -c @NAME@.cpp              # the same, from its source
     verilator --binary @NAME@.sv bench.sv $PWD/lib@NAME@.a
 
 The header documents the functions. A field of the structures is a `uint64_t`, or an array of them, the lowest bits

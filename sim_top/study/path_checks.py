@@ -10,7 +10,6 @@ from vlane.golden.network.network import Network
 from vlane.golden.network.paths import Paths, follow_paths
 from vlane.golden.schedulers.bank import Write
 from vlane.golden.schedulers.served import served_lanes
-from vlane.sim_top.study.plugged_world import compiled_for
 from vlane.sim_top.study.swaps import swaps_of
 from vlane.sim_top.study.world import World, make_network, show_end
 
@@ -28,8 +27,7 @@ def check_world(world: World) -> None:
     InputError
         Naming a path that does not arrive; the circle, a link in each line of its details; or the table and the lane.
     """
-    with compiled_for(world.settings.scheduler):
-        net = make_network(world, load=max(world.study.run.loads), seed=1)
+    net = make_network(world, load=max(world.study.run.loads), seed=1)
     sls = np.array(sorted(sl for sl in world.levels if isinstance(sl, int)), np.int64)
     path_sl = world.path_sl if "path" in world.levels else world.path_sl[:0, :0]
     paths = follow_paths(net, sls, path_sl)

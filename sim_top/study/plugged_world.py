@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 from vlane.golden.network.routing import Routes
 from vlane.golden.network.topology import Topology
 
@@ -21,7 +18,7 @@ from vlane.lft import UNASSIGNED
 from vlane.plugins import Plugin, found
 from vlane.sl2vl import SL_COUNT, VL_DROP
 
-__all__ = ["compiled_for", "plugged_destinations", "plugged_routes", "plugged_topology"]
+__all__ = ["plugged_destinations", "plugged_routes", "plugged_topology"]
 
 
 def plugged_topology(network: Any) -> Topology:
@@ -94,30 +91,6 @@ def plugged_destinations(plugin: Plugin, topology: Topology) -> tuple[int, ...]:
             raise _refused(plugin, f"pattern {plugin.name}", f"a host, 0 to {hosts - 1}, or -1 for none", f"{to!r}")
         made.append(int(to))
     return tuple(made)
-
-
-@contextmanager
-def compiled_for(scheduler: str) -> Iterator[None]:
-    """Tell in one line why the scheduler of a plug-in cannot be compiled, if it is one; others are vlane's affair.
-
-    Raises
-    ------
-    InputError
-        Naming the scheduler, and the line that numba stopped at if it says which.
-    """
-    try:
-        yield
-    except NumbaError as error:
-        plugin = found("scheduler", scheduler)
-        if plugin is None:
-            raise
-        lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
-        said = next((line for line in lines if line and not line.startswith("Failed in")), "no reason given")
-        places = re.findall(r'File "([^"]+)", line (\d+)', "\n".join(lines))
-        own = [each for each in places if Path(each[0]) == Path(inspect.getfile(plugin.made.choose))]  # type: ignore[attr-defined]
-        file, line = own[-1] if own else (plugin.origin.shown, "0")
-        must = "of functions that numba can compile"
-        raise InputError(f"scheduler {scheduler}", must, said, source=file, line=int(line)) from None
 
 
 def _called(plugin: Plugin, function: Callable[..., Any], *given: Any, **keys: Any) -> Any:

@@ -127,7 +127,7 @@ def _fill(
     state: golden.VLBufferState,
     around: BufferSurroundings,
     chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     data_mask: int,
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],

@@ -216,7 +216,7 @@ def _fill(
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],
     outs: NDArray[np.int64],

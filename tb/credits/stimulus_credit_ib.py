@@ -145,7 +145,7 @@ def _anything(
     state: golden.CreditIBState,
     given: golden.Inputs,
     bits: NDArray[np.uint64],
-    rare: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    rare: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:
     """Draw every input at random; half of the FCPs have the right check sum.
 
@@ -233,7 +233,7 @@ def _fill(
     inward: Link,
     clock: NDArray[np.int64],
     chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],
     outs: NDArray[np.int64],

@@ -89,7 +89,7 @@ def _let_owed_grow(given: golden.Inputs, owed: int, bits: NDArray[np.uint64]) ->
 def _change_one(
     port: golden.CreditOPAState,
     given: golden.Inputs,
-    alone: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    alone: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
     """Return units of lanes that are there, and change single limits, often by little or in one bit.

@@ -121,7 +121,7 @@ def _draw_frames(
     values: NDArray[np.int64],
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
-    full: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    full: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:
     """Let frames arrive and leave so that the level goes where it shall."""
@@ -146,8 +146,8 @@ def _fill(
     values: NDArray[np.int64],
     link: NDArray[np.int64],
     chances: NDArray[np.int64],
-    full: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
-    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    full: bool,  # noqa: FBT001 - kernels take positional arguments only
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
     ins: NDArray[np.int64],
     outs: NDArray[np.int64],

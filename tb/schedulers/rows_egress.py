@@ -163,7 +163,7 @@ def show(
 
 
 @by_type(NOTE)
-def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+def note(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Let a cycle end, after the golden step and a reset.
 
     Parameters
@@ -189,7 +189,7 @@ def show_nothing(
 
 
 @inner
-def note_nothing(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - numba takes no keyword-only arguments
+def note_nothing(state: Any, around: Surroundings, ports: Ports, lane: int, renewed: bool) -> None:  # noqa: FBT001 - kernels take positional arguments only
     """Be the ``note`` of a scheduler whose stimulus keeps nothing."""
 
 

@@ -165,7 +165,7 @@ def _arrivals(around: Surroundings, chances: NDArray[np.int64]) -> None:
 def before(
     around: Surroundings,
     chances: NDArray[np.int64],
-    wild: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    wild: bool,  # noqa: FBT001 - kernels take positional arguments only
     writes: NDArray[np.int64],
     field_bits: NDArray[np.int64],
     given: NDArray[np.int64],

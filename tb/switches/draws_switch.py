@@ -17,7 +17,7 @@ __all__ = ["draw_dlid", "draw_lane"]
 
 
 @inner
-def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - numba takes no keyword-only arguments
+def draw_lane(around: SwitchSurroundings, bits: NDArray[np.uint64], reckless: bool) -> int:  # noqa: FBT001 - kernels take positional arguments only
     """Draw a lane; a reckless one may be none of the switch's."""
     return below(bits, lane_numbers(around.switches) if reckless and below(bits, 8) == 0 else around.owed.shape[1])
 

@@ -102,7 +102,7 @@ def element_of(around: SwitchSurroundings, slot: int) -> tuple[int, int, int, in
 @inner
 def show_marking(
     around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Show the program port what is written."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM)

@@ -101,7 +101,7 @@ def _free_owed(around: SwitchSurroundings, port: int, lane: int, most: int) -> t
 
 @inner
 def _hear_of_lanes(
-    remote: Rooms, around: SwitchSurroundings, port: int, reckless: bool, bits: NDArray[np.uint64]  # noqa: FBT001 - numba takes no keyword-only arguments
+    remote: Rooms, around: SwitchSurroundings, port: int, reckless: bool, bits: NDArray[np.uint64]  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Draw of which lanes a receiver lets a block go, and note which of them the sender gets."""
     lanes, heard = around.owed.shape[1], around.heard[port]
@@ -118,7 +118,7 @@ def _hear_of_lanes(
 
 @inner
 def _hear_returns(
-    remote: Rooms, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    remote: Rooms, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     lanes, heard = around.owed.shape[1], around.heard[port]
@@ -137,7 +137,7 @@ def _hear_returns(
 
 @inner
 def _hear_limits(
-    remote: FCPLimits, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    remote: FCPLimits, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     lanes, heard = around.owed.shape[1], around.heard[port]
@@ -155,7 +155,7 @@ def _hear_limits(
 
 @by_type({Rooms: _hear_returns, FCPLimits: _hear_limits})
 def hear(
-    remote: Any, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    remote: Any, around: SwitchSurroundings, port: int, lane: int, most: int, reckless: bool,  # noqa: FBT001 - kernels take positional arguments only
     bits: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     """Draw what a receiver lets go, and what it tells of it: of a lane and up to so many blocks."""

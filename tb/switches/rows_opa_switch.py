@@ -113,7 +113,7 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 @inner
 def show_map(
     switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    first: int, is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    first: int, is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Write it to the program port."""
     write = around.written[slot]

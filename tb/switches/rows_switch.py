@@ -288,7 +288,7 @@ def _hear(around: SwitchSurroundings, port: int, chances: NDArray[np.int64], bit
 @inner
 def _show_flit(
     around: SwitchSurroundings, rows: NDArray[np.uint64], row: int, where: NDArray[np.int64], first: int, words: int,
-    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int, fecn: int,  # noqa: FBT001 - numba takes no keyword-only arguments
+    lane: int, is_last: bool, header: int, stamp: int, number: int, place: int, fecn: int,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     put(rows, row, where, first + VALID, 1)
     put(rows, row, where, first + VL, lane)

@@ -130,7 +130,7 @@ def apply_starvation(starvation: Any, around: SwitchSurroundings, cycle: int) ->
 @inner
 def show_starvation(
     around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Show the program port what is written."""
     write, first = around.written[slot], len(ins) - len(MARKING_PROGRAM) - len(STARVATION_PROGRAM)

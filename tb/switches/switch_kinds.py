@@ -70,6 +70,6 @@ def apply_map(switches: Any, around: SwitchSurroundings, slot: int) -> None:
 @by_type({**dict.fromkeys(INFINIBAND_SWITCHES, rows_ib_switch.show_map), OPASwitches: rows_opa_switch.show_map})
 def show_map(
     switches: Any, around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64],
-    first: int, is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    first: int, is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Write it to the program port, whose first input is number ``first``."""

@@ -88,7 +88,7 @@ def route_lids(lft: NDArray[np.uint8], top: int, ports: int, found: NDArray[np.u
 @inner
 def show_write(
     around: SwitchSurroundings, slot: int, rows: NDArray[np.uint64], row: int, ins: NDArray[np.int64], first: int,
-    is_enabled: bool,  # noqa: FBT001 - numba takes no keyword-only arguments
+    is_enabled: bool,  # noqa: FBT001 - kernels take positional arguments only
 ) -> None:  # fmt: skip
     """Show the program ports what is written; what is shown and not enabled is no write."""
     write = around.written[slot]

@@ -1,0 +1,1 @@
+"""A translator from golden's subset of Python to C++20 (``docs/compiler.md``)."""

@@ -1,0 +1,203 @@
+"""Compilation of translated programs by the machine's C++ compiler, and the cache of compiled kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import json
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlane.golden.compiler.entry import ENTRY, described, entry_text, result_type
+from vlane.golden.compiler.program import Program
+from vlane.golden.compiler.types import Type
+
+from vlane.errors import InputError
+from vlane.paths import cache_dir
+
+__all__ = ["FLAGS", "RUNTIME", "Compiled", "compiler", "load", "run_compiler", "translated"]
+
+RUNTIME = Path(__file__).with_name("runtime.hpp")
+"""The C++ header that every program includes."""
+
+FLAGS = ("-std=c++20", "-O2", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-w")
+"""Options for every program: signed numbers wrap around as numpy's do."""
+
+_log = logging.getLogger("vlane.golden.engine.kernel")
+_announced = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel for arguments of certain types.
+
+    Parameters
+    ----------
+    entry : callable
+        The C function that ``entry.ENTRY`` describes.
+    returns : Type
+        Type of the result.
+    """
+
+    entry: Callable[..., int]
+    returns: Type
+
+
+def translated(function: Callable[..., object], types: tuple[Type, ...], *, checked: bool = False) -> tuple[str, Type]:
+    """Return the C++ program of a kernel with its entry, and the type of the result.
+
+    Raises
+    ------
+    UntranslatableError
+        If a function that it calls is outside the subset.
+    """
+    program = Program(checked=checked)
+    made = program.call(function, types)
+    entry = entry_text(program, made)
+    return f'#include "runtime.hpp"\n\n{program.text}\n{entry}', made.returns
+
+
+def load(
+    function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False
+) -> Compiled:
+    """Return a compiled kernel from the cache; it is translated and compiled if it is missing.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel's Python function.
+    types : tuple of Type
+        Types of the arguments.
+    key : str
+        Everything that determines the C++ program: a digest of the sources, the function's name, the types.
+    checked : bool
+        Whether indices are checked.
+
+    Raises
+    ------
+    UntranslatableError
+        If the kernel is outside the subset.
+    InputError
+        If there is no C++ compiler.
+    """
+    folder = cache_dir("golden")
+    index = folder / f"{_digest(key, _machine(), *_compiler_identity())}.json"
+    try:
+        known = json.loads(index.read_text())
+        library, returns = folder / known["library"], result_type(known["returns"])
+        if library.is_file():
+            return _loaded(library, returns)
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError):
+        pass  # missing or damaged: it is written anew
+    text, returns = translated(function, types, checked=checked)
+    options = ("-DVLANE_CHECKED=1",) if checked else ()
+    name = f"{_digest(text, _runtime_text(), _machine(), *options, *FLAGS, *_compiler_identity())}.so"
+    library = folder / name
+    if not library.is_file():
+        _announce()
+        _build(text, library, options)
+    _write(index, json.dumps({"library": name, "returns": described(returns)}).encode())
+    return _loaded(library, returns)
+
+
+def _loaded(library: Path, returns: Type) -> Compiled:
+    entry = ctypes.CDLL(str(library))[ENTRY]
+    entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int32
+    return Compiled(entry, returns)
+
+
+def _announce() -> None:
+    """Log once that something is compiled."""
+    global _announced  # noqa: PLW0603 - once in a process
+    if not _announced:
+        _announced = True
+        _log.info("compiling golden for this machine: each kernel takes about a second, once")
+
+
+def _build(text: str, library: Path, options: tuple[str, ...]) -> None:
+    with tempfile.TemporaryDirectory(prefix="golden.", dir=library.parent) as folder:
+        source, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+        source.write_text(text)
+        run_compiler(
+            "-march=native", *FLAGS, *options, f"-I{RUNTIME.parent}", "-shared", str(source), "-o", str(made)
+        )  # fmt: skip
+        made.replace(library)
+
+
+def run_compiler(*options: str) -> None:
+    """Run the C++ compiler.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    RuntimeError
+        If it reports an error, which a correct translation does not cause.
+    """
+    done = subprocess.run([*compiler(), *options], capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:500])
+        raise RuntimeError(f"the C++ compiler refused translated code: {first}")
+
+
+@functools.cache
+def compiler() -> tuple[str, ...]:
+    """Return the command of the C++ compiler: ``$CXX``, or the first of g++, c++ and clang++.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    given = shlex.split(os.environ.get("CXX", ""))
+    for words in ([given] if given else [["g++"], ["c++"], ["clang++"]]):
+        found = shutil.which(words[0])
+        if found:
+            return (found, *words[1:])
+    raise InputError("C++ compiler", "installed (apt-get install g++)", "missing: " + (given[0] if given else "g++"))
+
+
+@functools.cache
+def _compiler_identity() -> tuple[str, ...]:
+    """Return what tells one compiler from another without running it."""
+    command = compiler()
+    file = Path(command[0]).resolve()
+    status = file.stat()
+    return (*command, str(file), str(status.st_size), str(status.st_mtime_ns))
+
+
+@functools.cache
+def _machine() -> str:
+    """Return the processor's features: code for this machine may use all of them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(wanted)))
+
+
+@functools.cache
+def _runtime_text() -> str:
+    return RUNTIME.read_text()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file at once: no other process sees a part of it."""
+    descriptor, name = tempfile.mkstemp(prefix="index.", dir=file.parent)
+    with os.fdopen(descriptor, "wb") as temporary:
+        temporary.write(content)
+    Path(name).replace(file)

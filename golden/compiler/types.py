@@ -1,0 +1,261 @@
+"""Types of translated code: numbers, arrays, records, NamedTuples, tuples.
+
+Types are interned: two types are equal if and only if they are the same object. ``docs/compiler.md`` lists which Python
+value has which type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from vlane.golden.engine.records import Records
+
+__all__ = [
+    "BOOL",
+    "COUNTERS",
+    "INT",
+    "RANGE",
+    "UINT",
+    "VOID",
+    "Array",
+    "Kind",
+    "Number",
+    "Record",
+    "RecordArray",
+    "Struct",
+    "Tuple",
+    "Type",
+    "joined",
+    "type_of",
+]
+
+
+class Type:
+    """A type of translated code."""
+
+    __slots__ = ("cpp", "text")
+
+    text: str
+    """The type as error messages name it."""
+
+    cpp: str
+    """The type's name in C++; empty for a ``Struct`` and a ``Kind``, which a program names."""
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Number(Type):
+    """A whole number or a truth value."""
+
+    def __init__(self, text: str, cpp: str) -> None:
+        self.text, self.cpp = text, cpp
+
+
+INT = Number("an integer", "int64_t")
+UINT = Number("an unsigned integer", "uint64_t")
+BOOL = Number("a truth value", "bool")
+VOID = Number("no value", "void")
+RANGE = Number("a range", "rt::Range")
+COUNTERS = Number("counters that nobody reads", "rt::Counters")
+
+_ELEMENTS = {
+    "bool": ("bool", BOOL),
+    "int8": ("int8_t", INT),
+    "int16": ("int16_t", INT),
+    "int32": ("int32_t", INT),
+    "int64": ("int64_t", INT),
+    "uint8": ("uint8_t", INT),
+    "uint16": ("uint16_t", INT),
+    "uint32": ("uint32_t", INT),
+    "uint64": ("uint64_t", UINT),
+}
+"""C++ type of an array's element, and the type of its value, by the name of the dtype."""
+
+
+class Array(Type):
+    """A contiguous array of numbers.
+
+    Parameters
+    ----------
+    element : str
+        Name of the dtype.
+    ndim : int
+        Number of dimensions.
+    """
+
+    __slots__ = ("element", "item", "item_cpp", "ndim")
+    _known: dict[tuple[str, int], Array] = {}  # noqa: RUF012 - the table that makes equal types one object
+
+    def __new__(cls, element: str, ndim: int) -> Array:
+        made = cls._known.get((element, ndim))
+        if made is None:
+            made = cls._known[element, ndim] = super().__new__(cls)
+            made.element, made.ndim = element, ndim
+            made.item_cpp, made.item = _ELEMENTS[element]
+            made.text = f"an array of {element} in {ndim} dimension{'s' if ndim > 1 else ''}"
+            made.cpp = f"rt::Array<{made.item_cpp}, {ndim}>"
+        return made
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether C++ would compute with fewer than 64 bits."""
+        return self.element not in {"int64", "uint64", "bool"}
+
+
+class Kind(Type):
+    """The layout of a record.
+
+    Parameters
+    ----------
+    name : str
+        Name of the class that describes the record.
+    fields : tuple of (str, str)
+        Names and dtypes, in order, without padding.
+    """
+
+    __slots__ = ("fields", "name")
+    _known: dict[tuple[str, tuple[tuple[str, str], ...]], Kind] = {}  # noqa: RUF012 - as above
+
+    def __new__(cls, name: str, fields: tuple[tuple[str, str], ...]) -> Kind:
+        made = cls._known.get((name, fields))
+        if made is None:
+            made = cls._known[name, fields] = super().__new__(cls)
+            made.name, made.fields, made.cpp = name, fields, ""
+            made.text = f"a record {name}"
+        return made
+
+    def element(self, field: str) -> str | None:
+        """Return the dtype of a field, ``None`` if there is none of that name."""
+        return dict(self.fields).get(field)
+
+
+class Record(Type):
+    """One record of an array of records."""
+
+    __slots__ = ("kind",)
+    _known: dict[Kind, Record] = {}  # noqa: RUF012 - as above
+
+    def __new__(cls, kind: Kind) -> Record:
+        made = cls._known.get(kind)
+        if made is None:
+            made = cls._known[kind] = super().__new__(cls)
+            made.kind, made.text, made.cpp = kind, kind.text, ""
+        return made
+
+
+class RecordArray(Type):
+    """An array of records (``Records``)."""
+
+    __slots__ = ("kind", "ndim")
+    _known: dict[tuple[Kind, int], RecordArray] = {}  # noqa: RUF012 - as above
+
+    def __new__(cls, kind: Kind, ndim: int) -> RecordArray:
+        made = cls._known.get((kind, ndim))
+        if made is None:
+            made = cls._known[kind, ndim] = super().__new__(cls)
+            made.kind, made.ndim, made.cpp = kind, ndim, ""
+            made.text = f"records {kind.name} in {ndim} dimension{'s' if ndim > 1 else ''}"
+        return made
+
+
+class Struct(Type):
+    """A NamedTuple whose fields have certain types.
+
+    Parameters
+    ----------
+    made : type
+        The NamedTuple's class.
+    items : tuple of Type
+        Types of the fields, in order.
+    """
+
+    __slots__ = ("items", "made", "places")
+    _known: dict[tuple[type, tuple[Type, ...]], Struct] = {}  # noqa: RUF012 - as above
+
+    def __new__(cls, made: type, items: tuple[Type, ...]) -> Struct:
+        struct = cls._known.get((made, items))
+        if struct is None:
+            struct = cls._known[made, items] = super().__new__(cls)
+            struct.made, struct.items, struct.cpp = made, items, ""
+            struct.text = f"a {made.__name__}"
+            struct.places = {name: place for place, name in enumerate(made._fields)}  # type: ignore[attr-defined]
+        return struct
+
+    def field(self, name: str) -> Type | None:
+        """Return the type of a field, ``None`` if there is none of that name."""
+        place = self.places.get(name)
+        return None if place is None else self.items[place]
+
+
+class Tuple(Type):
+    """A tuple without names."""
+
+    __slots__ = ("items",)
+    _known: dict[tuple[Type, ...], Tuple] = {}  # noqa: RUF012 - as above
+
+    def __new__(cls, items: tuple[Type, ...]) -> Tuple:
+        made = cls._known.get(items)
+        if made is None:
+            made = cls._known[items] = super().__new__(cls)
+            made.items, made.cpp = items, ""
+            made.text = f"a tuple of {len(items)}"
+        return made
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all items have the same type, so that a variable may select one."""
+        return len(set(self.items)) == 1
+
+
+def joined(first: Type, second: Type) -> Type | None:
+    """Return the type of a variable that holds values of both types, ``None`` if there is none.
+
+    A truth value becomes an integer. Signed and unsigned numbers have no common type.
+    """
+    if first is second:
+        return first
+    if {first, second} == {INT, BOOL}:
+        return INT
+    if isinstance(first, Tuple) and isinstance(second, Tuple) and len(first.items) == len(second.items):
+        items = [joined(*pair) for pair in zip(first.items, second.items, strict=True)]
+        return None if None in items else Tuple(tuple(items))  # type: ignore[arg-type]  # none of them is None
+    return None
+
+
+def type_of(value: Any) -> Type:
+    """Return the type of a Python value.
+
+    Raises
+    ------
+    TypeError
+        If translated code has no such values, or an array is not contiguous.
+    """
+    kind = type(value)
+    if kind is int:
+        return INT
+    if kind is bool or kind is np.bool_:
+        return BOOL
+    if isinstance(value, tuple):
+        items = tuple([type_of(each) for each in value])
+        return Struct(kind, items) if hasattr(kind, "_fields") else Tuple(items)
+    if isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError(f"an array of shape {value.shape} must be contiguous")
+        if value.dtype.name not in _ELEMENTS:
+            raise TypeError(f"an array of {value.dtype} cannot be passed to a kernel")
+        return Array(value.dtype.name, value.ndim)
+    if isinstance(value, Records):
+        return RecordArray(kind_of(value), value.array.ndim)
+    if isinstance(value, np.uint64):
+        return UINT
+    if isinstance(value, int | np.integer):
+        return INT
+    raise TypeError(f"a value of type {kind.__name__} cannot be passed to a kernel")
+
+
+def kind_of(records: Records[Any]) -> Kind:
+    """Return the layout of records."""
+    dtype: Any = records.array.dtype
+    return Kind(records.kind, tuple((name, dtype.fields[name][0].name) for name in dtype.names))

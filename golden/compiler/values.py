@@ -1,0 +1,130 @@
+"""Expressions of C++ with their types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from vlane.golden.compiler.types import BOOL, INT, RANGE, UINT, Array, Record, Type
+
+__all__ = [
+    "ADD",
+    "AND",
+    "BIT_AND",
+    "BIT_OR",
+    "BIT_XOR",
+    "COMPARE",
+    "EQUAL",
+    "MULTIPLY",
+    "OR",
+    "PRIMARY",
+    "TERNARY",
+    "UNARY",
+    "Value",
+    "literal",
+]
+
+(TERNARY, OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, COMPARE, ADD, MULTIPLY, UNARY, PRIMARY) = range(12)
+"""Levels of C++ operators: an operand of a lower level than its operator needs parentheses."""
+
+_INT32 = 1 << 31
+_INT64 = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression.
+
+    Parameters
+    ----------
+    type : Type
+        Its type.
+    text : str
+        C++ code.
+    level : int
+        Level of its outermost operator.
+    number : int or bool, optional
+        The value of a constant.
+    acts : bool
+        Whether evaluation changes memory or may raise an error, so that its order matters.
+    reads : bool
+        Whether evaluation reads memory that another expression may change.
+    narrow : bool
+        Whether C++ would compute with fewer than 64 bits.
+    pointer : bool
+        Whether a record is given by its address.
+    name : bool
+        Whether the code is a variable or a part of one, so that it may be repeated and referred to.
+    """
+
+    type: Type
+    text: str
+    level: int = PRIMARY
+    number: int | None = None
+    acts: bool = False
+    reads: bool = False
+    narrow: bool = False
+    pointer: bool = False
+    name: bool = False
+
+    def within(self, level: int) -> str:
+        """Return the code as an operand of an operator of a level."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    @property
+    def wide(self) -> Value:
+        """The number with 64 bits."""
+        if self.narrow or self.type is BOOL:
+            return replace(self, type=self.type if self.narrow else INT, text=f"int64_t({self.text})", level=PRIMARY,
+                           narrow=False, name=False)  # fmt: skip
+        return self
+
+    @property
+    def truth(self) -> Value:
+        """The truth of a number."""
+        if self.type is BOOL:
+            return self
+        return replace(self, type=BOOL, text=f"{self.within(EQUAL)} != 0", level=EQUAL, number=None, narrow=False,
+                       name=False)  # fmt: skip
+
+    @property
+    def reference(self) -> str:
+        """The code of a record as a reference."""
+        return f"*{self.within(UNARY)}" if self.pointer else self.text
+
+    def member(self, name: str) -> str:
+        """Return the code of a member."""
+        return f"{self.within(PRIMARY)}{'->' if self.pointer else '.'}{name}"
+
+    def to(self, kind: Type) -> str:
+        """Return the code, converted to a type that ``joined`` allows."""
+        if kind is INT and self.type is BOOL and self.number is not None:
+            return str(int(self.number))
+        if isinstance(kind, Record):
+            return self.reference
+        return self.text
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is an integer or a truth value."""
+        return self.type in {INT, UINT, BOOL}
+
+    @property
+    def is_place(self) -> bool:
+        """Whether the value is a part of memory rather than a number."""
+        return not self.is_number and self.type is not RANGE and not isinstance(self.type, Array)
+
+
+def literal(number: int | bool, kind: Type | None = None) -> Value:
+    """Return a constant; a Python integer beyond 64 bits keeps the lowest 64."""
+    if kind is None:
+        kind = BOOL if isinstance(number, bool) else INT
+    if kind is BOOL:
+        return Value(BOOL, "true" if number else "false", number=bool(number))
+    if kind is UINT:
+        kept = int(number) & (2 * _INT64 - 1)
+        return Value(UINT, f"uint64_t({kept}u)" if kept < _INT32 else f"{kept:#x}ull", number=kept)
+    kept = (int(number) + _INT64) % (2 * _INT64) - _INT64
+    if kept == -_INT64:
+        return Value(INT, "INT64_MIN", number=kept)
+    text = str(kept) if -_INT32 < kept < _INT32 else f"{kept}ll"
+    return Value(INT, text, level=UNARY if kept < 0 else PRIMARY, number=kept)
