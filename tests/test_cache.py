@@ -9,12 +9,10 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from vlane.golden.engine import kernel
 from vlane.golden.engine.kernel import source_digest
-from vlane.golden.schedulers import rr
 from vlane.tb.native import model, verilator, yosys
 from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder, locked
@@ -135,26 +133,53 @@ def test_without_a_home_only_what_compiles_is_refused(
 
 
 def test_a_kernel_is_compiled_once_and_that_is_said(cache: Path, tmp_path: Path) -> None:
-    """Seconds of silence have a reason; numba's own cache is left to others."""
+    """Given a script with a kernel, the first of two runs compiles it and says so, the second is silent."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "others")}
     said = [
-        subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True).stderr
-        for _ in range(2)
+        subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stderr for _ in range(2)
     ]
 
     assert said[0].startswith("compiling golden")
     assert [len(text.splitlines()) for text in said] == [1, 0]
-    assert {file.suffix for file in (cache / "numba" / source_digest()).rglob("*.*")} == {".nbi", ".nbc"}
-    assert not (tmp_path / "others").exists()
+    assert sorted(file.suffix for file in (cache / "golden").iterdir()) == [".json", ".so"]
 
 
-def test_compiled_golden_is_kept_under_a_digest_of_its_sources() -> None:
-    """Else a kernel would run the old code of a function it calls."""
-    dispatcher: Any = rr.step
+@pytest.mark.parametrize(("change", "libraries"), [("number + 1  # a comment", 1), ("1 + number", 2)])
+def test_an_edit_compiles_a_kernel_anew_only_if_its_code_changes(
+    change: str, libraries: int, cache: Path, tmp_path: Path
+) -> None:
+    """A library is named by its C++ text, so an edit of a comment translates the kernel and compiles nothing."""
+    script = tmp_path / "script.py"
+    for text in (KERNEL, KERNEL.replace("number + 1", change)):
+        script.write_text(text)
+        subprocess.run([sys.executable, script], capture_output=True, check=True)
 
-    assert Path(dispatcher._cache.cache_path).parent == cache_dir("numba", source_digest())
+    assert len(list((cache / "golden").glob("*.json"))) == 2
+    assert len(list((cache / "golden").glob("*.so"))) == libraries
+
+
+def test_a_damaged_index_is_written_anew(cache: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(KERNEL)
+    for damage in ("", "{", '{"library": 3}', '{"library": "none.so", "returns": "i"}', '{"library": "", "returns": ""}'):
+        subprocess.run([sys.executable, script], capture_output=True, check=True)
+        (index,) = (cache / "golden").glob("*.json")
+        kept = index.read_text()
+        index.write_text(damage)
+        subprocess.run([sys.executable, script], capture_output=True, check=True)
+        assert index.read_text() == kept
+
+
+def test_kernels_need_a_compiler(cache: Path, tmp_path: Path) -> None:
+    """Given no compiler, one line names the command that installs it."""
+    script = tmp_path / "script.py"
+    script.write_text(KERNEL)
+    environment = {**os.environ, "CXX": "no-such-compiler"}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "apt-get install g++" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("changed", ["golden/one.py", "golden/below/two.py", "tb/three.py", "vlane/four.py", "version"])

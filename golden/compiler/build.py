@@ -22,6 +22,7 @@ from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import Type
 
 from vlane.errors import InputError
+from vlane.isolation import guarded_variables
 from vlane.paths import cache_dir
 
 __all__ = ["FLAGS", "RUNTIME", "Compiled", "compiler", "load", "run_compiler", "translated"]
@@ -127,14 +128,13 @@ def _build(text: str, library: Path, options: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(prefix="golden.", dir=library.parent) as folder:
         source, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         source.write_text(text)
-        run_compiler(
-            "-march=native", *FLAGS, *options, f"-I{RUNTIME.parent}", "-shared", str(source), "-o", str(made)
-        )  # fmt: skip
+        run_compiler(source.parent, "-march=native", *FLAGS, *options, f"-I{RUNTIME.parent}", "-shared", source.name,
+                     "-o", made.name)  # fmt: skip
         made.replace(library)
 
 
-def run_compiler(*options: str) -> None:
-    """Run the C++ compiler.
+def run_compiler(folder: Path, *options: str) -> None:
+    """Run the C++ compiler in a folder.
 
     Raises
     ------
@@ -143,9 +143,12 @@ def run_compiler(*options: str) -> None:
     RuntimeError
         If it reports an error, which a correct translation does not cause.
     """
-    done = subprocess.run([*compiler(), *options], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*compiler(), *options], cwd=folder, env={**os.environ, **guarded_variables()}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
     if done.returncode:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:500])
+        first = next((line for line in done.stderr.splitlines() if "error:" in line), done.stderr[:500])
         raise RuntimeError(f"the C++ compiler refused translated code: {first}")
 
 
@@ -160,7 +163,7 @@ def compiler() -> tuple[str, ...]:
     """
     given = shlex.split(os.environ.get("CXX", ""))
     for words in ([given] if given else [["g++"], ["c++"], ["clang++"]]):
-        found = shutil.which(words[0])
+        found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])
     raise InputError("C++ compiler", "installed (apt-get install g++)", "missing: " + (given[0] if given else "g++"))

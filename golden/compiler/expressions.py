@@ -205,8 +205,11 @@ class Expressions:
             )
         if isinstance(owner.type, Array) and node.attr == "size":
             return replace(owner, type=INT, text=f"{owner.within(PRIMARY)}.size()", name=False)
-        if isinstance(owner.type, Array | RecordArray) and node.attr == "ndim":
-            return literal(owner.type.ndim)
+        if isinstance(owner.type, Array | RecordArray) and node.attr == "shape":
+            count = owner.type.ndim
+            text = ", ".join(f"{owner.within(PRIMARY)}.shape[{place}]" for place in range(count))
+            kind = Tuple((INT,) * count)
+            return Value(kind, f"{self.program.cpp(kind)}{{{text}}}", acts=owner.acts)
         raise self.source.error(node, f"{owner.type} has no {node.attr} that kernels may use")
 
     def expr_subscript(self, node: ast.Subscript) -> Value:
@@ -230,6 +233,8 @@ class Expressions:
         if not isinstance(owner.type, Array | RecordArray):
             raise self.source.error(node, f"{owner.type} has no items")
         places = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        while len(places) > 1 and _is_whole(places[-1]):
+            places.pop()
         sliced = places.pop() if isinstance(places[-1], ast.Slice) else None
         if any(isinstance(each, ast.Slice) for each in places):
             raise self.source.error(node, "only the last index may be a slice: other parts are not contiguous")
@@ -454,7 +459,7 @@ class Expressions:
         if UINT in {one.type, other.type} and one.type is not other.type:
             one, other = self._unsigned(node, one), self._unsigned(node, other)
         elif one.narrow or other.narrow:
-            one, other = (each.wide if "uint32" in each.text else each for each in (one, other))
+            one, other = _widened(one, other)
         level = EQUAL if isinstance(op, ast.Eq | ast.NotEq) else COMPARE
         symbol = _COMPARISONS[type(op)]
 
@@ -588,6 +593,9 @@ class Expressions:
         return None
 
     def _length(self, node: ast.Call) -> Value:
+        constant = self.constant(node.args[0])
+        if isinstance(constant, tuple):
+            return literal(len(constant))
         found = self.value(node.args[0])
         if isinstance(found.type, Array | RecordArray):
             return replace(found, type=INT, text=f"{found.within(PRIMARY)}.shape[0]", level=PRIMARY, reads=False)
@@ -612,8 +620,10 @@ class Expressions:
             values = [self._unsigned(node, each) for each in values]
         found = values[0]
         for each in values[1:]:
-            found = self.ordered([found, each], lambda texts: f"rt::{name}({texts[0]}, {texts[1]})")
-        return replace(found, type=kind, level=PRIMARY)
+            pair = _widened(found, each) if kind is INT else (found, each)
+            found = self.ordered(pair, lambda texts: f"rt::{name}({texts[0]}, {texts[1]})")
+            found = replace(found, type=kind, level=PRIMARY)
+        return found
 
     def _made(self, node: ast.Call, made: Any) -> Value:
         """Return a NamedTuple that a kernel makes."""
@@ -676,6 +686,11 @@ class Expressions:
         return Value(VOID, f"[&] {{ {' '.join(lines)} return {text(names)}; }}()", acts=True, reads=True)
 
 
+def _is_whole(node: ast.expr) -> bool:
+    """Return whether an index is a colon without bounds."""
+    return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None
+
+
 def _branch(value: Value, text: str) -> str:
     return text if value.level > TERNARY or text != value.text else f"({text})"
 
@@ -689,7 +704,9 @@ def _cast(value: Value, kind: Number) -> Value:
 def _widened(left: Value, right: Value) -> tuple[Value, Value]:
     """Return operands of which at least one has 64 bits, so that C++ computes with 64."""
     left, right = (each.wide if each.type is BOOL else each for each in (left, right))
-    small_left, small_right = (each.narrow or (each.number is not None and "ll" not in each.text) for each in (left, right))
+    small_left, small_right = (each.narrow or (each.number is not None and "int64_t" not in each.text) for each in (left, right))
     if small_left and small_right:
-        return (left.wide, right) if left.narrow else (left, right.wide)
+        if right.narrow and not left.narrow:
+            return left, right.wide
+        return (left.wide if left.narrow else replace(left, text=f"int64_t({left.text})", level=PRIMARY)), right
     return left, right

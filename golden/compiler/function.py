@@ -67,9 +67,11 @@ def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Inst
     ------
     UntranslatableError
         If a line of the function is outside the subset.
+    TypeError
+        If the function has another number of parameters.
     """
     if len(types) != len(source.parameters):
-        raise source.error(source.tree, f"{source.name} has {len(source.parameters)} parameters, not {len(types)}")
+        raise TypeError(f"{source.name} has {len(source.parameters)} parameters, not {len(types)}")
     translator = _Function(program, source, types)
     body = translator.lines_of_all_passes()
     space = program.namespace(source.function.__module__)
@@ -248,8 +250,11 @@ class _Function(Expressions):
         """Yield a for loop over a range, a tuple or an array."""
         if node.orelse:
             raise self.source.error(node, "a loop with else has no translation")
+        if isinstance(node.target, ast.Tuple):
+            yield from self._unpacking(node, node.target)
+            return
         if not isinstance(node.target, ast.Name):
-            raise self.source.error(node, "a loop must have one variable")
+            raise self.source.error(node, f"`{ast.unparse(node.target)}` cannot be the variable of a loop")
         name = node.target.id
         declared = (id(node), name) in self.scopes.at
         own = declared and self.scopes.stores[name] == 1
@@ -264,6 +269,17 @@ class _Function(Expressions):
         yield f"for (const {self.program.cpp(kind)} {held} : {items.text}) {{"
         if not own:
             yield f"    {self._declaration(name) if declared else ''}{identifier(name)} = {held};"
+        yield from self._inner(node.body)
+        yield "}"
+
+    def _unpacking(self, node: ast.For, target: ast.Tuple) -> Iterator[str]:
+        """Yield a loop over tuples, whose items become variables."""
+        items = self.value(node.iter)
+        kind = self._items(node, items)
+        held = self._temporary()
+        inner = [*self._unpack(node, target, Value(kind, held, name=True))]
+        yield f"for (const auto &{held} : {items.text}) {{"
+        yield from (f"    {line}" for line in inner)
         yield from self._inner(node.body)
         yield "}"
 
@@ -394,9 +410,9 @@ class _Function(Expressions):
             raise self.source.error(node, f"{name} is assigned the result of a function that returns nothing")
         before = self.types.get(name)
         together = kind if before is None else joined(before, kind)
-        if together is None:
+        if together is None and name not in self.source.parameters:
             raise self.source.error(node, f"{name} is {kind} here, and elsewhere {before}")
-        if name in self.source.parameters and together is not before:
+        if together is None or (name in self.source.parameters and together is not before):
             raise self.source.error(node, f"the parameter {name} is {before}; it cannot become {kind}")
         self.types[name] = together
 
@@ -423,9 +439,9 @@ class _Function(Expressions):
             text = self._declaration(name)
             if isinstance(kind, Struct) and self.scopes.stores[name] == 1 and found.name:
                 text += "&"
-            value = f"&{found.reference}" if name in self.pointers else self.to(found, kind)
+            value = found.address if name in self.pointers else self.to(found, kind)
             return f"{text}{identifier(name)} = {value};"
-        value = f"&{found.reference}" if name in self.pointers else self.to(found, kind)
+        value = found.address if name in self.pointers else self.to(found, kind)
         return f"{identifier(name)} = {value};"
 
     def _unpack(self, node: ast.stmt, target: ast.Tuple, found: Value) -> Iterator[str]:

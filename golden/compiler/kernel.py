@@ -15,6 +15,8 @@ from vlane.golden.compiler.build import Compiled, load
 from vlane.golden.compiler.entry import decoded, words_of
 from vlane.golden.compiler.types import INT, VOID, Number, Type, type_of
 
+from vlane.errors import InputError
+
 __all__ = ["MODE", "Kernel", "signature"]
 
 MODE = os.environ.get("VLANE_KERNELS", "") or "compiled"
@@ -121,7 +123,9 @@ class Kernel:
         return self._first_call(arguments)
 
     def _first_call(self, arguments: tuple[Any, ...]) -> Any:
-        if MODE == "python":
+        if MODE not in {"compiled", "checked"}:
+            if MODE != "python":
+                raise InputError("VLANE_KERNELS", "compiled, checked or python", MODE)
             return self.python_function(*arguments)
         types = tuple([type_of(each) for each in arguments])
         call = _Call(self.compiled(types), types, arguments)

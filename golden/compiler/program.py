@@ -135,7 +135,8 @@ class Program:
         UntranslatableError
             If it cannot be translated.
         TypeError
-            If the function is no Python function, or none is registered for the type of the first argument.
+            If the function is no Python function, calls itself, has another number of parameters, or has no
+            implementation for the type of the first argument.
         """
         choices = getattr(function, "choices", None)
         while choices is not None:  # a function that is chosen by the type of its first argument
@@ -153,7 +154,7 @@ class Program:
         if key not in self._instances:
             source = Source(found)
             if key in self._under_way:
-                raise source.error(source.tree, f"{source.name} calls itself")
+                raise TypeError(f"{source.name} calls itself")
             self._under_way.append(key)
             try:
                 self._instances[key] = translate(self, source, tuple(types))

@@ -91,6 +91,11 @@ class Value:
         """The code of a record as a reference."""
         return f"*{self.within(UNARY)}" if self.pointer else self.text
 
+    @property
+    def address(self) -> str:
+        """The code of a record's address."""
+        return self.text if self.pointer else f"&{self.within(UNARY)}"
+
     def member(self, name: str) -> str:
         """Return the code of a member."""
         return f"{self.within(PRIMARY)}{'->' if self.pointer else '.'}{name}"
@@ -126,5 +131,6 @@ def literal(number: int | bool, kind: Type | None = None) -> Value:
     kept = (int(number) + _INT64) % (2 * _INT64) - _INT64
     if kept == -_INT64:
         return Value(INT, "INT64_MIN", number=kept)
-    text = str(kept) if -_INT32 < kept < _INT32 else f"{kept}ll"
-    return Value(INT, text, level=UNARY if kept < 0 else PRIMARY, number=kept)
+    if -_INT32 < kept < _INT32:
+        return Value(INT, str(kept), level=UNARY if kept < 0 else PRIMARY, number=kept)
+    return Value(INT, f"int64_t({kept})", number=kept)

@@ -251,7 +251,8 @@ def clear_surroundings(around: CreditSurroundings) -> None:
     around.packet_blocks[:] = 0
     around.ltp[:] = 0
     around.held[:] = 0
-    around.regs[:, W_BUSY] = 0
+    for lane in range(len(around.regs)):
+        around.regs[lane, W_BUSY] = 0
     around.regs[0, W_WRITE] = 0
 
 
