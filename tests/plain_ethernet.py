@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bins import FACTORS, MASK, mixed
 from vlane.golden.engine.random_bits import below
-from vlane.golden.engine.records import Records
 from vlane.golden.ethernet import limiters, points, probers, watermarks
 from vlane.golden.ethernet.fabric import Fabric
 from vlane.golden.ethernet.messages import make

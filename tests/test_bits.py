@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Records, new_records
 from vlane.golden.engine.bits import LIST_MARGIN, length, list_members, lowest, next_of, size
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.engine.random_bits import seeded, seeded_each
-from vlane.golden.engine.records import Int32, Records, new_records
+from vlane.golden.engine.random_bits import below, seeded, seeded_each
 
 
 class Cell:
@@ -97,3 +97,16 @@ def test_many_seeds_are_those_that_are_made_one_by_one(parts: tuple[int, ...]) -
     assert many.shape == (300, 7)
     assert many.dtype == np.uint64
     assert all(many[row, column] == seeded(parts[0], row, column)[0] for row in range(300) for column in range(7))
+
+
+@pytest.mark.parametrize("bound", [1, 7, 1 << 31, (1 << 32) - 1, 1 << 32])
+def test_random_numbers_are_below_their_bound(bound: int) -> None:
+    """Given a bound of up to 2**32, compiled and plain draws are equal, below it, and spread over the whole range."""
+    bits = seeded(3)
+    compiled = [below(bits, bound) for _ in range(300)]
+    bits = seeded(3)
+    plain = [below.python_function(bits, bound) for _ in range(300)]  # type: ignore[attr-defined]  # of a kernel
+
+    assert compiled == plain
+    assert 0 <= min(compiled) <= bound // 20
+    assert bound - 1 - bound // 20 <= max(compiled) < bound

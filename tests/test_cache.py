@@ -162,7 +162,13 @@ def test_an_edit_compiles_a_kernel_anew_only_if_its_code_changes(
 def test_a_damaged_index_is_written_anew(cache: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(KERNEL)
-    for damage in ("", "{", '{"library": 3}', '{"library": "none.so", "returns": "i"}', '{"library": "", "returns": ""}'):
+    for damage in (
+        "",
+        "{",
+        '{"library": 3}',
+        '{"library": "none.so", "returns": "i"}',
+        '{"library": "", "returns": ""}',
+    ):
         subprocess.run([sys.executable, script], capture_output=True, check=True)
         (index,) = (cache / "golden").glob("*.json")
         kept = index.read_text()
@@ -171,7 +177,8 @@ def test_a_damaged_index_is_written_anew(cache: Path, tmp_path: Path) -> None:
         assert index.read_text() == kept
 
 
-def test_kernels_need_a_compiler(cache: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_kernels_need_a_compiler(tmp_path: Path) -> None:
     """Given no compiler, one line names the command that installs it."""
     script = tmp_path / "script.py"
     script.write_text(KERNEL)

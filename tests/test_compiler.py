@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import random
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from vlane.golden.compiler.build import translated
 from vlane.golden.compiler.kernel import Kernel
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.compiler.source import UntranslatableError
 from vlane.golden.compiler.types import type_of
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 BITS = 64
 WORDS = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-70, 70)
@@ -192,7 +192,7 @@ def _wrapping(text: str) -> Callable[[int, int, int], int]:
     import ast  # noqa: PLC0415 - of this function only
 
     class Wrap(ast.NodeTransformer):
-        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802 - ast's name
+        def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
             self.generic_visit(node)
             return ast.Call(ast.Name("wrapped", ast.Load()), [node], [])
 
@@ -208,7 +208,8 @@ def module_of(folder: Path, text: str, name: str = "translated_here") -> ModuleT
     file = folder / f"{name}.py"
     file.write_text(text)
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -418,8 +419,8 @@ class Pair(NamedTuple):
 
 
 def test_a_kernel_returns_structures() -> None:
-    assert _pair(3, True) == Pair(3, True, (4, True))  # noqa: FBT003 - a truth value
-    assert isinstance(_pair(3, True).flag, bool)  # noqa: FBT003 - a truth value
+    assert _pair(3, True) == Pair(3, True, (4, True))
+    assert isinstance(_pair(3, True).flag, bool)
     assert isinstance(_pair(np.int64(3), np.True_).number, int)
 
 
@@ -521,16 +522,8 @@ def test_a_kernel_does_not_take_other_arguments_for_the_last_ones() -> None:
     rows = [np.zeros(1, np.int64), np.full(1, 10, np.int64), np.full(2, 20, np.int64)]
 
     assert [_bump_kernel(each) for each in (rows[0], rows[0], rows[1], rows[2], rows[0])] == [1, 2, 11, 21, 3]
-    assert _shifts(True, 1)[0] == 2  # noqa: FBT003 - a truth value where an integer was before
+    assert _shifts(True, 1)[0] == 2
     assert _shifts(3, np.int64(1))[0] == 6
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run kernels that are compiled now with checks of every index."""
-    monkeypatch.setattr("vlane.golden.compiler.kernel.MODE", "checked")
-    return
-    yield
 
 
 CHECKED = """
@@ -554,7 +547,7 @@ def test_checked_kernels_name_the_line_of_an_error(monkeypatch: pytest.MonkeyPat
 
     assert module.item(row, 3) == 3
     for place in (4, -1):
-        with pytest.raises(IndexError, match="index out of bounds"):
+        with pytest.raises(IndexError, match=r"checked_here.py:6: index out of bounds"):
             module.item(row, place)
     with pytest.raises(ZeroDivisionError, match=r"checked_here.py:11: integer division by zero"):
         module.part(1, 0)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.barrier import meet, new_barrier
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.engine.records import Records
 from vlane.golden.network.cores import ManyCores, OneCore
 from vlane.golden.network.division import divide, owners_of
 from vlane.golden.network.network import DONE

@@ -22,16 +22,18 @@ PROOFS = ROOT / "tb" / "proofs"
 LAYERS = ("vlane.golden", "vlane.hdl", "vlane.tb", "vlane.sim_top")
 FAMILIES: dict[str, dict[str, set[str]]] = {
     "golden": {
-        "engine": set(),
+        "compiler": set(),
+        "engine": {"compiler"},
         "schedulers": {"engine"},
         "tables": {"engine"},
         "credits": {"engine"},
-        "congestion": {"engine"},
-        "ethernet": {"engine"},
-        "links": {"engine", "credits"},
+        "congestion": {"compiler", "engine"},
+        "ethernet": {"compiler", "engine"},
+        "links": {"compiler", "engine", "credits"},
         "buffers": {"engine", "credits"},
-        "switches": {"engine", "congestion", "links", "schedulers"},
+        "switches": {"compiler", "engine", "congestion", "links", "schedulers"},
         "oracle": {
+            "compiler",
             "engine",
             "schedulers",
             "tables",
@@ -42,7 +44,7 @@ FAMILIES: dict[str, dict[str, set[str]]] = {
             "buffers",
             "switches",
         },
-        "network": {"engine", "congestion", "links", "schedulers", "switches"},
+        "network": {"compiler", "engine", "congestion", "links", "schedulers", "switches"},
     },
     "hdl": {
         "common": set(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore, running
 from vlane.golden.network.network import DONE, Network
 from vlane.golden.network.sources import NEVER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from vlane.golden.engine.records import new_records
+from vlane.golden.compiler.records import new_records
 from vlane.golden.network.meters import PARTS, TIMED, count_delivery, double_stretch, latency_at, new_meters
 from vlane.golden.switches.packets import Origin, Packet
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.compiler.source import UntranslatableError
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Records, new_records
 
 
 class Cell:

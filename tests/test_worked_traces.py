@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
+from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import kernel
-from vlane.golden.engine.records import Int16, Int32, Records, new_records
 from vlane.hdl.schedulers.block_budget import BlockBudget
 from vlane.hdl.schedulers.dtable_line_rate import LineRateDTable
 from vlane.hdl.schedulers.lane_account import LaneAccount

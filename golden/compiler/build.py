@@ -67,9 +67,7 @@ def translated(function: Callable[..., object], types: tuple[Type, ...], *, chec
     return f'#include "runtime.hpp"\n\n{program.text}\n{entry}', made.returns
 
 
-def load(
-    function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False
-) -> Compiled:
+def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False) -> Compiled:
     """Return a compiled kernel from the cache; it is translated and compiled if it is missing.
 
     Parameters
@@ -162,7 +160,7 @@ def compiler() -> tuple[str, ...]:
         If there is none.
     """
     given = shlex.split(os.environ.get("CXX", ""))
-    for words in ([given] if given else [["g++"], ["c++"], ["clang++"]]):
+    for words in [given] if given else [["g++"], ["c++"], ["clang++"]]:
         found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.program import Instance, Program
+from vlane.golden.compiler.records import Records
 from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Array, Number, RecordArray, Struct, Tuple, Type
-from vlane.golden.engine.records import Records
 
 __all__ = ["ENTRY", "decoded", "described", "entry_text", "result_type", "words_of"]
 
@@ -47,7 +47,8 @@ def entry_text(program: Program, made: Instance) -> str:
         for place, code in enumerate(_items(made.returns, "result")):
             lines.append(f"        numbers[{place}] = int64_t({code});\n")
     return (
-        f'extern "C" [[gnu::visibility("default")]] int32_t {ENTRY}([[maybe_unused]] const uint64_t *words, [[maybe_unused]] int64_t *numbers) {{\n'
+        f'extern "C" [[gnu::visibility("default")]] int32_t {ENTRY}('
+        "[[maybe_unused]] const uint64_t *words, [[maybe_unused]] int64_t *numbers) {\n"
         f"    try {{\n{''.join(lines)}    }} catch (const rt::Error &error) {{\n"
         "        numbers[0] = int64_t(reinterpret_cast<intptr_t>(error.place));\n"
         "        return int32_t(error.fault);\n    }\n    return 0;\n}\n"

@@ -7,25 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vlane.golden.compiler.expressions import Expressions
+from vlane.golden.compiler.assignments import Assignments
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.scopes import Scopes, assigned_names
 from vlane.golden.compiler.source import Source
 from vlane.golden.compiler.types import (
     BOOL,
-    COUNTERS,
     INT,
     RANGE,
     UINT,
     VOID,
     Array,
     Record,
-    Struct,
     Tuple,
     Type,
     joined,
 )
-from vlane.golden.compiler.values import PRIMARY, Value, literal
+from vlane.golden.compiler.values import Value, literal
 
 if TYPE_CHECKING:
     from vlane.golden.compiler.program import Program
@@ -34,8 +32,6 @@ __all__ = ["Instance", "translate"]
 
 _MOST_PASSES = 8
 """Passes over a function after which the types of its variables must be known."""
-
-_AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Inst
     return Instance(f"{space}::{name}", returns, translator.acts, types)
 
 
-class _Function(Expressions):
+class _Function(Assignments):
     """The translation of a function."""
 
     def __init__(self, program: Program, source: Source, types: tuple[Type, ...]) -> None:
@@ -98,14 +94,14 @@ class _Function(Expressions):
         self.pointers: set[str] = set()
         self.returns: Type | None = None
         self.acts = False
-        self._temporaries = 0
+        self.temporaries = 0
         self._said: set[int] = set()
 
     def lines_of_all_passes(self) -> list[str]:
         """Return the lines of the body, once the types of all variables are known."""
         for _ in range(_MOST_PASSES):
             known = (dict(self.types), self.returns)
-            self.acts, self._temporaries, self._said = False, 0, set()
+            self.acts, self.temporaries, self._said = False, 0, set()
             lines = [*self._block(self.source.tree.body)]
             if known == (self.types, self.returns):
                 return [*self._declared(self.scopes.first), *lines]
@@ -192,26 +188,20 @@ class _Function(Expressions):
             return
         found = self.value(node.value)
         self.acts |= found.acts
-        self._returns(node, self._settled(found, self.returns))
-        assert self.returns is not None
-        if self.returns is VOID:
+        returns = self._returns(node, self.settled(found, self.returns))
+        if returns is VOID:
             yield f"{found.text};"
             yield "return;"
         else:
-            yield f"return {self.to(found, self.returns)};"
+            yield f"return {self.to(found, returns)};"
 
-    def _returns(self, node: ast.stmt, kind: Type) -> None:
+    def _returns(self, node: ast.stmt, kind: Type) -> Type:
+        """Note the type of a result, and return the type of all results so far."""
         together = kind if self.returns is None else joined(self.returns, kind)
         if together is None:
             raise self.source.error(node, f"{self.source.name} returns {kind}, and elsewhere {self.returns}")
         self.returns = together
-
-    @staticmethod
-    def _settled(found: Value, kind: Type | None) -> Type:
-        """Return the type of a value: a constant that is not negative has that of an unsigned number if asked for."""
-        if kind is UINT and found.type is INT and found.number is not None and found.number >= 0:
-            return UINT
-        return found.type
+        return together
 
     def stmt_if(self, node: ast.If) -> Iterator[str]:
         """Yield an if; a constant condition leaves one branch."""
@@ -259,16 +249,16 @@ class _Function(Expressions):
         declared = (id(node), name) in self.scopes.at
         own = declared and self.scopes.stores[name] == 1
         if isinstance(node.iter, ast.Call) and self.constant(node.iter.func) is range:
-            yield from self._counting(node, name, own=own, declared=declared)
+            yield from self._counting(node, node.iter, name, own=own, declared=declared)
             return
         items = self.value(node.iter)
         self.acts |= items.acts
         kind = self._items(node, items)
-        self._note(node, name, kind)
-        held = identifier(name) if own else self._temporary()
+        self.note(node, name, kind)
+        held = identifier(name) if own else self.temporary()
         yield f"for (const {self.program.cpp(kind)} {held} : {items.text}) {{"
         if not own:
-            yield f"    {self._declaration(name) if declared else ''}{identifier(name)} = {held};"
+            yield f"    {self.declaration(name) if declared else ''}{identifier(name)} = {held};"
         yield from self._inner(node.body)
         yield "}"
 
@@ -276,8 +266,8 @@ class _Function(Expressions):
         """Yield a loop over tuples, whose items become variables."""
         items = self.value(node.iter)
         kind = self._items(node, items)
-        held = self._temporary()
-        inner = [*self._unpack(node, target, Value(kind, held, name=True))]
+        held = self.temporary()
+        inner = [*self.unpack(node, target, Value(kind, held, name=True))]
         yield f"for (const auto &{held} : {items.text}) {{"
         yield from (f"    {line}" for line in inner)
         yield from self._inner(node.body)
@@ -293,10 +283,11 @@ class _Function(Expressions):
             return items.type.item
         raise self.source.error(node, f"a loop cannot go through {items.type}")
 
-    def _counting(self, node: ast.For, name: str, *, own: bool, declared: bool) -> Iterator[str]:
+    def _counting(
+        self, node: ast.For, bounds: ast.Call, name: str, *, own: bool, declared: bool
+    ) -> Iterator[str]:  # fmt: skip
         """Yield a loop over a range; its end and its step are evaluated once."""
-        assert isinstance(node.iter, ast.Call)
-        arguments = [self._signed(each) for each in node.iter.args]
+        arguments = [self._signed(each) for each in bounds.args]
         if any(each.acts for each in arguments) and len(arguments) > 1:
             raise self.source.error(node, "the bounds of a range must not change anything: assign them before")
         first = literal(0) if len(arguments) == 1 else arguments[0]
@@ -305,10 +296,10 @@ class _Function(Expressions):
         if step.number is None or step.number == 0:
             raise self.source.error(node, "the step of a range must be a constant other than 0")
         self.acts |= any(each.acts for each in arguments)
-        self._note(node, name, INT)
-        counter = identifier(name) if own else self._temporary()
+        self.note(node, name, INT)
+        counter = identifier(name) if own else self.temporary()
         if last.number is None:
-            end = f"{counter}_end" if counter != "_" else self._temporary()
+            end = f"{counter}_end" if counter != "_" else self.temporary()
             begin = f"int64_t {counter} = {first.wide.text}, {end} = {last.wide.text}"
         else:
             begin, end = f"int64_t {counter} = {first.wide.text}", last.text
@@ -320,7 +311,7 @@ class _Function(Expressions):
             more = f"{counter} -= {-step.number}"
         yield f"for ({begin}; {counter} {'<' if step.number > 0 else '>'} {end}; {more}) {{"
         if not own:
-            yield f"    {self._declaration(name) if declared else ''}{identifier(name)} = {counter};"
+            yield f"    {self.declaration(name) if declared else ''}{identifier(name)} = {counter};"
         yield from self._inner(node.body)
         yield "}"
 
@@ -329,232 +320,3 @@ class _Function(Expressions):
         if found.type is UINT:
             return replace(found, type=INT, text=f"int64_t({found.text})")
         return found.wide if found.type is BOOL else found
-
-    def _temporary(self) -> str:
-        self._temporaries += 1
-        return f"held_{self._temporaries}"
-
-    # assignments
-
-    def stmt_assign(self, node: ast.Assign) -> Iterator[str]:
-        """Yield an assignment to one target or several."""
-        if len(node.targets) == 1:
-            target = node.targets[0]
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                yield from self._assign_each(node, target, node.value)
-            else:
-                yield from self._assign(node, target, self.value(node.value))
-            return
-        found = self.value(node.value)
-        self.acts |= found.acts
-        if found.number is None:
-            held = self._temporary()
-            yield f"const auto {held} = {found.wide.text};"
-            found = Value(found.wide.type, held, name=True)
-        for target in node.targets:
-            yield from self._assign(node, target, found)
-
-    def stmt_annassign(self, node: ast.AnnAssign) -> Iterator[str]:
-        """Yield an assignment with an annotation, which says nothing new."""
-        if node.value is not None:
-            yield from self._assign(node, node.target, self.value(node.value))
-
-    def _assign_each(self, node: ast.Assign, target: ast.Tuple, value: ast.Tuple) -> Iterator[str]:
-        """Yield assignments of a tuple's items; Python evaluates all of them before it assigns the first."""
-        if len(target.elts) != len(value.elts) or any(isinstance(each, ast.Starred) for each in target.elts):
-            raise self.source.error(node, "as many items must be assigned as there are targets")
-        values = [self.value(each) for each in value.elts]
-        later = [{n.id for n in ast.walk(each) if isinstance(n, ast.Name)} for each in value.elts]
-        depends = any(
-            isinstance(each, ast.Name) and any(each.id in names for names in later[place + 1 :])
-            for place, each in enumerate(target.elts)
-        )
-        stores_memory = [not isinstance(each, ast.Name) for each in target.elts]
-        overwritten = any(
-            stored and any(each.reads or each.acts for each in values[place + 1 :])
-            for place, stored in enumerate(stores_memory)
-        )
-        if depends or overwritten:
-            held = []
-            for each in values:
-                self.acts |= each.acts
-                if each.number is not None:
-                    held.append(each)
-                    continue
-                name = self._temporary()
-                if isinstance(each.type, Record):
-                    yield f"auto &{name} = {each.reference};"
-                else:
-                    yield f"const auto {name} = {each.wide.text if each.narrow else each.text};"
-                held.append(replace(each, text=name, level=PRIMARY, narrow=False, pointer=False, acts=False, name=True))
-            values = held
-        for each, found in zip(target.elts, values, strict=True):
-            yield from self._assign(node, each, found)
-
-    def _assign(self, node: ast.stmt, target: ast.expr, found: Value) -> Iterator[str]:
-        self.acts |= found.acts
-        if isinstance(target, ast.Name):
-            yield self._assign_name(node, target.id, found)
-        elif isinstance(target, ast.Tuple):
-            yield from self._unpack(node, target, found)
-        elif isinstance(target, ast.Attribute):
-            yield self._assign_field(target, found)
-        elif isinstance(target, ast.Subscript):
-            yield self._assign_item(target, found)
-        else:
-            raise self.source.error(node, f"`{ast.unparse(target)}` cannot be assigned in a kernel")
-
-    def _note(self, node: ast.stmt, name: str, kind: Type) -> None:
-        """Note that a variable holds a value of a type."""
-        if kind is VOID:
-            raise self.source.error(node, f"{name} is assigned the result of a function that returns nothing")
-        before = self.types.get(name)
-        together = kind if before is None else joined(before, kind)
-        if together is None and name not in self.source.parameters:
-            raise self.source.error(node, f"{name} is {kind} here, and elsewhere {before}")
-        if together is None or (name in self.source.parameters and together is not before):
-            raise self.source.error(node, f"the parameter {name} is {before}; it cannot become {kind}")
-        self.types[name] = together
-
-    def _declaration(self, name: str) -> str:
-        """Return the beginning of the declaration of a variable."""
-        kind = self.types[name]
-        once = self.scopes.stores[name] == 1
-        if isinstance(kind, Record):
-            if once:
-                return f"{self.program.cpp(kind)} &"
-            self.pointers.add(name)
-            return f"{self.program.cpp(kind)} *"
-        return f"{'const ' if once else ''}{self.program.cpp(kind)} "
-
-    def _assign_name(self, node: ast.stmt, name: str, found: Value) -> str:
-        kind = self._settled(found, self.types.get(name))
-        if kind is INT and self.types.get(name) is UINT and found.number is None:
-            raise self.source.error(node, f"{name} is a signed number here, and elsewhere an unsigned one")
-        if kind is UINT and self.types.get(name) is INT and name not in self.source.parameters:
-            self.types[name] = UINT  # so far only constants were assigned, or a later pass says so
-        self._note(node, name, kind)
-        kind = self.types[name]
-        if (id(node), name) in self.scopes.at:
-            text = self._declaration(name)
-            if isinstance(kind, Struct) and self.scopes.stores[name] == 1 and found.name:
-                text += "&"
-            value = found.address if name in self.pointers else self.to(found, kind)
-            return f"{text}{identifier(name)} = {value};"
-        value = found.address if name in self.pointers else self.to(found, kind)
-        return f"{identifier(name)} = {value};"
-
-    def _unpack(self, node: ast.stmt, target: ast.Tuple, found: Value) -> Iterator[str]:
-        """Yield assignments of the items of a tuple that an expression returns."""
-        kind = found.type
-        if isinstance(kind, Struct | Tuple):
-            items: tuple[Type, ...] = kind.items
-        elif isinstance(kind, Array) and kind.ndim == 1:
-            items = (kind.item,) * len(target.elts)
-        else:
-            raise self.source.error(node, f"{kind} cannot be unpacked")
-        if len(items) != len(target.elts):
-            raise self.source.error(node, f"{kind} has {len(items)} items, and {len(target.elts)} are assigned")
-        held = found.text
-        if not found.name or found.acts or found.reads:
-            held = self._temporary()
-            yield f"const auto {held} = {found.text};"
-        names = list(kind.places) if isinstance(kind, Struct) else []
-        for place, (each, item) in enumerate(zip(target.elts, items, strict=True)):
-            if isinstance(each, ast.Name) and each.id == "_":
-                self.types["_"] = INT
-                continue
-            if names:
-                text = f"{held}.{identifier(names[place])}"
-            elif isinstance(kind, Array):
-                text = f"{held}({place})"
-            else:
-                text = f"std::get<{place}>({held})"
-            narrow = isinstance(kind, Array) and kind.is_narrow
-            yield from self._assign(node, each, Value(item, text, name=True, narrow=narrow))
-
-    def _assign_field(self, target: ast.Attribute, found: Value) -> str:
-        owner = self.value(target.value)
-        if not isinstance(owner.type, Record) or owner.type.kind.element(target.attr) is None:
-            raise self.source.error(target, f"a field of {owner.type} cannot be assigned in a kernel")
-        self._stores(target, found)
-        return f"{owner.member(identifier(target.attr))} = {found.text};"
-
-    def _stores(self, target: ast.expr, found: Value) -> None:
-        """Note that memory is written."""
-        if not found.is_number:
-            raise self.source.error(target, f"`{ast.unparse(target)}` must be given a number, not {found.type}")
-        self.acts = True
-
-    def _assign_item(self, target: ast.Subscript, found: Value) -> str:
-        owner = self.value(target.value)
-        place = self.place(target, owner)
-        if isinstance(place.type, Array):
-            self.acts = True
-            if isinstance(found.type, Array):
-                return f"{place.within(PRIMARY)}.copy({found.text});"
-            self._stores(target, found)
-            return f"{place.within(PRIMARY)}.fill({found.text});"
-        if isinstance(place.type, Record):
-            if isinstance(found.type, Record) and found.type is place.type:
-                self.acts = True
-                return f"{place.text} = {found.reference};"
-            raise self.source.error(target, f"a record cannot be assigned {found.type}")
-        if isinstance(owner.type, Tuple):
-            raise self.source.error(target, "an item of a tuple cannot be assigned")
-        self._stores(target, found)
-        return f"{place.text} = {found.text};"
-
-    def stmt_augassign(self, node: ast.AugAssign) -> Iterator[str]:
-        """Yield an assignment with an operator."""
-        found = self.number(node.value)
-        self.acts |= found.acts
-        if isinstance(node.target, ast.Name):
-            yield from self._augment_name(node, node.target, found)
-            return
-        before = self._target(node.target)
-        self.acts = True
-        if not before.is_number:
-            raise self.source.error(node, f"`{ast.unparse(node.target)}` is {before.type}, no number")
-        if type(node.op) in _AUGMENTED and not (found.acts and before.type is not BOOL) and before.type is not BOOL:
-            yield f"{before.text} {_AUGMENTED[type(node.op)]} {found.text};"
-            return
-        if found.acts:  # Python reads the target before it evaluates the operand
-            held = self._temporary()
-            yield f"const {self.program.cpp(before.type)} {held} = {before.text};"
-            result = self.operation(node, node.op, replace(before, text=held, narrow=False), found)
-        else:
-            result = self.operation(node, node.op, before, found)
-        yield f"{before.text} = {result.text};"
-
-    def _target(self, target: ast.expr) -> Value:
-        """Return the place that an assignment with an operator changes."""
-        if isinstance(target, ast.Attribute):
-            owner = self.value(target.value)
-            if not isinstance(owner.type, Record):
-                raise self.source.error(target, f"a field of {owner.type} cannot be assigned in a kernel")
-            return self.value(target)
-        if isinstance(target, ast.Subscript):
-            found = self.place(target, self.value(target.value))
-            if found.acts:
-                raise self.source.error(target, "the index of the target changes something: assign it before")
-            return found
-        raise self.source.error(target, f"`{ast.unparse(target)}` cannot be assigned in a kernel")
-
-    def _augment_name(self, node: ast.AugAssign, target: ast.Name, found: Value) -> Iterator[str]:
-        kind = self.types.get(target.id)
-        if kind is None:
-            raise self.source.error(node, f"{target.id} is used before it is assigned")
-        before = Value(kind, identifier(target.id), name=True)
-        if not before.is_number:
-            raise self.source.error(node, f"{target.id} is {kind}, no number")
-        if found.type is UINT and kind is INT and not isinstance(node.op, ast.LShift | ast.RShift):
-            self.types[target.id] = kind = UINT
-            before = replace(before, type=UINT)
-        result = self.operation(node, node.op, before, found)
-        self._note(node, target.id, result.type)
-        if type(node.op) in _AUGMENTED and not (kind is BOOL and result.type is BOOL):
-            operand = found.wide if found.type is BOOL else found
-            yield f"{identifier(target.id)} {_AUGMENTED[type(node.op)]} {operand.text};"
-        else:
-            yield f"{identifier(target.id)} = {result.text};"

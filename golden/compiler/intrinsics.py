@@ -139,4 +139,3 @@ def _copies(kind: Type, to: str, source: str) -> list[str]:
 def expand_counters(_program: Any, _types: tuple[Type, ...]) -> tuple[str, Type]:
     """Return counters that nobody reads."""
     return "rt::new_counters", COUNTERS
-

@@ -156,13 +156,13 @@ class Kernel:
 def _forget_unused() -> None:
     """Forget arguments that only kernels still hold: nobody can pass them again, and they may be large."""
     kernels = list(_memories)
-    held = [each for kernel in kernels if kernel._last for _, each in kernel._last.held]  # noqa: SLF001 - one module
+    held = [each for kernel in kernels if kernel._last for _, each in kernel._last.held]
     counts = Counter(map(id, held))
     # an object is referred to by its entries in `held`, by those of the calls, by the loop and by the function called
     unused = {id(each) for each in held if sys.getrefcount(each) <= 2 * counts[id(each)] + 2}
     del held
     for kernel in kernels:
-        last = kernel._last  # noqa: SLF001 - one module
+        last = kernel._last
         if last is not None and any(id(each) in unused for _, each in last.held):
             kernel.forget()
 
@@ -196,5 +196,3 @@ def signature(kind: Type) -> str:
             found = f"{name}({','.join(map(signature, items))})"
         _signatures[kind] = found
     return found
-
-

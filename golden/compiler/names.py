@@ -7,12 +7,14 @@ import re
 __all__ = ["identifier"]
 
 _RESERVED = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr "
-    "const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float "
-    "for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
-    "protected public register requires return short signed sizeof static struct switch template this throw true try "
-    "typedef typeid typename union unsigned using virtual void volatile while xor xor_eq std rt linux unix "
-    "INT64_MIN errno stdin stdout".split()
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr
+    const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
+    for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+    protected public register requires return short signed sizeof static struct switch template this throw true try
+    typedef typeid typename union unsigned using virtual void volatile while xor xor_eq std rt linux unix INT64_MIN
+    errno stdin stdout
+    """.split()  # noqa: SIM905 - as a list it is a page
 )
 
 

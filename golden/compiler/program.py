@@ -9,11 +9,11 @@ from vlane.golden.compiler.function import Instance, translate
 from vlane.golden.compiler.intrinsics import intrinsic_of
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.source import Source, python_function
-from vlane.golden.compiler.types import Kind, Record, RecordArray, Struct, Tuple, Type
+from vlane.golden.compiler.types import Array, Kind, Record, RecordArray, Struct, Tuple, Type
 
 __all__ = ["Instance", "Program"]
 
-_ELEMENTS = {"bool": "bool", **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}}  # fmt: skip
+
 class Program:
     """Translated functions and all that they use.
 
@@ -94,7 +94,9 @@ class Program:
     def _defined(self, kind: Type) -> str:
         if isinstance(kind, Kind):
             name = self.fresh("", kind.name)
-            fields = "".join(f"    {_ELEMENTS[element]} {identifier(field)};\n" for field, element in kind.fields)
+            fields = "".join(
+                f"    {Array(element, 1).item_cpp} {identifier(field)};\n" for field, element in kind.fields
+            )
             self.add(f"struct [[gnu::packed]] {name} {{\n{fields}}};\n")
             return name
         if isinstance(kind, Record):

@@ -39,12 +39,13 @@ template <class T, int N> struct Array {
     T *first;
     int64_t shape[N];
 
-    template <class... I> T &operator()(I... index) const { return first[offset(index...)]; }
+    template <class... I> T &operator()(I... index) const { return first[offset("", index...)]; }
+    template <class... I> T &at(const char *place, I... index) const { return first[offset(place, index...)]; }
 
     // The part of an array that all but its last dimensions select.
     template <class... I> Array<T, N - int(sizeof...(I))> part(I... index) const {
         Array<T, N - int(sizeof...(I))> found;
-        int64_t at = offset(index...);
+        int64_t at = offset("", index...);
         for (int n = int(sizeof...(I)); n < N; ++n) {
             found.shape[n - int(sizeof...(I))] = shape[n];
             at *= shape[n];
@@ -106,11 +107,11 @@ template <class T, int N> struct Array {
     T *end() const { return first + shape[0]; }
 
   private:
-    template <class... I> int64_t offset(I... index) const {
+    template <class... I> int64_t offset(const char *place, I... index) const {
         const int64_t places[] = {int64_t(index)...};
         int64_t at = 0;
         for (int n = 0; n < int(sizeof...(I)); ++n) {
-            check_index(places[n], shape[n], "");
+            check_index(places[n], shape[n], place);
             at = n ? at * shape[n] + places[n] : places[n];
         }
         return at;
@@ -126,15 +127,16 @@ template <class K, int N> struct Records {
     K *first;
     int64_t shape[N];
 
-    template <class... I> K &operator()(I... index) const {
+    template <class... I> K &operator()(I... index) const { return at("", index...); }
+    template <class... I> K &at(const char *place, I... index) const {
         static_assert(sizeof...(I) == N);
         const int64_t places[] = {int64_t(index)...};
-        int64_t at = 0;
+        int64_t number = 0;
         for (int n = 0; n < N; ++n) {
-            check_index(places[n], shape[n], "");
-            at = n ? at * shape[n] + places[n] : places[n];
+            check_index(places[n], shape[n], place);
+            number = n ? number * shape[n] + places[n] : places[n];
         }
-        return first[at];
+        return first[number];
     }
 
     int64_t size() const {

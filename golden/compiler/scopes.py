@@ -52,7 +52,7 @@ class Scopes:
         uses: dict[str, list[_Use]] = {}
         blocks: dict[int, list[ast.stmt]] = {}
         loops: set[int] = set()
-        _walk(tree.body, (), False, uses, blocks, loops)
+        _walk(tree.body, (), uses, blocks, loops, in_loop=False)
         for name, found in uses.items():
             scopes.stores[name] = sum(each.stores for each in found)
             if scopes.stores[name] and name not in parameters:
@@ -71,7 +71,8 @@ class Scopes:
         statement = blocks[block][number]
         within = [each for each in uses if each.path[depth][1] == number]
         if isinstance(statement, ast.For) and len(within) == len(uses) and name in _names(statement.target):
-            if not any(name in _names(each) for each in _parts(statement) if each is not statement.target):
+            others = [each for each in _parts(statement) if each is not statement.target]
+            if not any(name in _names(each) for each in others):
                 self.at.add((id(statement), name))
                 return
         if isinstance(statement, ast.Assign | ast.AnnAssign) and all(len(each.path) == depth + 1 for each in within):
@@ -102,10 +103,11 @@ def assigned_names(tree: ast.AST) -> set[str]:
 def _walk(
     block: list[ast.stmt],
     above: _Path,
-    in_loop: bool,  # noqa: FBT001 - of the recursion
     uses: dict[str, list[_Use]],
     blocks: dict[int, list[ast.stmt]],
     loops: set[int],
+    *,
+    in_loop: bool,
 ) -> None:
     blocks[id(block)] = block
     if in_loop:
@@ -119,7 +121,7 @@ def _walk(
                     uses.setdefault(each.id, []).append(_Use(path, statement, stores))
         loop = in_loop or isinstance(statement, ast.For | ast.While)
         for inner in blocks_of(statement):
-            _walk(inner, path, loop, uses, blocks, loops)
+            _walk(inner, path, uses, blocks, loops, in_loop=loop)
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 
 __all__ = [
     "BOOL",
@@ -89,6 +89,7 @@ class Array(Type):
     _known: dict[tuple[str, int], Array] = {}  # noqa: RUF012 - the table that makes equal types one object
 
     def __new__(cls, element: str, ndim: int) -> Array:
+        """Return the one type of these parts."""
         made = cls._known.get((element, ndim))
         if made is None:
             made = cls._known[element, ndim] = super().__new__(cls)
@@ -119,6 +120,7 @@ class Kind(Type):
     _known: dict[tuple[str, tuple[tuple[str, str], ...]], Kind] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, name: str, fields: tuple[tuple[str, str], ...]) -> Kind:
+        """Return the one type of these parts."""
         made = cls._known.get((name, fields))
         if made is None:
             made = cls._known[name, fields] = super().__new__(cls)
@@ -138,6 +140,7 @@ class Record(Type):
     _known: dict[Kind, Record] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind) -> Record:
+        """Return the one type of these parts."""
         made = cls._known.get(kind)
         if made is None:
             made = cls._known[kind] = super().__new__(cls)
@@ -152,6 +155,7 @@ class RecordArray(Type):
     _known: dict[tuple[Kind, int], RecordArray] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind, ndim: int) -> RecordArray:
+        """Return the one type of these parts."""
         made = cls._known.get((kind, ndim))
         if made is None:
             made = cls._known[kind, ndim] = super().__new__(cls)
@@ -175,6 +179,7 @@ class Struct(Type):
     _known: dict[tuple[type, tuple[Type, ...]], Struct] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, made: type, items: tuple[Type, ...]) -> Struct:
+        """Return the one type of these parts."""
         struct = cls._known.get((made, items))
         if struct is None:
             struct = cls._known[made, items] = super().__new__(cls)
@@ -196,6 +201,7 @@ class Tuple(Type):
     _known: dict[tuple[Type, ...], Tuple] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, items: tuple[Type, ...]) -> Tuple:
+        """Return the one type of these parts."""
         made = cls._known.get(items)
         if made is None:
             made = cls._known[items] = super().__new__(cls)

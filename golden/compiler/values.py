@@ -119,7 +119,7 @@ class Value:
         return not self.is_number and self.type is not RANGE and not isinstance(self.type, Array)
 
 
-def literal(number: int | bool, kind: Type | None = None) -> Value:
+def literal(number: int, kind: Type | None = None) -> Value:
     """Return a constant; a Python integer beyond 64 bits keeps the lowest 64."""
     if kind is None:
         kind = BOOL if isinstance(number, bool) else INT

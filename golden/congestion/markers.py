@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int32, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Records, new_records
 
 from vlane.cc_marker import LARGEST_THRESHOLD, CCMarkerSelect, marking_limit
 from vlane.marking_write import MarkingWrite

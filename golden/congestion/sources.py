@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 from vlane.cc_source import LOST_MOST, SETTLING_CYCLES, SHORTEST_GAP, WAYS, CCSourceSelect
 

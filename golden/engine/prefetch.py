@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from vlane.golden.compiler.intrinsics import intrinsic
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 
 __all__ = ["prefetch"]
 

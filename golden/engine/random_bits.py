@@ -14,6 +14,7 @@ _INIT_POOL, _POOL_FACTOR, _LEFT, _RIGHT = 0x43B0_D7E5, 0x931E_8875, 0xCA01_F9DD,
 _INIT_STATE, _STATE_FACTOR = 0x8B51_F9DD, 0x58F3_8DED
 """Of numpy's ``SeedSequence``: words of its pool, and what it multiplies with."""
 
+_HALF = np.uint64(32)
 _A, _B, _C, _KEEP = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(2)
 
 
@@ -78,5 +79,6 @@ def draw(bits: NDArray[np.uint64]) -> int:
 
 @kernel
 def below(bits: NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer of 0 to ``bound`` - 1, ``bound`` below 2**31; the bias is below ``bound`` / 2**32."""
-    return ((draw(bits) >> 30) * bound) >> 32
+    """Return a random integer of 0 to ``bound`` - 1, ``bound`` at most 2**32; the bias is below ``bound`` / 2**32."""
+    product = np.uint64(draw(bits) >> 30) * np.uint64(bound)  # up to 2**64 - 2**32, more than a signed number holds
+    return int(product >> _HALF)

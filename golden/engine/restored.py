@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from vlane.golden.compiler.intrinsics import expand_restore, intrinsic
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 
 __all__ = ["restore"]
 

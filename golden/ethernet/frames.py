@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 __all__ = [
     "CONTROL_BYTES",

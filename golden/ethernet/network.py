@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Records, new_records
+from vlane.golden.compiler.records import Records, new_records
 from vlane.golden.ethernet.fabric import Fabric
 from vlane.golden.ethernet.frames import NONE, Frames, Queue, new_frames, new_queues
 from vlane.golden.ethernet.heap import Heap, new_heap

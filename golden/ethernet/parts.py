@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlane.golden.engine.records import Int16, Int32, Int64
+from vlane.golden.compiler.records import Int16, Int32, Int64
 
 __all__ = ["Adapter", "Channel", "Flow", "Switch"]
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.ethernet.prbs import after_draw, number_of
 
 from vlane.ecm_cp import CHANCE_BITS, sampling_chance

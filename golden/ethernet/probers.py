@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.ethernet.points import in_units
 
 from vlane.e2cm_prober import EXCESS_BITS, GOODPUT_BITS, OCCUPANCY_BITS, STAMP_BITS

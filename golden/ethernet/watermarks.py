@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 
 from vlane.pause import DROP_MOST, PAUSE_QUANTA
 

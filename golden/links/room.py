@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vlane.golden.compiler.records import Int32, Records, new_records
 from vlane.golden.credits import room_rule as rule
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.engine.records import Int32, Records, new_records
 
 __all__ = ["Rooms", "fits", "give_back", "load_rooms", "new_rooms", "take", "with_others"]
 

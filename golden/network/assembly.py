@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.bits import LIST_MARGIN
-from vlane.golden.engine.records import new_records
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.returns import new_returns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import new_records
+from vlane.golden.compiler.records import new_records
 from vlane.golden.network.routing import ChannelRoutes, Routes
 from vlane.golden.network.topology import End, Topology
 from vlane.golden.network.wiring import NOWHERE, Cable, Wiring

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.random_bits import below, seeded
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 
 from vlane.cbr_list import CbrList
 

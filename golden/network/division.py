@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.barrier import new_barrier
-from vlane.golden.engine.records import new_records
 from vlane.golden.links.remote_credit import fcp_period
 from vlane.golden.network.clock import NOW
 from vlane.golden.network.meters import Meters

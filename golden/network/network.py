@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import list_members
 from vlane.golden.engine.kernel import by_type, inner, kernel
-from vlane.golden.engine.records import Records
 from vlane.golden.links.remote_credit import came_free, fcp_period
 from vlane.golden.links.returns import begin, begin_at_once, forget_coming, places_coming
 from vlane.golden.network.clock import MOVED, NOW

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.sources import NOBODY as UNKNOWN
 from vlane.golden.congestion.sources import PORT_MODE, TRIGGER, Sources, answer, find, gap_of, hear, is_held, visit
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import NOBODY, Packets, Queues, free, new_queues, pop, push
 
 from vlane.bth import PSN_MODULUS

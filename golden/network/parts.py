@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Int64, Records
 
 __all__ = [
     "HAD_PACKETS",

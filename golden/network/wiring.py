@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Int16, Int32, Records
+from vlane.golden.compiler.records import Int16, Int32, Records
 
 __all__ = ["NOWHERE", "Wiring"]
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 
 __all__ = ["ALIGNED", "arrays_of", "laid_out"]
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from vlane.golden.compiler.build import RUNTIME
 from vlane.golden.compiler.program import Program
 from vlane.golden.compiler.types import BOOL, Array, RecordArray, Struct, Tuple, Type, type_of
-from vlane.golden.engine.records import Records
 from vlane.golden.oracle.image import ALIGNED, laid_out
 from vlane.golden.oracle.oracle import Oracle
 from vlane.golden.oracle.ports import word_count
@@ -78,7 +77,6 @@ class _Placed:
         if isinstance(kind, Array):
             return self._array(kind, kind.item_cpp, value)
         if isinstance(kind, RecordArray):
-            assert isinstance(value, Records)
             return self._array(kind, self._program.cpp(kind.kind), value.array)
         if isinstance(kind, Struct | Tuple):
             parts = [self.code(*each) for each in zip(kind.items, value, strict=True)]

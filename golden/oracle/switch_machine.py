@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Int32, Int64, Records
+from vlane.golden.compiler.records import Int32, Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.room import Rooms
 from vlane.golden.switches.inputs import Grant

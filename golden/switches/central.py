@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.links.returns import flits_moved, whole_blocks
 from vlane.golden.links.room import Rooms, fits, give_back, take
 from vlane.golden.switches.inputs import crosses_until

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.links.returns import Returns, flits_moved, whole_blocks
 from vlane.golden.switches.packets import NOBODY, Packet
 

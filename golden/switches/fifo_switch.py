@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Records
 from vlane.golden.switches.ib_switch import SPEED
 from vlane.golden.switches.inputs import DROPPED, Grant, Inputs, bit_of, cross, drop, new_inputs, switch_of, word_of
 from vlane.golden.switches.output_ports import OutputPorts, has_room, take_in

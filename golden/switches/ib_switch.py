@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import LIST_MARGIN, list_members, next_of
 from vlane.golden.engine.kernel import by_type, inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.inputs import (
     DROPPED,
     Grant,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.inputs import DROPPED, Inputs, local_port, port_bits_for
 from vlane.golden.switches.packets import NOBODY, Packets
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.engine.bits import WORD_BITS, lowest
 from vlane.golden.engine.kernel import inner
 from vlane.golden.engine.prefetch import prefetch
-from vlane.golden.engine.records import Int16, Int32, Int64, Records, new_records
 from vlane.golden.switches.packets import (
     CROSSED,
     NOBODY,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Records
 from vlane.golden.switches import (
     fifo_switch,
     flit_switch,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int32, Int64, Records, new_records
 from vlane.golden.congestion.markers import Markers, idle, starts, starve
 from vlane.golden.engine.kernel import by_type, inner
-from vlane.golden.engine.records import Int32, Int64, Records, new_records
 from vlane.golden.switches.input_measure import InputMeasure, joined, left, measured, new_input_measure
 from vlane.golden.switches.inputs import Inputs
 from vlane.golden.switches.packets import CROSSED, Packets

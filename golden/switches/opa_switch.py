@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Records
 from vlane.golden.engine.bits import lowest, next_of
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Records
 from vlane.golden.links.room import Rooms
 from vlane.golden.switches.central import (
     Centre,

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int16, Int64, Records, new_records
 from vlane.golden.engine.bits import lowest
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int16, Int64, Records, new_records
 from vlane.golden.links.remote_credit import (
     RemoteCredit,
     fcp_due,

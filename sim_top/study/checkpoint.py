@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Records
+from vlane.golden.compiler.records import Records
 from vlane.golden.network.cores import OneCore
 
 from vlane.errors import InputError

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import Int64, Records, new_records
 from vlane.golden.engine.kernel import inner
-from vlane.golden.engine.records import Int64, Records, new_records
 from vlane.golden.network.network import Network
 from vlane.golden.switches.packets import NOBODY
 from vlane.tb.native.packing import put_writes

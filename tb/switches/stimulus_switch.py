@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from vlane.golden.compiler.records import new_records
 from vlane.golden.engine.random_bits import seeded
-from vlane.golden.engine.records import new_records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.fcp_limits import new_limits
 from vlane.golden.links.remote_credit import RemoteCredit

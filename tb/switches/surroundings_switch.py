@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.records import Int64, Records
+from vlane.golden.compiler.records import Int64, Records
 from vlane.golden.engine.rule import Rule
 from vlane.golden.links.remote_credit import RemoteCredit
 from vlane.golden.links.room import Rooms
