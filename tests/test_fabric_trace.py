@@ -16,7 +16,7 @@ from tests.plain_fabric import PlainTrace, plain_trace
 from vlane.fabric import lost, trace
 from vlane.fabric.capture import load_fabric
 from vlane.fabric.check import check_fabric
-from vlane.fabric.loops import credit_loops
+from vlane.fabric.loops import components, credit_loops
 from vlane.fabric.model import Fabric, Kind
 from vlane.fabric.sl2vl_tables import SL2VLTables
 from vlane.fabric.trace import Trace, trace_pairs
@@ -101,6 +101,24 @@ def test_spoiled_fabrics_are_followed_as_the_plain_model_does(name: str, seed: i
     for loop in loops:
         assert all(graph.has_edge(*edge) for edge in zip(loop, (*loop[1:], loop[0]), strict=True))
         assert any(set(loop) <= knot for knot in knots)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_components_are_those_of_networkx(seed: int) -> None:
+    """Given random graphs, sparse to dense and with self-loops, the components equal those of networkx."""
+    source = random.Random(seed)  # noqa: S311
+    nodes = source.randrange(1, 40)
+    edges = [(source.randrange(nodes), source.randrange(nodes)) for _ in range(source.randrange(3 * nodes))]
+    graph = nx.DiGraph(edges)
+
+    found = list(components({node: list(graph[node]) for node in graph if len(graph[node])}))
+
+    assert sorted(map(sorted, found)) == sorted(map(sorted, nx.strongly_connected_components(graph)))
+
+
+def test_components_of_a_long_path_need_no_recursion() -> None:
+    """Given a cycle of 100,000 nodes, one component holds all nodes."""
+    assert [len(each) for each in components({node: [(node + 1) % 100_000] for node in range(100_000)})] == [100_000]
 
 
 def test_ring_is_found_and_named(tmp_path: Path) -> None:

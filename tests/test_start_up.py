@@ -46,7 +46,7 @@ def test_what_tells_of_itself_loads_nothing_heavy(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("verb", ["show", "check"])
 def test_verbs_of_fabrics_load_arrays_only(verb: str) -> None:
-    """Graphs are loaded when links are left that wait for each other, which few fabrics have."""
+    """`vlane fabric show` and `vlane fabric check` load numpy and no other heavy library."""
     assert not loaded("fabric", verb, str(DATA / "two_switch")) & HEAVY
 
 

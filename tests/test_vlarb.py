@@ -14,7 +14,7 @@ from vlane.golden.schedulers.heads import NO_WRITE, Heads, no_heads
 from vlane.golden.schedulers.vlarb_rules import RULES, applicable_rules
 from vlane.hdl.schedulers.vlarb import VLArb
 from vlane.tb.cocotb_benches.cocotb_bench import run_cocotb, simulator_installed
-from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
+from vlane.tb.cocotb_benches.setting_vlarb import encode_plan
 from vlane.tb.directed.directed_vlarb import DATA_VLS, ENTRIES, SCENARIOS, Scenario, directed_state, play
 from vlane.tb.native.lockstep import run_lockstep
 from vlane.tb.native.model import CompiledModel, compile_model, component_ports

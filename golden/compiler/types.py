@@ -34,8 +34,6 @@ __all__ = [
 class Type:
     """A type of translated code."""
 
-    __slots__ = ("cpp", "text")
-
     text: str
     """The type as error messages name it."""
 
@@ -85,7 +83,10 @@ class Array(Type):
         Number of dimensions.
     """
 
-    __slots__ = ("element", "item", "item_cpp", "ndim")
+    element: str
+    ndim: int
+    item: Number
+    item_cpp: str
     _known: dict[tuple[str, int], Array] = {}  # noqa: RUF012 - the table that makes equal types one object
 
     def __new__(cls, element: str, ndim: int) -> Array:
@@ -116,7 +117,8 @@ class Kind(Type):
         Names and dtypes, in order, without padding.
     """
 
-    __slots__ = ("fields", "name")
+    name: str
+    fields: tuple[tuple[str, str], ...]
     _known: dict[tuple[str, tuple[tuple[str, str], ...]], Kind] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, name: str, fields: tuple[tuple[str, str], ...]) -> Kind:
@@ -136,7 +138,7 @@ class Kind(Type):
 class Record(Type):
     """One record of an array of records."""
 
-    __slots__ = ("kind",)
+    kind: Kind
     _known: dict[Kind, Record] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind) -> Record:
@@ -151,7 +153,8 @@ class Record(Type):
 class RecordArray(Type):
     """An array of records (``Records``)."""
 
-    __slots__ = ("kind", "ndim")
+    kind: Kind
+    ndim: int
     _known: dict[tuple[Kind, int], RecordArray] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, kind: Kind, ndim: int) -> RecordArray:
@@ -175,7 +178,9 @@ class Struct(Type):
         Types of the fields, in order.
     """
 
-    __slots__ = ("items", "made", "places")
+    made: Any
+    items: tuple[Type, ...]
+    places: dict[str, int]
     _known: dict[tuple[type, tuple[Type, ...]], Struct] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, made: type, items: tuple[Type, ...]) -> Struct:
@@ -197,7 +202,7 @@ class Struct(Type):
 class Tuple(Type):
     """A tuple without names."""
 
-    __slots__ = ("items",)
+    items: tuple[Type, ...]
     _known: dict[tuple[Type, ...], Tuple] = {}  # noqa: RUF012 - as above
 
     def __new__(cls, items: tuple[Type, ...]) -> Tuple:

@@ -226,6 +226,8 @@ class Study:
         InputError
             If an argument, the study or a point is refused, before anything runs; or during a run, if the tables of a
             swap would be written while the exchange before it is pending.
+        MissingExtraError
+            If ``scheduler`` is given and the extra ``scale`` is not installed.
         StuckError
             If nothing moves in a network for ``run.stuck_cycles``.
         WorkerLostError

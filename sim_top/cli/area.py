@@ -19,6 +19,7 @@ from vlane.sim_top.silicon.decision_rate import decisions_per_cycle
 from vlane.sim_top.silicon.liberty import Liberty
 
 from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
 
 __all__ = ["app"]
 
@@ -67,6 +68,8 @@ def area(
         _nouns(blocks or [], param or [], target, given=bool(sweep or plot), as_json=as_json, markdown=markdown)
         return
     instances = instances_of(blocks or SYNTHESISED, param or [], sweep or [])
+    if seeds and target != "gates":
+        require_extra("silicon")
     if plot is not None:
         check_plot(instances, plot)
     measured = []

@@ -42,6 +42,7 @@ from vlane.sim_top.output.console import emit_json, note, screen, table
 from vlane.tb.cocotb_benches.cocotb_bench import simulator_installed
 
 from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
 from vlane.files import usable_folder
 from vlane.parameters import Parameters
 from vlane.programs import program_writes, read_program
@@ -180,6 +181,8 @@ def _check_engine(engine: str, simulator: str) -> None:
         raise unknown_word("--engine", ("native", "cocotb"), engine)
     if simulator not in {"verilator", "icarus"}:
         raise unknown_word("--simulator", ("verilator", "icarus"), simulator)
+    if engine == "cocotb":
+        require_extra("cocotb")
     if not simulator_installed(simulator):
         raise InputError("--simulator", "verilator, or icarus when installed", simulator)
     if engine == "native" and simulator != "verilator":

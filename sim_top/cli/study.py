@@ -25,6 +25,7 @@ from vlane.sim_top.study.simulate import StuckError
 from vlane.sim_top.study.workers import Cluster, WorkerLostError
 
 from vlane.errors import InputError, unknown_word
+from vlane.extras import require_extra
 from vlane.files import usable_folder
 from vlane.paths import build_dir
 from vlane.study_file import shown_value
@@ -66,6 +67,8 @@ def study(
         raise unknown_word("--part", list(made.parts), part)
     if scheduler and jobs > 1:
         raise InputError("--jobs", "left out beside --scheduler, whose workers are as many as they are", jobs)
+    if scheduler:
+        require_extra("scale")
     cases = made.cases(part, quick)
     chosen = _chosen(cases, only or [])
     if summary:

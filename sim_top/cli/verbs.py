@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from vlane.sim_top.output.console import complain
 
 from vlane.errors import InputError, closest, unknown_word
+from vlane.extras import MissingExtraError
 from vlane.shown import harmless
 
 __all__ = ["App", "CheckFailedError", "LoadedVerbs", "Verb", "refused_call", "tell_why"]
@@ -107,14 +108,17 @@ class _Verb(TyperCommand):
         except KeyboardInterrupt:
             tell_why("interrupted")
             raise typer.Exit(130) from None
+        except MissingExtraError as error:
+            tell_why(str(error), command=ctx.command_path)
+            raise typer.Exit(2) from None
 
 
-def tell_why(message: str, error: InputError | None = None) -> None:
+def tell_why(message: str, error: InputError | None = None, *, command: str = "vlane") -> None:
     """Write to stderr why a verb ends: one line, and an error's details; with ``--json`` one JSON object."""
     if "--json" in sys.argv[1:]:
         complain(json.dumps({**_document(error), "message": harmless(message)}))
         return
-    complain(f"vlane: {harmless(' '.join(message.split()))}")
+    complain(f"{command}: {harmless(' '.join(message.split()))}")
     for detail in error.details if error else ():
         complain(f"  {detail}")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlane.sim_top.blocks import BLOCKS
 from vlane.sim_top.cosim.cosim import CosimResult, Job, cosim_native
 from vlane.sim_top.cosim.plan_vlarb import FULL, SMALL, Plan
-from vlane.tb.cocotb_benches.tb_vlarb import encode_plan
+from vlane.tb.cocotb_benches.setting_vlarb import encode_plan
 from vlane.tb.native.model import CompiledModel
 from vlane.tb.native.rows import Words
 from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic, planned

@@ -27,6 +27,7 @@ from vlane.tb.native.rows import Port
 from vlane.tb.native.yosys import COUNTED_NAMES, HIDDEN_NAMES, YosysError, run_yosys, warmed
 
 from vlane.errors import InputError
+from vlane.extras import require_extra
 
 __all__ = ["LUTS_OF_ECP5", "TARGETS", "Area", "first_that_maps", "measure_area"]
 
@@ -161,9 +162,13 @@ def measure_area(
     ------
     InputError
         If gates cannot be made of the Liberty file's cells.
+    MissingExtraError
+        If the block is to be placed and the extra ``silicon`` is not installed.
     RuntimeError, TimeoutExpired
         If a tool fails, or synthesis takes more than half an hour.
     """
+    if seeds and target != "gates":
+        require_extra("silicon")
     component = block.make(parameters)
     text = to_verilog(component, block.name)
     if target == "gates":

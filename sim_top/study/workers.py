@@ -18,6 +18,7 @@ from vlane.sim_top.output.interrupts import interrupts_held_back
 from vlane.sim_top.output.progress import show_progress
 
 from vlane.errors import InputError
+from vlane.extras import require_extra
 
 __all__ = ["Cluster", "Task", "WorkerLostError", "made_by_processes"]
 
@@ -161,16 +162,14 @@ class Cluster:
     Raises
     ------
     InputError
-        If dask is not installed, or no scheduler answers there.
+        If no scheduler answers there.
+    MissingExtraError
+        If the extra ``scale`` is not installed.
     """
 
     def __init__(self, address: str) -> None:
-        try:
-            self._dask: Any = importlib.import_module("distributed")
-        except ImportError:
-            raise InputError(
-                "--scheduler", "left out, or dask installed: pip install 'vlane[scale]'", address
-            ) from None
+        require_extra("scale")
+        self._dask: Any = importlib.import_module("distributed")
         must = "the address of a dask scheduler that answers, tcp://HOST:PORT"
         try:
             asked = urlsplit(address)

@@ -16,13 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cocotb_tools.runner import get_runner
 from vlane.tb.native import verilator
 from vlane.tb.native.children import environment_of
 from vlane.tb.native.kept import locked
 from vlane.tb.native.model import component_ports, simulated_verilog
 
 from vlane.errors import InputError
+from vlane.extras import require_extra
 from vlane.paths import cache_dir
 
 __all__ = ["SETTING", "CocotbOutcome", "run_cocotb", "run_verilog", "simulator_installed"]
@@ -120,7 +120,10 @@ def run_verilog(
     ------
     InputError
         If the simulator is not installed.
+    MissingExtraError
+        If the extra ``cocotb`` is not installed.
     """
+    require_extra("cocotb")
     if not simulator_installed(simulator):
         raise InputError("simulator", "verilator, or icarus when installed", simulator)
     text = "`timescale 1ns/1ps\n" + text
@@ -143,6 +146,8 @@ def _run(
     where: Path, text: str, top: str, bench: str, told: Mapping[str, Any], simulator: str, tests: tuple[str, ...],
     trace_depth: int,
 ) -> CocotbOutcome:  # fmt: skip
+    from cocotb_tools.runner import get_runner  # noqa: PLC0415 - an extra, which the native engine does not need
+
     source, log, results = where / f"{top}.v", where / "simulation.log", where / "results.xml"
     if not source.is_file():
         _log.info("compiling %s for cocotb with %s: kept for the next run", top, simulator)

@@ -5,7 +5,6 @@ The driver runs in every cycle, as a third party's bench would.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import cocotb
@@ -18,28 +17,6 @@ from vlane.tb.schedulers.stimulus_vlarb import VLArbTraffic, qualified
 from vlane.tb.schedulers.traffic import Phase
 
 from vlane.vlarb import VLArbEntry, VLArbTable
-
-__all__ = ["encode_plan"]
-
-
-def encode_plan(
-    *,
-    data_vls: int,
-    entries: int,
-    vl15: bool,
-    form: str = "exact",
-    parity: bool = False,
-    tables: tuple[VLArbTable, ...],
-    phases: tuple[Phase, ...],
-    seed: int,
-) -> dict[str, Any]:
-    """Return the settings that make the bench run this plan."""
-    return {
-        "parameters": {"data_vls": data_vls, "entries": entries, "vl15": vl15, "form": form, "parity": parity},
-        "tables": [[t.high, t.low, t.limit_of_high_priority] for t in tables],
-        "phases": [asdict(phase) for phase in phases],
-        "seed": seed,
-    }
 
 
 def _source(told: dict[str, Any], inputs: Layout, outputs: Layout) -> VLArbTraffic:

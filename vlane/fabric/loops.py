@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 from vlane.fabric.trace import Hop, Trace
 from vlane.fabric.wiring import Ints
 
-if TYPE_CHECKING:
-    import networkx as nx
-
-__all__ = ["credit_loops", "only_loops"]
+__all__ = ["components", "credit_loops", "only_loops"]
 
 
 def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
@@ -24,14 +21,13 @@ def credit_loops(trace: Trace) -> tuple[tuple[Hop, ...], ...]:
     held, wanted = only_loops(*trace.waits.pairs())
     if not len(held):
         return ()
-    import networkx as nx  # noqa: PLC0415 - it takes half of the start-up, and few fabrics have a loop
-
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_edges_from(sorted(zip(held.tolist(), wanted.tolist(), strict=True)))
+    waits: dict[int, list[int]] = {}
+    for hop, other in sorted(zip(held.tolist(), wanted.tolist(), strict=True)):
+        waits.setdefault(hop, []).append(other)
     loops = [
-        tuple(map(trace.hop, _shortest_loop(graph, knot, trace)))
-        for knot in nx.strongly_connected_components(graph)
-        if len(knot) > 1 or any(graph.has_edge(hop, hop) for hop in knot)
+        tuple(map(trace.hop, _shortest_loop(waits, knot, trace)))
+        for knot in components(waits)
+        if len(knot) > 1 or any(hop in waits.get(hop, ()) for hop in knot)
     ]
     return tuple(sorted(loops))
 
@@ -43,16 +39,63 @@ def only_loops(held: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     return held, wanted
 
 
-def _shortest_loop(graph: nx.DiGraph[int], knot: set[int], trace: Trace) -> list[int]:
+def components(successors: Mapping[int, Sequence[int]]) -> Iterator[set[int]]:
+    """Yield the strongly connected components of a directed graph (Kosaraju's algorithm, without recursion).
+
+    Parameters
+    ----------
+    successors : mapping of int to sequence of int
+        Successors of each node. A node without successors may be missing.
+    """
+    predecessors: dict[int, list[int]] = {}
+    for node, following in successors.items():
+        for each in following:
+            predecessors.setdefault(each, []).append(node)
+    placed: set[int] = set()
+    for start in reversed(_finished(successors)):
+        if start in placed:
+            continue
+        placed.add(start)
+        found = [start]
+        for node in found:
+            for each in predecessors.get(node, ()):
+                if each not in placed:
+                    placed.add(each)
+                    found.append(each)
+        yield set(found)
+
+
+def _finished(successors: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return every node of a graph, in the order in which a depth-first search leaves the nodes."""
+    seen: set[int] = set()
+    finished: list[int] = []
+    for start in successors:
+        if start in seen:
+            continue
+        seen.add(start)
+        path = [(start, iter(successors[start]))]
+        while path:
+            node, following = path[-1]
+            unseen = next((each for each in following if each not in seen), None)
+            if unseen is None:
+                finished.append(node)
+                path.pop()
+            else:
+                seen.add(unseen)
+                path.append((unseen, iter(successors.get(unseen, ()))))
+    return finished
+
+
+def _shortest_loop(waits: Mapping[int, Sequence[int]], knot: set[int], trace: Trace) -> list[int]:
     def pairs(hop: int) -> tuple[int, int]:
         return int(trace.traffic[hop]), hop
 
     busiest = max(knot, key=pairs)
     came_from, layer = {busiest: busiest}, [busiest]
-    while not (waiting := [hop for hop in layer if graph.has_edge(hop, busiest)]):
+    while not (waiting := [hop for hop in layer if busiest in waits[hop]]):
         reached = []
         for hop in layer:
-            for wanted in graph[hop]:
+            for wanted in waits[hop]:
                 if wanted in knot and wanted not in came_from:
                     came_from[wanted] = hop
                     reached.append(wanted)
