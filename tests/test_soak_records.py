@@ -11,7 +11,7 @@ from vlane.sim_top.cosim import soak_records
 from vlane.sim_top.cosim.soak import SWITCHES, points_of
 from vlane.sim_top.cosim.soak_records import SoakRecord, add_records, read_records, rtl_of
 
-from tests.conftest import assert_refused, call
+from tests.conftest import ROOT, assert_refused, call
 
 _KEPT = {"rtl": "0" * 16, "day": "2026-01-31"}
 ROUND_ROBIN = ("soak", "rr", "--cycles", "9000")
@@ -140,3 +140,21 @@ def test_a_record_is_one_line_of_json(tmp_path: Path) -> None:
     lines = file.read_text().splitlines()
     assert [json.loads(line)["block"] for line in lines] == ["rr", "rr"]
     assert soak_records.read_records(file) == (record, record)
+
+
+def test_the_page_s_table_is_what_the_records_add_up_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given the records that are kept, the table of ``docs/evidence.md`` has their cycles and instances."""
+    monkeypatch.setattr(soak_records, "rtl_of", lambda *_: "")  # which RTL they are of takes minutes
+    page = (ROOT / "docs" / "evidence.md").read_text()
+    rows = page.partition("| block | form | millions of cycles |")[2].partition("\n\n")[0].splitlines()[2:]
+    shown = [tuple(cell.strip(" `") for cell in row.strip("|").split("|")) for row in rows]
+
+    records = soak_records.totals(read_records(ROOT / "docs" / "evidence" / "soak.jsonl"))
+
+    assert sorted(shown) == sorted(
+        (
+            each.block, each.form.replace("_", " "), f"{each.cycles / 1e6:,.6g}",
+            f"{each.full_size_cycles / 1e6:g}", str(each.instances), str(each.seeds), str(each.shapes),
+        )
+        for each in records
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tutorials are run when the site is built; one that does not come out as shown is a warning, which ends the build."""
+"""Run the executed pages when the site is built: an output that differs from its page is a warning."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _log = logging.getLogger(__name__)
 def _run(app: Sphinx) -> None:
     if not app.config.run_examples:
         return
-    for page in sorted(Path(app.srcdir).rglob("*.md")):
-        if "examples" in page.relative_to(app.srcdir).parts[:1] or not examples.is_executed(page):
+    docs = Path(app.srcdir)
+    for page in (examples.ROOT / "README.md", *sorted(docs.rglob("*.md"))):
+        if docs / "examples" in page.parents or not examples.is_executed(page):
             continue
         _log.info("running the examples of %s", page.name)
         done = subprocess.run(
             [sys.executable, examples.__file__, str(page)], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            _log.warning("%s", done.stderr, location=(app.env.path2doc(page), 1))
+            _log.warning("%s", done.stderr, location=f"{page}:1")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
