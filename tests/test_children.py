@@ -1,0 +1,77 @@
+"""The helper that starts child processes of tests."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from tests.children import living, signals_reset, started
+
+_DISPOSITIONS = (
+    "import signal; print(*(number.name for number in sorted(signal.valid_signals())"
+    " if isinstance(number, signal.Signals) and signal.getsignal(number) is signal.SIG_IGN))"
+)
+_PYTHON_IGNORES = {"SIGPIPE", "SIGXFSZ"}
+_LEAVES_A_CHILD = (
+    "import subprocess, sys\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    "print(child.pid, flush=True)\n"
+)
+
+
+@pytest.mark.parametrize("ignored", [(), (signal.SIGINT,), (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)])
+def test_a_child_has_default_signals_under_a_parent_that_ignores_them(ignored: tuple[signal.Signals, ...]) -> None:
+    """Given a parent that ignores and blocks signals, the child ignores the named signals only and blocks none."""
+    inherited = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in inherited}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, inherited)
+    try:
+        command = [sys.executable, "-c", f"{_DISPOSITIONS}; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"]
+        told = subprocess.run(signals_reset(command, ignored=ignored), capture_output=True, text=True, check=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    names, blocked = told.stdout.splitlines()
+    assert set(names.split()) == _PYTHON_IGNORES | {number.name for number in ignored}
+    assert blocked == "set()"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_test_that_fails_leaves_no_process_and_no_open_pipe() -> None:
+    """Given a test that fails before it reads or waits, its child and grandchild are ended and nothing warns later."""
+    code = f"{_LEAVES_A_CHILD}child.wait()"
+
+    def fail() -> int:
+        with started([sys.executable, "-c", code]) as child:
+            assert child.stdout is not None
+            assert int(child.stdout.readline()) in living(child.pid)
+            groups.append(child.pid)
+            raise ArithmeticError
+
+    groups: list[int] = []
+    with pytest.raises(ArithmeticError):
+        fail()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        gc.collect()
+
+    assert [living(group) for group in groups] == [[]]
+    assert [str(each.message) for each in told] == []
+
+
+def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
+    """Given a program that has ended and been reaped before its own child, that child is ended."""
+    with started([sys.executable, "-c", _LEAVES_A_CHILD], stderr=subprocess.DEVNULL) as child:
+        assert child.stdout is not None
+        grandchild = int(child.stdout.readline())
+        assert child.wait() == 0
+        assert living(child.pid) == [grandchild]
+
+    assert living(child.pid) == []
