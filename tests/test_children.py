@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import signal
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
 from tests.children import living, signals_reset, started
 
+ROOT = Path(__file__).parent.parent
 _DISPOSITIONS = (
     "import signal; print(*(number.name for number in sorted(signal.valid_signals())"
     " if isinstance(number, signal.Signals) and signal.getsignal(number) is signal.SIG_IGN))"
@@ -75,3 +78,17 @@ def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
         assert living(child.pid) == [grandchild]
 
     assert living(child.pid) == []
+
+
+def test_tests_start_programs_that_need_signals_by_the_helper_only() -> None:
+    """No other module of the tests calls Popen or forks: each child is reaped, and its pipes are closed."""
+    calls = {"subprocess.Popen", "os.fork", "os.spawnv", "os.system", "os.popen"}
+    found = {
+        f"{file.name}:{node.lineno}"
+        for file in (ROOT / "tests").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if f"{node.value.id}.{node.attr}" in calls and file.stem != "children"
+    }
+
+    assert not found

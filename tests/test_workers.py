@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from vlane.sim_top.cli import simulate as cli_simulate
 from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
 
+from tests.children import living, started
 from tests.conftest import ROOT, STUDY, call
 from tests.made_runs import dies_until, fails, twice
 
@@ -71,28 +71,37 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("jobs", "number"),
+    ("jobs", "number", "ignored"),
     [
-        ("2", signal.SIGINT),
-        pytest.param("1", signal.SIGINT, marks=pytest.mark.long),
-        pytest.param("2", signal.SIGTERM, marks=pytest.mark.long),
+        ("2", signal.SIGINT, ()),
+        ("2", signal.SIGTERM, (signal.SIGINT,)),
+        pytest.param("1", signal.SIGINT, (), marks=pytest.mark.long),
+        pytest.param("1", signal.SIGTERM, (signal.SIGINT,), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGTERM, (), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGHUP, (), marks=pytest.mark.long),
     ],
 )
 def test_interrupted_is_one_line_and_the_rest_is_made_later(
-    jobs: str, number: signal.Signals, study: Path, tmp_path: Path
+    jobs: str, number: signal.Signals, ignored: tuple[signal.Signals, ...], study: Path, tmp_path: Path
 ) -> None:
-    """Ctrl-C goes to all processes of the terminal: none says anything but the first; what was made is taken again."""
+    """Given a signal to all processes of a study, one line names the finished runs, which --resume takes.
+
+    Given SIGINT ignored at the start, as in the background of a shell, SIGINT interrupts no process of the study.
+    """
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 150000"))
     words = [sys.executable, "-m", "vlane", "simulate", str(study), "--out", str(tmp_path / "out"), "--jobs", jobs]
-    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+    with started(words, ignored=ignored, cwd=ROOT) as running:
         assert running.stderr is not None
-        first = running.stderr.readline()
-        os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
+        first = next(line for line in running.stderr if not line.startswith("compiling"))
+        for each in (*ignored, number):
+            os.killpg(running.pid, each)
         rest = running.stderr.read().splitlines()
+        assert running.wait(60) == 128 + number
+        assert living(running.pid) == []
 
     assert first.startswith("1 of 4: load 0.2, seed ")
-    assert running.returncode == 128 + number
     assert [line for line in rest if " of 4: " not in line] == rest[-1:]
+    assert rest[-1].startswith("vlane: interrupted; ")
     assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
     assert kept
