@@ -1,9 +1,10 @@
-"""The helper that starts child processes of tests."""
+"""What tests inherit from whoever starts them, and the helper that starts child processes of tests."""
 
 from __future__ import annotations
 
 import ast
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -92,3 +93,15 @@ def test_tests_start_programs_that_need_signals_by_the_helper_only() -> None:
     }
 
     assert not found
+
+
+def test_the_terminal_of_make_changes_no_output() -> None:
+    """Given a narrow terminal with colours, commands that tests call print full lines without colours."""
+    terminal = {"COLUMNS": "20", "LINES": "5", "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "TERM": "xterm-256color"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.conftest import call; print(call('configs').out)"],
+        cwd=ROOT, env={**os.environ, **terminal}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert "tree43_ib" in done.stdout
+    assert "\x1b" not in done.stdout
