@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["end_group", "living", "signals_reset", "started"]
+__all__ = ["assert_ended", "end_group", "living", "signals_reset", "started"]
 
 _LAUNCH = """import os, signal, sys
 ignored = {int(word) for word in sys.argv[1].split(",") if word}
@@ -73,6 +73,17 @@ def living(group: int) -> list[int]:
             if int(own_group) == group and state not in "ZX":
                 found.append(int(folder.name))
     return found
+
+
+def assert_ended(group: int) -> None:
+    """Assert that the processes of a group end by themselves, or have ended.
+
+    Python's resource tracker ends some milliseconds after the process that started it.
+    """
+    last = time.monotonic() + _PATIENCE_SECONDS
+    while (left := living(group)) and time.monotonic() < last:
+        time.sleep(_POLL_SECONDS)
+    assert not left, [(Path("/proc") / str(process) / "cmdline").read_bytes() for process in left]
 
 
 def end_group(group: int) -> None:

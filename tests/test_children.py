@@ -10,10 +10,11 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from tests.children import living, signals_reset, started
+from tests.children import assert_ended, living, signals_reset, started
 
 ROOT = Path(__file__).parent.parent
 _DISPOSITIONS = (
@@ -77,8 +78,13 @@ def test_a_child_that_has_ended_leaves_no_grandchild() -> None:
         grandchild = int(child.stdout.readline())
         assert child.wait() == 0
         assert living(child.pid) == [grandchild]
+        with (
+            mock.patch("tests.children._PATIENCE_SECONDS", 0.1),
+            pytest.raises(AssertionError, match=r"time\.sleep\(600\)"),
+        ):
+            assert_ended(child.pid)
 
-    assert living(child.pid) == []
+    assert_ended(child.pid)
 
 
 def test_tests_start_programs_that_need_signals_by_the_helper_only() -> None:

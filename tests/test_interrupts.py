@@ -18,7 +18,7 @@ from vlane.sim_top.output import interrupts
 from vlane.sim_top.output.descendants import descendants, end_descendants
 from vlane.sim_top.output.interrupts import Interrupted, interruptible
 
-from tests.children import living, started
+from tests.children import assert_ended, living, started
 from tests.conftest import DATA, ROOT, call
 
 RUNNING = "running\n"
@@ -99,7 +99,7 @@ def test_programs_of_an_interrupted_command_end_and_their_files_are_removed(
         assert [running.stderr.readline() for _ in range(2)] == [RUNNING] * 2
         running.terminate()
         _, err = running.communicate(timeout=60)
-        assert living(running.pid) == []
+        assert_ended(running.pid)
 
     assert (running.returncode, err.replace(RUNNING, "")) == (128 + signal.SIGTERM, "vlane: interrupted\n")
     assert err.count(RUNNING) <= 2  # a thread whose compiler has ended may start one more, but not all

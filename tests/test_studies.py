@@ -20,7 +20,7 @@ from vlane.sim_top.studies.study_dtable_cases import LOADS, NETWORKS, PARTS, cas
 from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study import study_runs
 
-from tests.children import living, started
+from tests.children import assert_ended, started
 from tests.conftest import ROOT, Called, assert_refused, call, call_apart
 from tests.made_runs import dies_once_then_runs
 from tests.pages import assert_whole
@@ -201,7 +201,7 @@ def test_an_interrupted_study_goes_on_where_it_was(jobs: str, number: signal.Sig
         running.send_signal(number)
         rest = running.stderr.read().splitlines()
         assert running.wait(60) == 128 + number, rest
-        assert living(running.pid) == []
+        assert_ended(running.pid)
 
     assert first
     assert rest[-1].endswith(f"of 8 runs are kept in {tmp_path}/out/summary.parquet, --resume goes on from there")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 from vlane.sim_top.cli import simulate as cli_simulate
 from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
 
-from tests.children import living, started
+from tests.children import assert_ended, started
 from tests.conftest import ROOT, STUDY, call
 from tests.made_runs import dies_until, fails, twice
 
@@ -97,7 +100,7 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
             os.killpg(running.pid, each)
         rest = running.stderr.read().splitlines()
         assert running.wait(60) == 128 + number
-        assert living(running.pid) == []
+        assert_ended(running.pid)
 
     assert first.startswith("1 of 4: load 0.2, seed ")
     assert [line for line in rest if " of 4: " not in line] == rest[-1:]
@@ -110,16 +113,28 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
     assert kept == {file: file.stat().st_mtime_ns for file in kept}
 
 
+@contextlib.contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Hold a port of this machine, unless another process does."""
+    with socket.socket() as held:
+        with contextlib.suppress(OSError):
+            held.bind(("", port))
+            held.listen()
+        yield
+
+
 @pytest.mark.slow
 def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
     """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
     import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
 
     here = call("simulate", study, "--out", tmp_path / "here", "--json")
+    free = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with (
+        taken(8787),  # by the cluster of another run of the tests
         mock.patch.dict(os.environ),  # it tells its workers by variables
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", processes=True, scheduler_kwargs=free
         ) as cluster,
     ):
         there = call("simulate", study, "--out", tmp_path / "there", "--scheduler", cluster.scheduler_address, "--json")
