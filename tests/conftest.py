@@ -7,6 +7,7 @@ import gc
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator
@@ -160,6 +161,16 @@ def assert_refused(called: Called, *words: str) -> None:
     assert "Traceback" not in called.err
     for word in words:
         assert word in lines[0], f"{word!r} is not in {lines[0]!r}"
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Set Python's own handlers of signals, whatever this process inherited."""
+    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in own.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

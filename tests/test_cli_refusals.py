@@ -222,14 +222,6 @@ def _raising(*arguments: str | Path) -> None:
         main()
 
 
-def test_an_interrupt_is_told_in_one_line(table: Path, arrivals: Path) -> None:
-    """Ctrl-C is exit status 130."""
-    with mock.patch.object(cli_egress, "run_egress", side_effect=KeyboardInterrupt):
-        called = call("egress", "--table", table, "--arrivals", arrivals)
-
-    assert called == Called(130, "", "vlane: interrupted\n")
-
-
 def test_a_pipe_is_read_once(arrivals: Path) -> None:
     """A table that comes through a pipe is not read again to find a line."""
     end, start = os.pipe()

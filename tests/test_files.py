@@ -26,14 +26,12 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "out.csv"
     file.write_text("old")
     file.chmod(0o640)
-    reader = file.open()
+    with file.open() as reader:
+        write_whole(file, "new", option="--out")
+        assert (file.read_text(), reader.read()) == ("new", "old")
 
-    write_whole(file, "new", option="--out")
-
-    assert (file.read_text(), reader.read()) == ("new", "old")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert left_in(tmp_path) == ["out.csv"]
-    reader.close()
 
 
 def test_a_new_file_has_the_mode_of_the_umask(tmp_path: Path) -> None:
@@ -96,7 +94,7 @@ def test_a_pipe_gets_all(tmp_path: Path) -> None:
     """More than it holds at a time."""
     pipe, got = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
     reader.start()
 
     write_whole(pipe, "x" * 300_000, option="--out")

@@ -183,6 +183,7 @@ def test_a_run_that_fails_leaves_the_finished_ones_in_the_summary(
     assert len(taken(made)) == _RUNS - len(finished)
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_an_interrupted_sitting_says_what_is_kept(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The status of the signal, one line, and the finished runs in the summary."""
     monkeypatch.setenv(HARM, "interrupted")

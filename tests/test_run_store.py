@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ import pytest
 from vlane.sim_top.study import study_runs
 from vlane.sim_top.study.run_store import RunKey, RunStore, StudyId
 
+from tests.children import started
 from tests.conftest import STUDY, assert_refused, call
 from vlane.errors import InputError
 
@@ -239,13 +238,10 @@ def test_two_writers_exclude_each_other_and_a_dead_one_lets_go(study: Path, tmp_
         "with RunStore(Path(sys.argv[1]), StudyId(name='', file='', digest=''), version='', model=''):\n"
         "    print('held', flush=True)\n    time.sleep(600)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, text=True) as holder:
-        try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline() == "held\n"
-            while_held = call("simulate", study, "--out", out)
-        finally:
-            holder.send_signal(signal.SIGKILL)
+    with started([sys.executable, "-c", code, str(out)], stderr=None) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        while_held = call("simulate", study, "--out", out)
 
     assert_refused(while_held, str(out), "--out", "no other vlane", "in use")
     assert call("simulate", study, "--out", out).status == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from vlane.sim_top.studies.study_dtable_cases import LOADS, NETWORKS, PARTS, cas
 from vlane.sim_top.studies.summary import Summary
 from vlane.sim_top.study import study_runs
 
+from tests.children import assert_ended, started
 from tests.conftest import ROOT, Called, assert_refused, call, call_apart
 from tests.made_runs import dies_once_then_runs
 from tests.pages import assert_whole
@@ -195,16 +195,15 @@ def test_an_interrupted_study_goes_on_where_it_was(jobs: str, number: signal.Sig
     script.write_text(code)
     words = [sys.executable, str(script), "study", "tiny", "--part", "slow", "--out", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [*words, "--jobs", jobs], cwd=ROOT, stderr=subprocess.PIPE, text=True, env=environment
-    ) as running:
+    with started([*words, "--jobs", jobs], cwd=ROOT, env=environment) as running:
         assert running.stderr is not None
         first = next(line for line in running.stderr if line.startswith("1 of 8: "))
         running.send_signal(number)
         rest = running.stderr.read().splitlines()
+        assert running.wait(60) == 128 + number, rest
+        assert_ended(running.pid)
 
     assert first
-    assert running.returncode == 128 + number, rest
     assert rest[-1].endswith(f"of 8 runs are kept in {tmp_path}/out/summary.parquet, --resume goes on from there")
     finished = run_count(rows_of(tmp_path / "out"))
     assert 1 <= finished < _RUNS

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import subprocess
+import socket
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from vlane.sim_top.cli import simulate as cli_simulate
 from vlane.sim_top.study.workers import Task, WorkerLostError, made_by_processes
 
+from tests.children import assert_ended, started
 from tests.conftest import ROOT, STUDY, call
 from tests.made_runs import dies_until, fails, twice
 
@@ -71,28 +74,37 @@ def test_a_run_lost_twice_is_one_line_that_says_what_is_kept(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("jobs", "number"),
+    ("jobs", "number", "ignored"),
     [
-        ("2", signal.SIGINT),
-        pytest.param("1", signal.SIGINT, marks=pytest.mark.long),
-        pytest.param("2", signal.SIGTERM, marks=pytest.mark.long),
+        ("2", signal.SIGINT, ()),
+        ("2", signal.SIGTERM, (signal.SIGINT,)),
+        pytest.param("1", signal.SIGINT, (), marks=pytest.mark.long),
+        pytest.param("1", signal.SIGTERM, (signal.SIGINT,), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGTERM, (), marks=pytest.mark.long),
+        pytest.param("2", signal.SIGHUP, (), marks=pytest.mark.long),
     ],
 )
 def test_interrupted_is_one_line_and_the_rest_is_made_later(
-    jobs: str, number: signal.Signals, study: Path, tmp_path: Path
+    jobs: str, number: signal.Signals, ignored: tuple[signal.Signals, ...], study: Path, tmp_path: Path
 ) -> None:
-    """Ctrl-C goes to all processes of the terminal: none says anything but the first; what was made is taken again."""
+    """Given a signal to all processes of a study, one line names the finished runs, which --resume takes.
+
+    Given SIGINT ignored at the start, as in the background of a shell, SIGINT interrupts no process of the study.
+    """
     study.write_text(STUDY.replace("cycles = 3000", "cycles = 150000"))
     words = [sys.executable, "-m", "vlane", "simulate", str(study), "--out", str(tmp_path / "out"), "--jobs", jobs]
-    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+    with started(words, ignored=ignored, cwd=ROOT) as running:
         assert running.stderr is not None
-        first = running.stderr.readline()
-        os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
+        first = next(line for line in running.stderr if not line.startswith("compiling"))
+        for each in (*ignored, number):
+            os.killpg(running.pid, each)
         rest = running.stderr.read().splitlines()
+        assert running.wait(60) == 128 + number
+        assert_ended(running.pid)
 
     assert first.startswith("1 of 4: load 0.2, seed ")
-    assert running.returncode == 128 + number
     assert [line for line in rest if " of 4: " not in line] == rest[-1:]
+    assert rest[-1].startswith("vlane: interrupted; ")
     assert rest[-1].endswith(f"of 4 runs are kept in {tmp_path}/out, --resume goes on from there")
     kept = {file: file.stat().st_mtime_ns for file in (tmp_path / "out" / "runs").glob("*.json")}
     assert kept
@@ -101,16 +113,28 @@ def test_interrupted_is_one_line_and_the_rest_is_made_later(
     assert kept == {file: file.stat().st_mtime_ns for file in kept}
 
 
+@contextlib.contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Hold a port of this machine, unless another process does."""
+    with socket.socket() as held:
+        with contextlib.suppress(OSError):
+            held.bind(("", port))
+            held.listen()
+        yield
+
+
 @pytest.mark.slow
 def test_runs_on_a_cluster_are_the_same(study: Path, tmp_path: Path) -> None:
     """A dask scheduler's workers make the same runs; their files are written here; a run that fails is said."""
     import distributed  # noqa: PLC0415 - it takes a second, and one test needs it
 
     here = call("simulate", study, "--out", tmp_path / "here", "--json")
+    free = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
     with (
+        taken(8787),  # by the cluster of another run of the tests
         mock.patch.dict(os.environ),  # it tells its workers by variables
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, processes=True
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", processes=True, scheduler_kwargs=free
         ) as cluster,
     ):
         there = call("simulate", study, "--out", tmp_path / "there", "--scheduler", cluster.scheduler_address, "--json")

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from vlane.sim_top.cli.verbs import App, CheckFailedError, LoadedVerbs, Verb, refused_call, tell_why
 from vlane.sim_top.output.console import complain
+from vlane.sim_top.output.interrupts import Interrupted, interruptible
 from vlane.sim_top.output.progress import show_progress
 from vlane.sim_top.output.streams import output_guarded
 
@@ -77,11 +78,15 @@ def _every_verb(
 
 
 def main() -> NoReturn:
-    """Run the command line; bad input is one line on stderr and exit status 2, a failed check exit status 1."""
+    """Run the command line.
+
+    Bad input is one line on stderr and exit status 2, a failed check exit status 1. A signal that ends the command is
+    one line and exit status 128 plus its number.
+    """
     os.environ.update(guarded_variables())
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied, and its threads cost 0.1 s to start
     show_progress()
-    with output_guarded(), inputs_kept():
+    with output_guarded(), inputs_kept(), interruptible():
         _run()
 
 
@@ -99,6 +104,9 @@ def _run() -> NoReturn:
     except RecursionError:
         tell_why("what is asked for is nested too deep")
         sys.exit(2)
+    except Interrupted as stop:
+        tell_why("interrupted")
+        sys.exit(stop.status)
     except typer.Abort:
         sys.exit(130)
     except Exception as error:

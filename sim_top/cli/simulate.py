@@ -14,7 +14,7 @@ from vlane.golden.network.division import MOST_PARTS
 from vlane.sim_top.cli.options import AsJson, Changes, PluginFiles, RateOption, changes_of, key_and_text, load_plugins
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, screen, table
-from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.output.interrupts import Interrupted
 from vlane.sim_top.study.connection_tables import FRACTION_WORDS
 from vlane.sim_top.study.result_frames import MadeRun
 from vlane.sim_top.study.run_store import RESULTS, links_of_run, refuse_other_files
@@ -86,7 +86,7 @@ def simulate(
         _told(run, count, whole)
 
     try:
-        with interruptible(), asked.refusals():
+        with asked.refusals():
             runs = run_sweep(
                 sweep, folder, jobs=jobs, resume=resume, trace=trace, told=told, cluster=cluster, cores=cores
             )

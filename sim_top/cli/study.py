@@ -13,7 +13,7 @@ from vlane.sim_top.cli.options import AsJson
 from vlane.sim_top.cli.plot import asked_rows
 from vlane.sim_top.cli.verbs import App, CheckFailedError, tell_why
 from vlane.sim_top.output.console import emit_json, note, say, screen, table
-from vlane.sim_top.output.interrupts import Interrupted, interruptible
+from vlane.sim_top.output.interrupts import Interrupted
 from vlane.sim_top.studies.by_name import STUDIES, study_by_name
 from vlane.sim_top.studies.figures import Figure
 from vlane.sim_top.studies.measured import Measured
@@ -88,10 +88,9 @@ def study(
     if missing:
         note(f"{missing} runs are missing")
     try:
-        with interruptible():
-            sit(made, chosen, kept, file, runner)
-            outcome = _outcome(made, part, cases, kept, quick=quick)
-            pages = write_pages(outcome, folder)
+        sit(made, chosen, kept, file, runner)
+        outcome = _outcome(made, part, cases, kept, quick=quick)
+        pages = write_pages(outcome, folder)
     except StuckError as error:
         raise CheckFailedError(f"STUCK at {error}") from None
     except WorkerLostError as error:

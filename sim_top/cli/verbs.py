@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 from vlane.sim_top.output.console import complain
+from vlane.sim_top.output.interrupts import Interrupted
 
 from vlane.errors import InputError, closest, unknown_word
 from vlane.extras import MissingExtraError
@@ -105,9 +107,8 @@ class _Verb(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            tell_why("interrupted")
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt:  # typer would end without a word
+            raise Interrupted(signal.SIGINT) from None
         except MissingExtraError as error:
             tell_why(str(error), command=ctx.command_path)
             raise typer.Exit(2) from None

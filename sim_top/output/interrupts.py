@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as an exception, for work that tells what it keeps before it ends."""
+"""Signals that end a command: an exception unwinds it, and the programs that it started are ended."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
+from vlane.sim_top.output.descendants import adopt_orphans, end_descendants, keep_ending_descendants
+
 __all__ = ["Interrupted", "interruptible", "interrupts_held_back"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """Somebody wants this to end.
+    """A signal ends this command.
 
     Parameters
     ----------
@@ -30,25 +32,47 @@ class Interrupted(BaseException):
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise ``Interrupted`` on SIGINT and SIGTERM while the context lasts; only the main thread hears of signals."""
+    """Raise ``Interrupted`` on the first SIGINT, SIGTERM or SIGHUP while the context lasts.
+
+    A signal that was ignored before stays ignored: shells ignore SIGINT for commands in the background, and nohup
+    ignores SIGHUP. The processes that this process started get SIGTERM before the exception is raised, and again
+    until the context ends. Further signals have no effect until then. The context has no effect in other threads than
+    the main thread, where Python runs the handlers of signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _raise) for number in _SIGNALS}
+    interrupted, ended = threading.Event(), threading.Event()
+    handled = [number for number in _SIGNALS if signal.getsignal(number) not in {signal.SIG_IGN, None}]
+
+    def interrupt(number: int, _: FrameType | None) -> NoReturn:
+        for each in handled:
+            signal.signal(each, _do_nothing)  # programs would inherit SIG_IGN
+        interrupted.set()
+        adopt_orphans(wanted=True)
+        end_descendants()
+        keep_ending_descendants(ended)
+        raise Interrupted(number)
+
+    before = {number: signal.signal(number, interrupt) for number in handled}
     try:
         yield
     finally:
+        ended.set()
+        if interrupted.is_set():
+            end_descendants()
+            adopt_orphans(wanted=False)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _raise(number: int, _: FrameType | None) -> NoReturn:
-    raise Interrupted(number)
+def _do_nothing(_: int, __: FrameType | None) -> None:
+    """Handle a signal after the first one."""
 
 
 @contextlib.contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Hold SIGINT back while the context lasts: what is started in it never hears of Ctrl-C."""
+    """Block SIGINT while the context lasts; processes that are started in the context never receive Ctrl-C."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
