@@ -91,8 +91,8 @@ class Assignments(Expressions):
                     yield f"const auto {name} = {each.wide.text if each.narrow else each.text};"
                 held.append(replace(each, text=name, level=PRIMARY, narrow=False, pointer=False, acts=False, name=True))
             values = held
-        for each, found in zip(target.elts, values, strict=True):
-            yield from self._assign(node, each, found)
+        for part, found in zip(target.elts, values, strict=True):
+            yield from self._assign(node, part, found)
 
     def _assign(self, node: ast.stmt, target: ast.expr, found: Value) -> Iterator[str]:
         self.acts |= found.acts

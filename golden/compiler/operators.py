@@ -102,16 +102,12 @@ class Operators(Translation):
             right = cast(right, INT)
         if left.number is not None and left.type is INT:
             left = replace(left, text=f"int64_t{{{left.text}}}", level=PRIMARY)
-        where = f', "{self._where(node)}"' if self.program.checked else ""
+        where = f', "{self.where(node)}"' if self.program.checked else ""
         found = self.ordered([left, right], lambda texts: f"rt::{name}({texts[0]}, {texts[1]}{where})")
         return replace(found, type=kind)
 
-    def _where(self, node: ast.AST) -> str:
-        file = self.source.file.replace("\\", "/")
-        return f"{file}:{getattr(node, 'lineno', 0)}".replace('"', "'")
-
     def _folded(self, op: ast.operator, left: int, right: int) -> int | None:
-        compute = _OPERATORS[type(op)][2] if type(op) in _OPERATORS else _CALLED[type(op)][1]
+        compute: Callable[[Any, Any], Any] = (_OPERATORS if type(op) in _OPERATORS else _CALLED)[type(op)][-1]
         try:
             if isinstance(op, ast.LShift) and right > 4 * _WORD_BITS:
                 return None
@@ -142,8 +138,8 @@ class Operators(Translation):
             return replace(found, text=f"!{found.within(UNARY)}", level=UNARY, name=False)
         operand = self.number(node.operand)
         if operand.number is not None and operand.type is INT:
-            constant = {ast.USub: operator.neg, ast.Invert: operator.invert, ast.UAdd: operator.pos}[type(node.op)]
-            return literal(constant(operand.number))
+            number = int(operand.number)
+            return literal({ast.USub: -number, ast.Invert: ~number, ast.UAdd: number}[type(node.op)])
         operand = operand.wide
         symbol = {ast.USub: "-", ast.Invert: "~", ast.UAdd: "+"}[type(node.op)]
         text = f"{symbol}{operand.within(PRIMARY)}"

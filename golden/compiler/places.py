@@ -69,14 +69,17 @@ class Places(Translation):
         places = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         while len(places) > 1 and _is_whole(places[-1]):
             places.pop()
-        sliced = places.pop() if isinstance(places[-1], ast.Slice) else None
+        last = places[-1]
+        sliced = last if isinstance(last, ast.Slice) else None
+        if sliced is not None:
+            places.pop()
         if any(isinstance(each, ast.Slice) for each in places):
             raise self.source.error(node, "only the last index may be a slice: other parts are not contiguous")
         if len(places) + (sliced is not None) > owner.type.ndim:
             raise self.source.error(node, f"{owner.type} has fewer dimensions than `{ast.unparse(node)}` has indices")
         values = [self._index(each, owner, number) for number, each in enumerate(places)]
         if len(places) == owner.type.ndim:
-            select = f'.at("{self._where(node)}", ' if self.program.checked else "("
+            select = f'.at("{self.where(node)}", ' if self.program.checked else "("
             found = self.ordered([owner, *values], lambda texts: f"{texts[0]}{select}{', '.join(texts[1:])})")
             if isinstance(owner.type, RecordArray):
                 return replace(found, type=Record(owner.type.kind), reads=found.reads, name=owner.name)

@@ -145,6 +145,11 @@ class Translation:
             return f"[](const auto &items) {{ return {self.program.cpp(kind)}{{{', '.join(items)}}}; }}({value.text})"
         return value.text
 
+    def where(self, node: ast.AST) -> str:
+        """Return file and line of a node, as a checked kernel names them."""
+        file = self.source.file.replace("\\", "/")
+        return f"{file}:{getattr(node, 'lineno', 0)}".replace('"', "'")
+
     def ordered(self, values: Sequence[Value], text: Callable[[list[str]], str], *, acts: bool = False) -> Value:
         """Return an expression of several operands, which Python evaluates from the left.
 
