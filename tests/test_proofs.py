@@ -65,6 +65,9 @@ def test_a_proof_names_its_properties_and_the_one_that_fails() -> None:
     assert (good.verdict, good.properties, good.failed) == ("PASS", ("stops", "at-nine", "at-twelve"), "")
     assert (bad.verdict, bad.method) == ("FAIL", "induction, 14 steps")
     assert bad.failed in {"stops", "at-nine"}
+    again = prove(Counting(stops_at=10), "test-proofs-again", depth=14)
+    assert (again.cached, again.verdict, again.failed, again.detail) == (True, "FAIL", bad.failed, bad.detail)
+    assert again.folder.joinpath("proof/engine_0/trace.vcd").is_file()
 
 
 @pytest.mark.slow
@@ -188,7 +191,7 @@ def test_equal_proofs_at_a_time_keep_one_set_of_files(monkeypatch: pytest.Monkey
     slow = SimpleNamespace(copytree=copy, rmtree=shutil.rmtree)
     monkeypatch.setattr("vlane.tb.proofs.prove.shutil", slow)
     with ThreadPoolExecutor(3) as pool:
-        proofs = list(pool.map(lambda _: prove(Counting(), "test-equal"), range(3)))
+        proofs = list(pool.map(lambda _: prove(Counting(), "test-equal", fresh=True), range(3)))
 
     assert [each.verdict for each in proofs] == ["PASS"] * 3
     assert (tmp_path / "build/formal/test-equal/log.txt").is_file()

