@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -338,6 +339,52 @@ def test_verilator_is_found_where_makefiles_could_not_hold_its_path(
 
     assert root.parent == cache / "tools" / "roots"
     assert root.resolve() == odd
+
+
+COMPILER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "compiler 1"; exit; fi
+for word; do file=$word; case "$before" in -o) output=$word ;; esac; before=$word; done
+echo "$file" >> {log}
+sleep 0.3
+echo "of $file" > "$output"
+"""
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("with_flock", [True, False])
+def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
+    """Given three models at once, one compiles the runtime library and its headers; without flock each may."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("cat", "cksum", "cp", "mkdir", "mv", "sh", "sleep", "sort", "tr", *["flock"] * with_flock):
+        found = shutil.which(name)
+        assert found is not None, name
+        (programs / name).symlink_to(found)
+    compiler, objects, log = programs / "c++", cache_dir("tools", "objects"), tmp_path / "log"
+    compiler.write_text(COMPILER.format(log=log))
+    compiler.chmod(0o700)
+    launcher = verilator.executable().parent / "vlane-launch"
+    environment = {"PATH": str(programs), "VLANE_OBJECTS": str(objects)}
+    sources = ["/wheel/include/verilated.cpp", "model.cpp"]
+    for source in sources:
+        models = [tmp_path / f"{number}.o" for number in range(3)]
+        started = [
+            subprocess.Popen(
+                [launcher, compiler, "-Os", "-c", "-o", model, source],
+                env=environment, cwd=tmp_path, stderr=subprocess.PIPE,
+            )
+            for model in models
+        ]  # fmt: skip
+        assert [each.communicate()[1] for each in started] == [b""] * 3
+        assert [each.returncode for each in started] == [0] * 3
+        assert [model.read_text() for model in models] == [f"of {source}\n"] * 3
+
+    compiled = [Path(line).name for line in log.read_text().splitlines()]
+    assert compiled.count("model.cpp") == 3
+    if with_flock:
+        assert (compiled.count("verilated.cpp"), compiled.count("first.h")) == (1, 1)
+    else:
+        assert {"verilated.cpp", "first.h"} < set(compiled)
 
 
 def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
