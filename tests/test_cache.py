@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -22,7 +23,8 @@ from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder, locked
 
 import vlane
-from tests.conftest import DATA, assert_refused, call_apart
+from tests.conftest import DATA, ROOT, assert_refused, call_apart
+from tests.kept_keys import kept_keys
 from vlane.errors import InputError
 from vlane.paths import build_dir, cache_base, cache_dir
 
@@ -36,6 +38,13 @@ def one_more(number):
 
 vlane.sim_top.output.progress.show_progress()
 assert [one_more(1), one_more(2)] == [2, 3]
+"""
+
+ASK_FOR_KEYS = """
+import json
+import vlane
+from tests.kept_keys import kept_keys
+print(json.dumps([vlane.__file__, kept_keys("rr")]))
 """
 
 
@@ -194,6 +203,30 @@ def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.M
 
     assert asked[0] == asked[1] != asked[2]
     assert {folder.parent for folder in asked} == {cache / "models"}
+
+
+def test_an_edit_that_changes_no_hardware_makes_no_entry(tmp_path: Path) -> None:
+    """Given a copy in which golden has other code and every line of hdl and tb moved, all entries are found again."""
+    shutil.copytree(ROOT / "vlane", tmp_path / "vlane")
+    for layer in ("golden", "hdl", "tb", "sim_top"):
+        shutil.copytree(ROOT / layer, tmp_path / "vlane" / layer)
+    for layer in ("golden", "hdl", "tb"):
+        for file in (tmp_path / "vlane" / layer).rglob("*.py"):
+            file.write_text(f"# A comment that moves all lines.\n{file.read_text()}")
+    with (tmp_path / "vlane/golden/schedulers/rr.py").open("a") as file:
+        file.write("\n\n_EDITED = 1\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", ASK_FOR_KEYS], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    place, keys = json.loads(done.stdout)
+    assert place == str(tmp_path / "vlane/__init__.py")
+    assert keys == kept_keys("rr")
+    assert keys["model"].startswith("models/rr-")
+    assert len(set(keys.values())) == len(keys) == 7
 
 
 def test_the_toolchain_names_its_versions() -> None:
