@@ -25,7 +25,7 @@ CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rt
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb test long check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test: $(READY)  ## all tests but the long ones
 
 long: $(READY)  ## more instances of what the tests show: whole switches, full sizes
 	@$(PYTEST) -m long
+
+budget: $(READY)  ## commit the processor time of each test file, of the last make test, to tests/cpu_budget.json
+	@$(PYTHON) -m tests.cpu_budget update
 
 check: $(READY) types  ## lint, types, fast tests
 	@.venv/bin/ruff check .
