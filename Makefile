@@ -22,7 +22,9 @@ SMALL_IB := $(addprefix --param ,ports=3 data_vls=3 blocks=12 minimum=2 maximum=
 SMALL_OPA := $(addprefix --param ,ports=5 data_vls=2 blocks=10 minimum=2 maximum=8 largest=2 lids=8)
 CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rtl
 
-export PYTHONDONTWRITEBYTECODE := 1
+# Bytecode is kept out of the source folders, and kept: each process would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
 .PHONY: help env cosim cocotb test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean

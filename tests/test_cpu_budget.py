@@ -129,3 +129,15 @@ def test_time_of_tests_and_children_is_added_up(words: tuple[str, ...], tmp_path
     assert sum(files.values()) <= document["total_seconds"] < sum(files.values()) + 6
     assert "%  test_two.py" in done.stdout
     assert document["lost_workers"] == 0
+
+
+def test_processes_that_make_starts_share_compiled_python() -> None:
+    """Given the caller forbids bytecode, make lets Python write it below ``build``, beside no source."""
+    done = subprocess.run(
+        ["make", "--eval", "shown: ; @env", "shown"],
+        cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    variables = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+    assert "PYTHONDONTWRITEBYTECODE" not in variables
+    assert variables["PYTHONPYCACHEPREFIX"] == str(ROOT / "build/pycache")
