@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ cocotb: $(READY)  ## switches under cocotb: 20,000 cycles of every phase, and ne
 	@$(VLANE) cosim ib_switch --engine cocotb --cycles 180000 $(SMALL_IB)
 	@$(VLANE) cosim opa_switch --engine cocotb --cycles 180000 $(SMALL_OPA)
 	@for study in $(CARRIED); do $(VLANE) cosim network sim_top/configs/$$study.toml --rtl 0,1 --engine cocotb || exit 1; done
+
+tools: $(READY)  ## compile yosys and the solver for this machine: once, 70 s of processor time; the first tests do it otherwise
+	@$(PYTHON) -m vlane.tb.native.warm
 
 test: $(READY)  ## all tests but the long ones
 	@$(PYTEST) -m "not long"

