@@ -260,6 +260,7 @@ def test_the_command_reports_a_verdict_from_the_cache(solver: Solver, monkeypatc
     """Given a stored verdict, text and JSON say that it comes from the cache, unless ``--fresh`` is given."""
     solver.verdict, solver.status = "PASS", 0
     monkeypatch.setattr(proving, "_show", lambda *_: Path("shown"))
+    monkeypatch.setattr("vlane.sim_top.output.console.screen._width", 160)  # a narrow table breaks cells
     words = ("prove", "rr", "--instance", "small")
 
     made = [call(*words, "--json"), call(*words, "--json"), call(*words, "--fresh", "--json")]
