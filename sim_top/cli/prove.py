@@ -17,6 +17,8 @@ from vlane.errors import InputError
 
 __all__ = ["app"]
 
+_CACHED = " (cached)"
+
 app = App()
 
 
@@ -31,22 +33,24 @@ def prove(
     covers: Annotated[bool, typer.Option(help="Show that the premise of every property can be met.")] = True,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
     netlist: Netlist = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run the solver even if the cache has the verdict.")] = False,  # noqa: FBT002
 ) -> None:
     """Prove the block's properties, by k-induction or to a depth, small and full size.
 
     Exit status 1 if one fails or if its premise cannot be met. With --netlist, prove instead that what synthesis makes
-    of a small instance is that instance.
+    of a small instance is that instance. Verdicts are kept in the cache by design, property, depth and tool versions.
     """
     found = find_block(block)
     check_netlist(netlist)
     if netlist and instance:
         raise InputError("--instance", "left out with --netlist", instance[0])
     chosen = tuple(map(found.instance, dict.fromkeys(instance))) if instance else found.proofs
-    results = _of_netlist(found, netlist, minutes) if netlist else []
+    results = _of_netlist(found, netlist, minutes, fresh=fresh) if netlist else []
     if not netlist:
-        for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes):
+        for each in prove_block(found, chosen, covers=covers, timeout_seconds=60 * minutes, fresh=fresh):
             results.append(each)
-            note(f"{block}, {each.instance.name}: {each.proof.verdict} after {each.proof.seconds:.1f} s")
+            source = ", from the cache" if each.proof.cached else ""
+            note(f"{block}, {each.instance.name}: {each.proof.verdict} after {each.proof.seconds:.1f} s{source}")
     if as_json:
         emit_json(_document(block, netlist, results))
     else:
@@ -54,9 +58,9 @@ def prove(
     raise typer.Exit(0 if all(each.holds for each in results) else 1)
 
 
-def _of_netlist(block: Block, netlist: str, minutes: int) -> list[ProvenInstance]:
+def _of_netlist(block: Block, netlist: str, minutes: int, *, fresh: bool) -> list[ProvenInstance]:
     parameters = {**block.defaults(), **block.mutated}
-    proof = prove_block_netlist(block, parameters, netlist, timeout_seconds=60 * minutes)
+    proof = prove_block_netlist(block, parameters, netlist, timeout_seconds=60 * minutes, fresh=fresh)
     return [ProvenInstance(Instance("netlist", block.proofs[0].properties, parameters), proof, ())]
 
 
@@ -72,6 +76,7 @@ def _document(block: str, netlist: str, results: list[ProvenInstance]) -> dict[s
                 "verdict": each.proof.verdict,
                 "method": each.proof.method,
                 "seconds": round(each.proof.seconds, 1),
+                "cached": each.proof.cached,
                 "failed": each.proof.failed or None,
                 "detail": each.proof.detail,
             }
@@ -85,6 +90,7 @@ def _document(block: str, netlist: str, results: list[ProvenInstance]) -> dict[s
                 "reached": cover.reached,
                 "depth": cover.depth,
                 "within": cover.within,
+                "cached": cover.cached,
             }
             for each in results
             for cover in each.covers
@@ -99,7 +105,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
             str(each.instance),
             str(len(each.proof.properties)),
             each.proof.method,
-            each.proof.verdict,
+            f"{each.proof.verdict}{_CACHED * each.proof.cached}",
             f"{each.proof.seconds:.1f} s",
         ]
         for each in results
@@ -109,7 +115,7 @@ def _show(block: str, results: list[ProvenInstance]) -> None:
         [
             cover.property,
             each.instance.name,
-            f"{cover.reached} of {cover.assertions}",
+            f"{cover.reached} of {cover.assertions}{_CACHED * cover.cached}",
             "never" if cover.depth is None else str(cover.depth),
             str(cover.within),
         ]

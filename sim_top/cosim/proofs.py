@@ -39,7 +39,7 @@ class ProvenInstance:
 
 
 def prove_block(
-    block: Block, instances: tuple[Instance, ...], *, covers: bool, timeout_seconds: int
+    block: Block, instances: tuple[Instance, ...], *, covers: bool, timeout_seconds: int, fresh: bool = False
 ) -> Iterator[ProvenInstance]:
     """Prove every property of instances of a block, one after the other.
 
@@ -49,17 +49,24 @@ def prove_block(
         Whether the premises of each property are looked for too, in the first of the instances that has it.
     timeout_seconds : int
         Time after which a proof is given up.
+    fresh : bool
+        Run the solver even if a verdict is in the cache.
     """
     seen: set[str] = set()
     for instance in instances:
         name = f"{block.name}-{instance.name}"
-        proof = prove(instance.make(block.make), name, timeout_seconds=timeout_seconds)
+        proof = prove(instance.make(block.make), name, timeout_seconds=timeout_seconds, fresh=fresh)
         new = [each for each in proof.properties if each not in seen] if covers else []
         seen.update(new)
-        found = cover(instance.make(block.make), name, new, timeout_seconds=timeout_seconds) if new else ()
+        found: tuple[Cover, ...] = ()
+        if new:
+            found = cover(instance.make(block.make), name, new, timeout_seconds=timeout_seconds, fresh=fresh)
         yield ProvenInstance(instance, proof, found)
 
 
-def prove_block_netlist(block: Block, parameters: Mapping[str, Any], netlist: str, *, timeout_seconds: int) -> Proof:
+def prove_block_netlist(
+    block: Block, parameters: Mapping[str, Any], netlist: str, *, timeout_seconds: int, fresh: bool = False
+) -> Proof:
     """Prove that what synthesis makes of an instance of a block is that instance."""
-    return prove_netlist(block.make(parameters), block.name, netlist, timeout_seconds=timeout_seconds)
+    component = block.make(parameters)
+    return prove_netlist(component, block.name, netlist, timeout_seconds=timeout_seconds, fresh=fresh)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import UnusedElaboratable
 from amaranth.lib.data import ArrayLayout
 from numpy.typing import NDArray
 from vlane.sim_top.blocks import Block
 from vlane.tb.native.model import component_ports
+from vlane.tb.native.parts import note_use
 from vlane.tb.native.rows import Field, Port, Words, row_layout, row_words
 
 __all__ = ["Bits", "BlockPort", "PortRow", "bits_of_rows", "block_rows", "rows_of_bits", "shown_bits"]
@@ -80,17 +78,14 @@ class PortRow:
 
 def block_rows(block: Block, parameters: Mapping[str, Any]) -> tuple[PortRow, PortRow]:
     """Return the inputs, reset first, and the outputs of an instance of a block."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnusedElaboratable)  # only the signature is looked at
-        component = block.make(parameters)
-        ports = component_ports(component)
-        elements = {
-            "__".join(map(str, path)): member.shape.length
-            for path, member, _ in component.signature.flatten(component)
-            if isinstance(member.shape, ArrayLayout)
-        }
-        del component
-        gc.collect()
+    component = block.make(parameters)
+    note_use(component)  # only its signature is needed
+    ports = component_ports(component)
+    elements = {
+        "__".join(map(str, path)): member.shape.length
+        for path, member, _ in component.signature.flatten(component)
+        if isinstance(member.shape, ArrayLayout)
+    }
     return PortRow(ports, inputs=True, elements=elements), PortRow(ports, inputs=False, elements=elements)
 
 

@@ -29,7 +29,7 @@ def module_text(component: Any, name: str) -> str:
     Combinational logic is continuous assignments, never ``always @*``: that would need an initial value to run at all
     in four-state simulators, and would hide unknown values in its branches.
     """
-    folder = run_yosys("exported", {"design.il": to_rtlil(component, name)}, _SCRIPT, result="design.v")
+    folder = run_yosys("exported", {"design.il": to_rtlil(component, name, emit_src=False)}, _SCRIPT, result="design.v")
     said, _, text = (folder / "design.v").read_text().partition("\n")
     if not said.startswith("/*"):
         raise RuntimeError(f"yosys began its Verilog with {said!r}")

@@ -1,4 +1,4 @@
-"""Folders of the cache that are created once, atomically, even if several processes create the same one."""
+"""Folders of the cache that are created once: other processes that need the same folder wait for the first."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ __all__ = ["kept_folder", "locked"]
 def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path:
     """Return a folder that holds a result; if it does not, create it and move it into place as a whole.
 
+    One process at a time creates a folder. The others wait, and return the folder without creating it again.
+
     Parameters
     ----------
     folder : Path
@@ -26,6 +28,13 @@ def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path
     """
     if (folder / result).is_file():
         return folder
+    with _making(folder):
+        if not (folder / result).is_file():
+            _make(folder, result, make)
+    return folder
+
+
+def _make(folder: Path, result: str, make: Callable[[Path], None]) -> None:
     work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     try:
         make(work)
@@ -33,12 +42,23 @@ def kept_folder(folder: Path, result: str, make: Callable[[Path], None]) -> Path
             shutil.rmtree(folder, ignore_errors=True)  # remains of a folder whose result was removed
         try:
             work.replace(folder)
-        except OSError:  # another process created it meanwhile
+        except OSError:  # another process created it meanwhile: one that found no lock to wait for
             if not (folder / result).is_file():
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return folder
+
+
+@contextlib.contextmanager
+def _making(folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder that may not exist yet. The lock's file is removed at the end."""
+    place = folder.parent / f".{folder.name}.lock"
+    with place.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            place.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

