@@ -389,7 +389,9 @@ def _places(state: Outer, out: NDArray[np.int64]) -> tuple[int, bool, int]:
     out[7] = out[:3].any() and not out[20:].all()
     out[8] = len(WEIGHTS) + WEIGHTS[made.bound - 1]
     first = second = out[6]
-    return first + second, state.flag and first > 3, 7
+    pair = (cells[0].third, first > 3)
+    out[9] = cells[0].third if pair[1] else cells[1].third
+    return first + second + pair[0], state.flag and pair[1], 7
 
 
 @pytest.mark.parametrize("function", [_order, _loops, _places], ids=["order", "loops", "places"])

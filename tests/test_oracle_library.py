@@ -298,9 +298,11 @@ def test_equal_exports_are_equal_files(tmp_path: Path) -> None:
     exported(tmp_path / "a", "rr", {})  # nothing differs, so nothing is replaced
 
     names = sorted(file.name for file in (tmp_path / "a").iterdir())
-    assert names == ["librr_oracle.a", "librr_oracle.so", "rr_oracle.h", "rr_oracle.md", "rr_oracle.sv"]
+    assert names == [
+        "librr_oracle.a", "librr_oracle.so", "rr_oracle.cpp", "rr_oracle.h", "rr_oracle.md", "rr_oracle.sv",
+    ]  # fmt: skip
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in names)
-    for name in ("rr_oracle.h", "rr_oracle.md", "rr_oracle.sv"):
+    for name in ("rr_oracle.cpp", "rr_oracle.h", "rr_oracle.md", "rr_oracle.sv"):
         assert "vlane export oracle rr --out ." in (tmp_path / "a" / name).read_text()
 
 
@@ -315,12 +317,12 @@ def test_refusals_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert_refused(call("export", "oracle", "rr", *to, "--param", "data_vls=99"), "--param data_vls must be 2 to 32")
     for name in ("double", "module", "a b", "", "1a"):
         assert_refused(call("export", "oracle", "rr", *to, "--name", name), "--name must be")
-    monkeypatch.setenv("CC", "no-such-compiler -O2")
-    assert_refused(call("export", "oracle", "rr", *to), "CC must be a program that is installed", "no-such-compiler")
-    monkeypatch.setenv("CC", "cc 'half")
-    assert_refused(call("export", "oracle", "rr", *to), "CC must be a command as a shell takes it")
-    monkeypatch.setenv("CC", str(shutil.which("false")))
-    assert_refused(call("export", "oracle", "rr", *to), "CC must be a tool that takes what vlane gives it")
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    assert_refused(call("export", "oracle", "rr", *to), "CXX must be a program that is installed", "no-such-compiler")
+    monkeypatch.setenv("CXX", "c++ 'half")
+    assert_refused(call("export", "oracle", "rr", *to), "CXX must be a command as a shell takes it")
+    monkeypatch.setenv("CXX", str(shutil.which("false")))
+    assert_refused(call("export", "oracle", "rr", *to), "CXX must be a tool that takes what vlane gives it")
     assert not (tmp_path / "none").exists()
 
 
@@ -333,7 +335,7 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
 
     done = call("export", "oracle", "rr", "--out", tmp_path, "--param", "data_vls=3", "--force", "--json")
     said = json.loads(done.out)
-    assert [Path(file).name for file in said["files"]][1] == "librr_oracle.so"
+    assert "librr_oracle.so" in [Path(file).name for file in said["files"]]
     assert said["ports"][3] == {
         "name": "heads__blocks", "direction": "input", "bits": 28, "elements": 4,
         "meaning": "Its size, 1 to 66 blocks of 64 bytes.",

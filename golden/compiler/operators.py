@@ -259,8 +259,10 @@ class Operators(Translation):
         if kind is None:
             raise self.source.error(node, f"`{ast.unparse(node)}` is {then.type} or {otherwise.type}")
         one, other = self.to(then, kind), self.to(otherwise, kind)
-        if kind is INT and then.number is not None:
-            one = f"int64_t({one})"
+        if kind.cpp and (then.number is not None or (then.reads and otherwise.name)):
+            one = (
+                f"{kind.cpp}({one})"  # of two places C++ would make a reference, which a packed record's field has not
+            )
         text = f"{test.within(OR)} ? {_branch(then, one)} : {_branch(otherwise, other)}"
         return Value(
             kind, text, level=TERNARY, acts=test.acts or then.acts or otherwise.acts,

@@ -135,6 +135,11 @@ class Places(Translation):
         values = [self.value(each) for each in node.elts]
         kind = Tuple(tuple(each.type for each in values))
         texts = [self.to(each, each.type) for each in values]
+        if not kind.is_uniform:  # std::tuple refers to its arguments, which a field of a packed record does not allow
+            texts = [
+                f"{each.type.cpp}({text})" if each.is_number and each.reads else text
+                for each, text in zip(values, texts, strict=True)
+            ]
         return Value(
             kind, f"{self.program.cpp(kind)}{{{', '.join(texts)}}}", acts=any(each.acts for each in values),
             reads=any(each.reads for each in values),

@@ -46,6 +46,10 @@ class Records(Generic[R]):
         """Copy records, or set one field of all records."""
         self.array[place] = value.array if isinstance(value, Records) else value
 
+    def held_in(self, array: NDArray[Any]) -> Records[R]:
+        """Return records of the same kind that another array holds."""
+        return Records(array, self.kind)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the count of records along each dimension."""

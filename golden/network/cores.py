@@ -198,7 +198,7 @@ class ManyCores:
         """Return the network and its packets, as they are now; the calendar stays with the parts."""
         nets, pools = zip(*self._parts, strict=True)
         first = pools[0]
-        packets = first._replace(chain=type(first.chain)(first.chain.array.copy()), regs=np.zeros_like(first.regs))
+        packets = first._replace(chain=first.chain.held_in(first.chain.array.copy()), regs=np.zeros_like(first.regs))
         set_free(packets, np.concatenate([free_packets(pool) for pool in pools]))
         packets.regs[IN_USE] = sum(int(pool.regs[IN_USE]) for pool in pools)
         net = self._net._replace(

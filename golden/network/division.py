@@ -145,7 +145,7 @@ def _part_of(net: Network, border: Part, nics: NDArray[np.bool_]) -> Network:
 
 
 def _copied(records: Any) -> Any:
-    return type(records)(records.array.copy())
+    return records.held_in(records.array.copy())
 
 
 def _own_scratch(switches: Any) -> Any:

@@ -57,7 +57,7 @@ def _mapped(state: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
     if isinstance(state, np.ndarray):
         return change(state)
     if isinstance(state, Records):
-        return Records(change(state.array), state.kind)
+        return state.held_in(change(state.array))
     if not isinstance(state, tuple):
         return state
     parts = [_mapped(part, change) for part in state]
