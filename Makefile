@@ -96,6 +96,7 @@ bench: $(READY)  ## speeds, as JSON
 	@$(PYTHON) bench/network.py
 	@$(PYTHON) bench/mixed.py
 	@$(PYTHON) bench/fabric.py
+	@$(PYTHON) bench/compiler.py
 	@$(PYTHON) bench/startup.py
 	@$(PYTHON) bench/voqsw.py
 	@$(PYTHON) bench/ethernet.py

@@ -6,13 +6,11 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.program import Instance, Program
-from vlane.golden.compiler.records import Records
 from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Array, Number, RecordArray, Struct, Tuple, Type
 
-__all__ = ["ENTRY", "decoded", "described", "entry_text", "result_type", "words_of"]
+__all__ = ["ENTRY", "decoded", "described", "entry_text", "result_type"]
 
 ENTRY = "vlane_entry"
 """Name of the C function: ``int32_t vlane_entry(const uint64_t *words, int64_t *numbers)``.
@@ -81,20 +79,6 @@ def _items(kind: Type, code: str) -> Iterator[str]:
         yield code
     else:
         raise TypeError(f"a kernel that Python calls cannot return {kind}")
-
-
-def words_of(value: Any, words: list[int]) -> None:
-    """Append the words of an argument that is no plain number."""
-    if isinstance(value, np.ndarray):
-        words.append(value.__array_interface__["data"][0])
-        words.extend(value.shape)
-    elif isinstance(value, Records):
-        words_of(value.array, words)
-    elif isinstance(value, tuple):
-        for each in value:
-            words_of(each, words)
-    else:
-        words.append(int(value))
 
 
 def described(kind: Type) -> str:

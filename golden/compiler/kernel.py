@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vlane.golden.compiler.build import Compiled, load
-from vlane.golden.compiler.entry import decoded, words_of
+from vlane.golden.compiler.entry import decoded
 from vlane.golden.compiler.types import INT, VOID, Number, Type, type_of
 
 from vlane.errors import InputError
@@ -31,13 +31,17 @@ _FAULTS: dict[int, tuple[type[Exception], str]] = {
 }
 """Python's error for each ``Fault`` of ``runtime.hpp``."""
 
+_CALLS_BETWEEN = 32
+"""Calls with other arguments after which those that only kernels hold are forgotten."""
+
+_calls = 0
 _lock = threading.Lock()
 _memories: set[Kernel] = set()
 """Kernels that remember their last arguments."""
 
 
 class _Call:
-    """A kernel with its arrays and structures, called with numbers only.
+    """A compiled kernel with its last arguments.
 
     Parameters
     ----------
@@ -45,25 +49,30 @@ class _Call:
         The kernel for these types.
     types : tuple of Type
         Types of the arguments.
-    arguments : tuple
-        Arguments; those that are no plain numbers are kept.
+    held : list of (int, object, Type, list of int)
+        Arguments that are no plain numbers: place, value, type, words.
+    numbers : list of (int, type)
+        Plain numbers: place, type in Python.
     """
 
-    __slots__ = ("_buffer", "_entry", "_numbers", "_returns", "_words", "held", "kinds")
+    __slots__ = ("_buffer", "_entry", "_places", "_returns", "_words", "held", "numbers", "types")
 
-    def __init__(self, compiled: Compiled, types: tuple[Type, ...], arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        compiled: Compiled,
+        types: tuple[Type, ...],
+        held: list[tuple[int, Any, Type, list[int]]],
+        numbers: list[tuple[int, type]],
+    ) -> None:
         self._entry, self._returns = compiled.entry, compiled.returns
-        self.held = [(place, each) for place, each in enumerate(arguments) if not isinstance(types[place], Number)]
-        self._numbers = [place for place, kind in enumerate(types) if isinstance(kind, Number)]
-        self.kinds = [(place, type(arguments[place])) for place in self._numbers]
-        words: list[int] = []
-        for _, each in self.held:
-            words_of(each, words)
+        self.types, self.held, self.numbers = types, held, numbers
+        self._places = [place for place, _ in numbers]
+        words = [word for each in held for word in each[3]]
         self._words = (ctypes.c_uint64 * max(len(words), 1))(*words)
-        self._buffer = ctypes.c_int64 * max(len(self._numbers), _count(self._returns), 1)
+        self._buffer = ctypes.c_int64 * max(len(numbers), _count(self._returns), 1)
 
     def __call__(self, arguments: tuple[Any, ...]) -> Any:
-        numbers = self._buffer(*[int(arguments[place]) for place in self._numbers])
+        numbers = self._buffer(*[int(arguments[place]) for place in self._places])
         fault = self._entry(self._words, numbers)
         if fault:
             raise _error(fault, numbers[0])
@@ -110,39 +119,55 @@ class Kernel:
             If the kernel is outside the subset.
         """
         last = self._last
-        if last is not None and len(arguments) == len(last.held) + len(last.kinds):
-            for place, each in last.held:
-                if arguments[place] is not each:
+        if last is not None and len(arguments) == len(last.types):
+            for place, value, _, _ in last.held:
+                if arguments[place] is not value:
                     break
             else:
-                for place, kind in last.kinds:
-                    if type(arguments[place]) is not kind:
+                for place, made in last.numbers:
+                    if type(arguments[place]) is not made:
                         break
                 else:
                     return last(arguments)
-        return self._first_call(arguments)
+        return self._call_with_others(arguments, last)
 
-    def _first_call(self, arguments: tuple[Any, ...]) -> Any:
+    def _call_with_others(self, arguments: tuple[Any, ...], last: _Call | None) -> Any:
+        """Run the kernel with other arguments than the last ones, of which some may be the same."""
         if MODE not in {"compiled", "checked"}:
             if MODE != "python":
                 raise InputError("VLANE_KERNELS", "compiled, checked or python", MODE)
             return self.python_function(*arguments)
-        types = tuple([type_of(each) for each in arguments])
-        call = _Call(self.compiled(types), types, arguments)
-        _forget_unused()
+        known = {} if last is None else {each[0]: each for each in last.held}
+        types: list[Type] = []
+        held, numbers = [], []
+        for place, value in enumerate(arguments):
+            before = known.get(place)
+            if before is not None and before[1] is value:
+                types.append(before[2])
+                held.append(before)
+                continue
+            words: list[int] = []
+            kind = type_of(value, words)
+            types.append(kind)
+            if isinstance(kind, Number):
+                numbers.append((place, type(value)))
+            else:
+                held.append((place, value, kind, words))
+        every = tuple(types)
+        call = _Call(self.compiled(every), every, held, numbers)
         self._last = call
-        if call.held:
-            _memories.add(self)
+        if held:
+            _remember(self)
         return call(arguments)
 
     def compiled(self, types: tuple[Type, ...]) -> Compiled:
         """Return the compiled kernel for arguments of certain types."""
-        key = (self._key(), types)
+        key = (MODE, types)
         found = self._compiled.get(key)
         if found is None:
             function = self.python_function
             name = f"{function.__module__}.{function.__qualname__}"
-            words = (*key[:1], MODE, name, *map(signature, types))
+            words = (self._key(), MODE, name, *map(signature, types))
             with _lock:
                 found = self._compiled[key] = load(function, types, "\0".join(words), checked=MODE == "checked")
         return found
@@ -153,17 +178,24 @@ class Kernel:
         _memories.discard(self)
 
 
+def _remember(kernel: Kernel) -> None:
+    """Note that a kernel remembers arguments; now and then, forget those that nobody can pass again."""
+    global _calls  # noqa: PLW0603 - a count of the process
+    _memories.add(kernel)
+    _calls += 1
+    if _calls % _CALLS_BETWEEN == 0:
+        _forget_unused()
+
+
 def _forget_unused() -> None:
     """Forget arguments that only kernels still hold: nobody can pass them again, and they may be large."""
-    kernels = list(_memories)
-    held = [each for kernel in kernels if kernel._last for _, each in kernel._last.held]
-    counts = Counter(map(id, held))
-    # an object is referred to by its entries in `held`, by those of the calls, by the loop and by the function called
-    unused = {id(each) for each in held if sys.getrefcount(each) <= 2 * counts[id(each)] + 2}
-    del held
-    for kernel in kernels:
-        last = kernel._last
-        if last is not None and any(id(each) in unused for _, each in last.held):
+    calls = [(kernel, kernel._last) for kernel in list(_memories) if kernel._last is not None]
+    held = [each for _, call in calls for each in call.held]
+    entries = {id(each): each for each in held}.values()  # each refers to its argument once
+    counts = Counter(id(each[1]) for each in entries)
+    unused = {id(each[1]) for each in entries if sys.getrefcount(each[1]) <= counts[id(each[1])] + 1}
+    for kernel, call in calls:
+        if any(id(each[1]) in unused for each in call.held):
             kernel.forget()
 
 

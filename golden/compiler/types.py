@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from vlane.golden.compiler.records import Records
 
 __all__ = [
@@ -235,38 +236,67 @@ def joined(first: Type, second: Type) -> Type | None:
     return None
 
 
-def type_of(value: Any) -> Type:
-    """Return the type of a Python value.
+_array_types: dict[tuple[Any, int], Array] = {}
+"""Types of arrays by dtype and number of dimensions; a dtype's name takes longer to find."""
+
+
+def type_of(value: Any, words: list[int] | None = None) -> Type:
+    """Return the type of a Python value; append the words with which it is passed, if a list is given.
+
+    The words are the address and the shape of an array, the words of a tuple's items, and a number itself.
 
     Raises
     ------
     TypeError
         If translated code has no such values, or an array is not contiguous.
     """
-    kind = type(value)
-    if kind is int:
-        return INT
-    if kind is bool or kind is np.bool_:
-        return BOOL
+    made = type(value)
+    if made is int or made is bool:
+        if words is not None:
+            words.append(value)
+        return INT if made is int else BOOL
+    if made is np.ndarray:
+        return _array_type(value, words)
     if isinstance(value, tuple):
-        items = tuple([type_of(each) for each in value])
-        return Struct(kind, items) if hasattr(kind, "_fields") else Tuple(items)
+        items = tuple([type_of(each, words) for each in value])
+        return Struct(made, items) if hasattr(made, "_fields") else Tuple(items)
+    if made is Records:
+        if words is not None:
+            words.append(value.array.__array_interface__["data"][0])
+            words.extend(value.array.shape)
+        return RecordArray(kind_of(value), value.array.ndim)
     if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError(f"an array of shape {value.shape} must be contiguous")
+        return _array_type(value, words)
+    if not isinstance(value, int | np.integer | np.bool_):
+        raise TypeError(f"a value of type {made.__name__} cannot be passed to a kernel")
+    if words is not None:
+        words.append(int(value))
+    return BOOL if isinstance(value, np.bool_) else UINT if made is np.uint64 else INT
+
+
+def _array_type(value: NDArray[Any], words: list[int] | None) -> Array:
+    found = _array_types.get((value.dtype, value.ndim))
+    if found is None:
         if value.dtype.name not in _ELEMENTS:
             raise TypeError(f"an array of {value.dtype} cannot be passed to a kernel")
-        return Array(value.dtype.name, value.ndim)
-    if isinstance(value, Records):
-        return RecordArray(kind_of(value), value.array.ndim)
-    if isinstance(value, np.uint64):
-        return UINT
-    if isinstance(value, int | np.integer):
-        return INT
-    raise TypeError(f"a value of type {kind.__name__} cannot be passed to a kernel")
+        found = _array_types[value.dtype, value.ndim] = Array(value.dtype.name, value.ndim)
+    if not value.flags.c_contiguous:
+        raise TypeError(f"an array of shape {value.shape} must be contiguous")
+    if words is not None:
+        words.append(value.__array_interface__["data"][0])
+        words.extend(value.shape)
+    return found
+
+
+_kinds: dict[tuple[str, Any], Kind] = {}
+"""Layouts by the name of the record and the dtype."""
 
 
 def kind_of(records: Records[Any]) -> Kind:
     """Return the layout of records."""
     dtype: Any = records.array.dtype
-    return Kind(records.kind, tuple((name, dtype.fields[name][0].name) for name in dtype.names))
+    found = _kinds.get((records.kind, dtype))
+    if found is None:
+        fields = tuple((name, dtype.fields[name][0].name) for name in dtype.names)
+        found = _kinds[records.kind, dtype] = Kind(records.kind, fields)
+    return found

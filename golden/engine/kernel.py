@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from vlane.golden.compiler.kernel import Kernel
 
 import vlane
-from vlane.plugins import digest_of, plugins_of
+from vlane.plugins import Plugin, digest_of, plugins_of
 
 __all__ = ["by_type", "inner", "kernel", "source_digest"]
 
@@ -34,11 +34,14 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _digest(function: Callable[..., Any]) -> str:
-    """Return a digest that changes with vlane's sources, with plug-ins that have schedulers, and with the file."""
-    plugged = digest_of(plugins_of("scheduler").values())
-    file = Path(inspect.getfile(function))
-    return f"{source_digest()}-{plugged}-{_file_digest(file)}"
+def _digest(file: Path) -> str:
+    """Return a digest that changes with vlane's sources, with plug-ins that have schedulers, and with a file."""
+    return f"{source_digest()}-{_plugins_digest(tuple(plugins_of('scheduler').values()))}-{_file_digest(file)}"
+
+
+@functools.lru_cache(maxsize=8)
+def _plugins_digest(plugins: tuple[Plugin, ...]) -> str:
+    return digest_of(plugins)
 
 
 @functools.cache
@@ -51,7 +54,7 @@ def kernel(function: F) -> F:
 
     A kernel takes numbers, arrays, records and NamedTuples of them, and returns numbers or tuples of numbers.
     """
-    return cast("F", Kernel(function, functools.partial(_digest, function)))
+    return cast("F", Kernel(function, functools.partial(_digest, Path(inspect.getfile(function)))))
 
 
 def inner(function: F) -> F:
