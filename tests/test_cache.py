@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from vlane.tb.native.kept import kept_folder, locked
 from vlane.tb.native.warm import warm_tools
 
 import vlane
+from tests.children import started
 from tests.conftest import DATA, ROOT, assert_refused, call_apart
 from tests.kept_keys import kept_keys
 from vlane.errors import InputError
@@ -435,15 +437,11 @@ def test_what_models_share_is_compiled_once(*, with_flock: bool, tmp_path: Path)
     sources = ["/wheel/include/verilated.cpp", "model.cpp"]
     for source in sources:
         models = [tmp_path / f"{number}.o" for number in range(3)]
-        started = [
-            subprocess.Popen(
-                [launcher, compiler, "-Os", "-c", "-o", model, source],
-                env=environment, cwd=tmp_path, stderr=subprocess.PIPE,
-            )
-            for model in models
-        ]  # fmt: skip
-        assert [each.communicate()[1] for each in started] == [b""] * 3
-        assert [each.returncode for each in started] == [0] * 3
+        with contextlib.ExitStack() as stack:
+            commands = [[launcher, compiler, "-Os", "-c", "-o", model, source] for model in models]
+            running = [stack.enter_context(started(each, env=environment, cwd=tmp_path)) for each in commands]
+            assert [each.communicate()[1] for each in running] == [""] * 3
+            assert [each.returncode for each in running] == [0] * 3
         assert [model.read_text() for model in models] == [f"of {source}\n"] * 3
 
     compiled = [Path(line).name for line in log.read_text().splitlines()]

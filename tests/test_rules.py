@@ -131,6 +131,7 @@ def test_sdist_is_the_checkout_and_the_wheel_holds_every_module_and_nothing_else
                     ".py",
                     ".typed",
                     ".cpp",
+                    ".hpp",
                     ".vlt",
                     ".j2",
                     ".css",
