@@ -30,7 +30,7 @@ __all__ = ["FLAGS", "RUNTIME", "Compiled", "compiler", "load", "run_compiler", "
 RUNTIME = Path(__file__).with_name("runtime.hpp")
 """The C++ header that every program includes."""
 
-FLAGS = ("-std=c++20", "-O2", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-w")
+FLAGS = ("-std=c++20", "-O3", "-fwrapv", "-fPIC", "-fvisibility=hidden", "-w")
 """Options for every program: signed numbers wrap around as numpy's do."""
 
 _log = logging.getLogger("vlane.golden.engine.kernel")
@@ -119,7 +119,7 @@ def _announce() -> None:
     global _announced  # noqa: PLW0603 - once in a process
     if not _announced:
         _announced = True
-        _log.info("compiling golden for this machine: each kernel takes about a second, once")
+        _log.info("compiling golden for this machine: each kernel takes 1 to 3 s, once")
 
 
 def _build(text: str, library: Path, options: tuple[str, ...]) -> None:

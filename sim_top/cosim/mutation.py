@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from vlane.sim_top.blocks import Block
-from vlane.tb.native.lockstep import BATCH
 from vlane.tb.native.model import CompiledModel
 from vlane.tb.native.rows import Words
 from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model, prove_equivalent
@@ -18,6 +17,8 @@ from vlane.tb.synthesis.mutate import SELECT, Mutant, list_mutants, mutant_model
 __all__ = ["MutationRun", "mutation_run"]
 
 _WORKERS = 2
+_AT_A_TIME = 4096
+"""Cycles after which a mutant that differs ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,11 @@ def _survivors(model: CompiledModel, recorded: tuple[Words, Words], mutants: tup
 def _killed(model: CompiledModel, recorded: tuple[Words, Words], number: int) -> bool:
     model.restart()
     rows, expected = recorded
-    for at in range(0, len(rows), BATCH):
-        chosen = rows[at : at + BATCH].copy()
+    for at in range(0, len(rows), _AT_A_TIME):
+        chosen = rows[at : at + _AT_A_TIME].copy()
         model.inputs[SELECT].put(chosen, number)
         try:
-            agrees = np.array_equal(model.run(chosen), expected[at : at + BATCH])
+            agrees = np.array_equal(model.run(chosen), expected[at : at + _AT_A_TIME])
         except RuntimeError:  # it oscillates: nobody could miss that
             return True
         if not agrees:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from vlane.golden.engine.kernel import inner
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.tb.native.rows import WORD_BITS, Field, Words
 
 __all__ = [
@@ -177,6 +177,72 @@ def without(crosses: Iterable[Cross], *names: str) -> tuple[Cross, ...]:
     return tuple(cross for cross in crosses if cross.name not in names)
 
 
+@kernel
+def _spread_rules(happened: NDArray[np.uint64], bits: NDArray[np.int64], truths: NDArray[np.bool_]) -> None:
+    """Write whether each rule happened in each cycle, a row a rule."""
+    for row in range(len(bits)):
+        bit = np.uint64(bits[row])
+        for cycle in range(len(happened)):
+            truths[row, cycle] = (happened[cycle] >> bit) & np.uint64(1) != np.uint64(0)
+
+
+@kernel
+def _count_together(
+    truths: NDArray[np.bool_], cycles: int, members: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Add to the count of each cross the cycles in which all of its events happened; ``members`` are rows of events."""
+    for cross in range(len(members)):
+        total = 0
+        first = truths[members[cross, 0]]
+        second = truths[members[cross, 1]]
+        if members.shape[1] == 2:
+            for cycle in range(cycles):
+                total += first[cycle] & second[cycle]
+        else:
+            for cycle in range(cycles):
+                truth = first[cycle] & second[cycle]
+                for place in range(2, members.shape[1]):
+                    truth &= truths[members[cross, place], cycle]
+                total += truth
+        counts[cross] += total
+
+
+class _Group:
+    """Crosses that are counted together: those of phases of one kind.
+
+    Parameters
+    ----------
+    crosses : sequence of Cross
+        The crosses.
+    rules : sequence of str
+        Names of the rules, by bit.
+    """
+
+    def __init__(self, crosses: Sequence[Cross], rules: Sequence[str]) -> None:
+        bit_of = {name: bit for bit, name in enumerate(rules)}
+        names = list(dict.fromkeys(name for cross in crosses for name in cross.events))
+        self.rules = [name for name in names if name in bit_of]
+        self.events = [name for name in names if name not in bit_of]
+        self.bits = np.array([bit_of[name] for name in self.rules], np.int64)
+        row_of = {name: row for row, name in enumerate((*self.rules, *self.events))}
+        most = max([2, *(len(cross.events) for cross in crosses)])
+        self.members = np.array(
+            [
+                [row_of[name] for name in (*cross.events, *[cross.events[0]] * (most - len(cross.events)))]
+                for cross in crosses
+            ],
+            np.int64,
+        ).reshape(-1, most)
+        self.counts = np.zeros(len(crosses), np.int64)
+        self._truths = np.zeros((len(row_of), 0), np.bool_)
+
+    def truths(self, cycles: int) -> NDArray[np.bool_]:
+        """Return a row for each event, with room for so many cycles."""
+        if self._truths.shape[1] < cycles:
+            self._truths = np.zeros((len(self._truths), cycles), np.bool_)
+        return self._truths
+
+
 class Crosses:
     """Crosses of a run and how often each happened.
 
@@ -202,31 +268,34 @@ class Crosses:
         self.crosses = tuple(crosses)
         self._events, self._rules = events, frozenset(rules)
         self._cycles = Cycles(rules, inputs, outputs)
-        self._counts = dict.fromkeys((cross.name for cross in self.crosses), 0)
         for cross in self.crosses:
             for name in cross.events:
                 if name not in self._rules and name not in events:
                     raise ValueError(f"{cross.name}: no rule and no event is called {name}")
+        self._tame = _Group(self.crosses, rules)
+        self._wild = _Group([cross for cross in self.crosses if cross.wild], rules)
 
     def count(self, rows: Words, expected: Words, happened: NDArray[np.uint64], *, phase: str, wild: bool) -> None:
         """Count what happened in a batch, which is of one phase."""
+        group, cycles = self._wild if wild else self._tame, len(rows)
+        if not len(group.members):
+            return
         self._cycles.show(rows, expected, happened, phase)
-        for cross in self.crosses:
-            if wild and not cross.wild:
-                continue
-            first, *others = (self._happened(name) for name in cross.events)
-            for other in others:
-                first = first & other
-            self._counts[cross.name] += int(np.count_nonzero(first))
+        truths = group.truths(cycles)
+        _spread_rules(happened, group.bits, truths)
+        for row, name in enumerate(group.events, len(group.rules)):
+            truths[row, :cycles] = self._events[name](self._cycles)
+        _count_together(truths, cycles, group.members, group.counts)
 
     def counts(self, applicable: frozenset[str], *, wild: bool) -> dict[str, int]:
         """Return how often each cross happened, but those with a rule that does not apply; ``wild`` as in the run."""
+        totals = dict.fromkeys((cross.name for cross in self.crosses), 0)
+        for cross, count in zip(self.crosses, self._tame.counts.tolist(), strict=True):
+            totals[cross.name] += count
+        for cross, count in zip((each for each in self.crosses if each.wild), self._wild.counts.tolist(), strict=True):
+            totals[cross.name] += count
         return {
-            cross.name: self._counts[cross.name]
+            cross.name: totals[cross.name]
             for cross in self.crosses
             if (wild or not cross.wild) and not (set(cross.events) & self._rules) - applicable
         }
-
-    def _happened(self, name: str) -> Any:
-        found = self._cycles.rule if name in self._rules else None
-        return self._cycles.once(name, lambda: found(name) if found else self._events[name](self._cycles))

@@ -18,8 +18,12 @@ from vlane.tb.native.rows import Field, Words
 
 __all__ = ["BATCH", "Mismatch", "Outcome", "Source", "run_lockstep"]
 
-BATCH = 4096
-"""Cycles per call of the hardware."""
+BATCH = 1 << 14
+"""Most cycles per call of the hardware: each change of threads costs as much as hundreds of cycles of an arbiter."""
+
+_LEAST_BATCH = 1 << 12
+_BUFFER_BYTES = 1 << 20
+"""Bytes of the rows of a batch, beyond which batches are shorter: rows go through the cache of two cores."""
 
 _BUFFERS = 4
 _NOTHING = (np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint64))
@@ -91,7 +95,7 @@ def run_lockstep(
         Called with (first cycle, inputs, outputs) of every batch that agreed.
     """
     model.restart()
-    got = np.empty((BATCH, model.output_words), np.uint64)
+    got = np.empty((_batch_of(model), model.output_words), np.uint64)
     start = time.perf_counter()
     cycle = 0
     with ThreadPoolExecutor(1) as golden, _Prepared(source, model, golden) as batches:
@@ -112,6 +116,12 @@ def run_lockstep(
     return Outcome(cycle, None, time.perf_counter() - start)
 
 
+def _batch_of(model: CompiledModel) -> int:
+    """Return the cycles of a batch of a model."""
+    words = model.input_words + model.output_words
+    return max(_LEAST_BATCH, min(BATCH, _BUFFER_BYTES // (8 * words)))
+
+
 class _Prepared:
     """Batches of a source, prepared ahead by another thread in a ring of a few buffers."""
 
@@ -119,9 +129,10 @@ class _Prepared:
         self._source = source
         self._free: SimpleQueue[tuple[Words, Words] | None] = SimpleQueue()
         self._filled: SimpleQueue[tuple[Words, Words, int]] = SimpleQueue()
+        batch = _batch_of(model)
         for _ in range(_BUFFERS):
-            rows = np.zeros((BATCH, model.input_words), np.uint64)
-            self._free.put((rows, np.zeros((BATCH, model.output_words), np.uint64)))
+            rows = np.zeros((batch, model.input_words), np.uint64)
+            self._free.put((rows, np.zeros((batch, model.output_words), np.uint64)))
         self._done = pool.submit(self._fill)
 
     def __enter__(self) -> Self:
@@ -135,8 +146,14 @@ class _Prepared:
         count = 1
         try:
             while count and (buffer := self._free.get()) is not None:
-                count = self._source.fill(*buffer)
-                self._filled.put((*buffer, count))
+                rows, expected = buffer
+                filled = 0
+                while filled < len(rows) and (count := self._source.fill(rows[filled:], expected[filled:])):
+                    filled += count  # a source may end a batch early; every change of threads costs time
+                if filled:
+                    self._filled.put((rows, expected, filled))
+                if not count:
+                    self._filled.put((*_NOTHING, 0))
         except BaseException:
             self._filled.put((*_NOTHING, 0))
             raise
