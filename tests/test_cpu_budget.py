@@ -103,8 +103,11 @@ def test_the_command_checks_and_updates(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
-def test_the_committed_budget_is_20_minutes() -> None:
-    assert read_budget(ROOT / "tests/cpu_budget.json").total == 20 * 60
+def test_the_committed_budget_is_what_its_files_need() -> None:
+    """Given the numbers of each file, the whole budget leaves at most a tenth beyond their sum."""
+    budget = read_budget(ROOT / "tests/cpu_budget.json")
+
+    assert sum(budget.files.values()) <= budget.total <= 1.1 * sum(budget.files.values())
 
 
 @pytest.mark.parametrize("words", [("-p", "xdist.plugin", "-n", "2", "--dist", "worksteal"), ()], ids=["xdist", "none"])
