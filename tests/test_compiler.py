@@ -261,7 +261,7 @@ class Outer(NamedTuple):
 
 
 class Other(NamedTuple):
-    """A structure that chooses another function."""
+    """A second type for the dispatch by type."""
 
     row: NDArray[np.int64]
 

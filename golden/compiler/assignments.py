@@ -63,7 +63,7 @@ class Assignments(Expressions):
             yield from self._assign(node, node.target, self.value(node.value))
 
     def _assign_each(self, node: ast.Assign, target: ast.Tuple, value: ast.Tuple) -> Iterator[str]:
-        """Yield assignments of a tuple's items; Python evaluates all of them before it assigns the first."""
+        """Yield assignments of a tuple's items. Python evaluates all items before the first assignment."""
         if len(target.elts) != len(value.elts) or any(isinstance(each, ast.Starred) for each in target.elts):
             raise self.source.error(node, "as many items must be assigned as there are targets")
         values = [self.value(each) for each in value.elts]

@@ -68,7 +68,7 @@ def translated(function: Callable[..., object], types: tuple[Type, ...], *, chec
 
 
 def load(function: Callable[..., object], types: tuple[Type, ...], key: str, *, checked: bool = False) -> Compiled:
-    """Return a compiled kernel from the cache; it is translated and compiled if it is missing.
+    """Load a compiled kernel from the cache, or translate and compile the kernel.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def compiler() -> tuple[str, ...]:
 
 @functools.cache
 def _compiler_identity() -> tuple[str, ...]:
-    """Return what tells one compiler from another without running it."""
+    """Return the compiler's command, file, size and time: a new installation changes one of them."""
     command = compiler()
     file = Path(command[0]).resolve()
     status = file.stat()

@@ -24,7 +24,7 @@ _LETTERS: dict[Type, str] = {kind: letter for letter, kind in _PLAIN.items()}
 
 
 def entry_text(program: Program, made: Instance) -> str:
-    """Return the C++ code of the entry of a kernel; structures that it needs are added to the program."""
+    """Return the C++ code of a kernel's entry, and add its structures to the program."""
     words = iter(range(1 << 30))
     numbers = iter(range(1 << 30))
     lines, names = [], []

@@ -57,7 +57,7 @@ class Instance:
 
 
 def translate(program: Program, source: Source, types: tuple[Type, ...]) -> Instance:
-    """Return a function of a program for arguments of certain types; its definition is added to the program.
+    """Translate a function for arguments of certain types, and add its definition to the program.
 
     Raises
     ------
@@ -204,7 +204,7 @@ class _Function(Assignments):
         return together
 
     def stmt_if(self, node: ast.If) -> Iterator[str]:
-        """Yield an if; a constant condition leaves one branch."""
+        """Yield an if statement, or one branch if the condition is constant."""
         test = self.in_condition(node.test)
         self.acts |= test.acts
         if test.number is not None:

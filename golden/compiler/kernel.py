@@ -87,8 +87,8 @@ class _Call:
 class Kernel:
     """A golden function that is translated to C++ and compiled for the types of its arguments.
 
-    A kernel releases the interpreter lock while it runs. It remembers its last arrays and structures, so that a call
-    with the same ones takes microseconds.
+    A kernel releases the interpreter lock while it runs. The kernel keeps its last arrays and structures: a call with
+    the same arguments takes microseconds.
 
     Parameters
     ----------

@@ -290,7 +290,7 @@ def cast(value: Value, kind: Number) -> Value:
 
 
 def widened(left: Value, right: Value) -> tuple[Value, Value]:
-    """Return operands of which at least one has 64 bits, so that C++ computes with 64."""
+    """Widen an operand if both are narrow: C++ would compute with 32 bits."""
     left, right = (each.wide if each.type is BOOL else each for each in (left, right))
     small_left, small_right = (
         each.narrow or (each.number is not None and "int64_t" not in each.text) for each in (left, right)

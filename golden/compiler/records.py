@@ -47,7 +47,7 @@ class Records(Generic[R]):
         self.array[place] = value.array if isinstance(value, Records) else value
 
     def held_in(self, array: NDArray[Any]) -> Records[R]:
-        """Return records of the same kind that another array holds."""
+        """Return records of this kind with another array as their memory."""
         return Records(array, self.kind)
 
     @property

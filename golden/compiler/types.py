@@ -217,7 +217,7 @@ class Tuple(Type):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all items have the same type, so that a variable may select one."""
+        """Whether all items have the same type: then the index may be a variable."""
         return len(set(self.items)) == 1
 
 

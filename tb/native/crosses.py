@@ -208,7 +208,7 @@ def _count_together(
 
 
 class _Group:
-    """Crosses that are counted together: those of phases of one kind.
+    """Crosses that one pass over a batch counts.
 
     Parameters
     ----------
