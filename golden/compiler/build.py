@@ -164,7 +164,8 @@ def compiler() -> tuple[str, ...]:
         found = shutil.which(words[0], path=guarded_variables()["PATH"])
         if found:
             return (found, *words[1:])
-    raise InputError("C++ compiler", "installed (apt-get install g++)", "missing: " + (given[0] if given else "g++"))
+    must = "a C++ compiler that is installed (apt-get install g++)"
+    raise InputError("CXX", must, given[0] if given else "unset, and no g++", source="environment")
 
 
 @functools.cache

@@ -135,7 +135,7 @@ class Kernel:
         """Run the kernel with other arguments than the last ones, of which some may be the same."""
         if MODE not in {"compiled", "checked"}:
             if MODE != "python":
-                raise InputError("VLANE_KERNELS", "compiled, checked or python", MODE)
+                raise InputError("VLANE_KERNELS", "compiled, checked or python", MODE, source="environment")
             return self.python_function(*arguments)
         known = {} if last is None else {each[0]: each for each in last.held}
         types: list[Type] = []
