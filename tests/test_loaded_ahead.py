@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from vlane.golden.compiler.records import Int32, Records, new_records
 from vlane.golden.compiler.source import UntranslatableError
-from vlane.golden.engine.kernel import kernel
+from vlane.golden.engine.kernel import inner, kernel
 from vlane.golden.engine.prefetch import prefetch
 from vlane.golden.engine.unread import unread
 from vlane.golden.switches.packets import NOBODY, TO_SINK, new_packets, next_ahead, schedule, spare, take_due
@@ -34,7 +34,14 @@ def _counts(marks: NDArray[np.int64]) -> int:
     for place in range(len(marks)):
         rules[place] += marks[place]
         rules[place] = 1
-    return len(marks)
+        rules[0] += _raised(marks)
+    return marks[0]
+
+
+@inner
+def _raised(marks: NDArray[np.int64]) -> int:
+    marks[0] += 1
+    return marks[0]
 
 
 @kernel
@@ -56,7 +63,7 @@ def test_loading_changes_nothing_and_no_place_is_wrong() -> None:
 def test_counters_that_nobody_reads_are_only_raised() -> None:
     """A kernel that reads one is refused: compiled, there is nothing to read."""
     for counts in (_counts, _counts.python_function):  # type: ignore[attr-defined]  # of a kernel
-        assert counts(np.array([1, 2, 3])) == 3
+        assert counts(np.array([1, 2, 3])) == 4
 
     assert _reads.python_function() == 1  # type: ignore[attr-defined]  # of a kernel
     with pytest.raises(UntranslatableError, match=r"test_loaded_ahead.py:\d+: .*nobody may read them"):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from vlane.golden.compiler.expressions import Expressions
 from vlane.golden.compiler.names import identifier
 from vlane.golden.compiler.scopes import Scopes
-from vlane.golden.compiler.types import BOOL, INT, UINT, VOID, Array, Record, Struct, Tuple, Type, joined
+from vlane.golden.compiler.types import BOOL, COUNTERS, INT, UINT, VOID, Array, Record, Struct, Tuple, Type, joined
 from vlane.golden.compiler.values import PRIMARY, Value
 
 __all__ = ["Assignments"]
@@ -219,7 +219,8 @@ class Assignments(Expressions):
         self.acts = True
         if not before.is_number:
             raise self.source.error(node, f"`{ast.unparse(node.target)}` is {before.type}, no number")
-        if type(node.op) in _AUGMENTED and not (found.acts and before.type is not BOOL) and before.type is not BOOL:
+        unread = isinstance(node.target, ast.Subscript) and self.value(node.target.value).type is COUNTERS
+        if type(node.op) in _AUGMENTED and before.type is not BOOL and (unread or not found.acts):
             yield f"{before.text} {_AUGMENTED[type(node.op)]} {found.text};"
             return
         if found.acts:  # Python reads the target before it evaluates the operand
