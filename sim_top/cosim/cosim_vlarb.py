@@ -122,15 +122,17 @@ class _Events:
 
     def __call__(self, cycle: int, rows: Words, outs: Words) -> None:
         for (start, stop), events in zip(self.spans, self.events, strict=True):
-            if not start <= cycle < stop or len(events) >= _EVENTS:
+            first, last = max(start - cycle, 0), min(stop - cycle, len(rows))  # a batch may hold several phases
+            if first >= last or len(events) >= _EVENTS:
                 continue
             given, shown = self.model.inputs, self.model.outputs
-            started = np.flatnonzero(given["ready"].get(rows) & shown["grant"].get(outs))
-            vl, source = (shown[name].get(outs) for name in ("vl", "list"))
+            inside, answers = rows[first:last], outs[first:last]
+            started = np.flatnonzero(given["ready"].get(inside) & shown["grant"].get(answers))
+            vl, source = (shown[name].get(answers) for name in ("vl", "list"))
             for at in started[: _EVENTS - len(events)]:
                 lane, code = min(int(vl[at]), self.data_vls), ListCode(int(source[at]))
-                blocks = given["heads__blocks"].value(rows[at]) >> _SIZE_BITS * lane & _MOST_BLOCKS
-                events.append(ServiceEvent(int(cycle + at - start), int(vl[at]), blocks, code.word))
+                blocks = given["heads__blocks"].value(inside[at]) >> _SIZE_BITS * lane & _MOST_BLOCKS
+                events.append(ServiceEvent(int(cycle + first + at - start), int(vl[at]), blocks, code.word))
 
 
 def job_of_plan(plan: Plan, *, seed: int) -> Job:
