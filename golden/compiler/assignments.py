@@ -142,10 +142,10 @@ class Assignments(Expressions):
             text = self.declaration(name)
             if isinstance(kind, Struct) and self.scopes.stores[name] == 1 and found.name:
                 text += "&"
-            value = found.address if name in self.pointers else self.to(found, kind)
-            return f"{text}{identifier(name)} = {value};"
+        else:
+            text = ""
         value = found.address if name in self.pointers else self.to(found, kind)
-        return f"{identifier(name)} = {value};"
+        return f"{text}{identifier(name)} = {value};"
 
     def unpack(self, node: ast.stmt, target: ast.Tuple, found: Value) -> Iterator[str]:
         """Yield assignments of the items of a tuple that an expression returns."""

@@ -286,7 +286,7 @@ class _Function(Assignments):
     def _counting(
         self, node: ast.For, bounds: ast.Call, name: str, *, own: bool, declared: bool
     ) -> Iterator[str]:  # fmt: skip
-        """Yield a loop over a range; its end and its step are evaluated once."""
+        """Yield a loop over a range whose bounds are evaluated once."""
         arguments = [self._signed(each) for each in bounds.args]
         if any(each.acts for each in arguments) and len(arguments) > 1:
             raise self.source.error(node, "the bounds of a range must not change anything: assign them before")

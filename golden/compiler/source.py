@@ -92,11 +92,6 @@ class Source:
         self._cells = dict(zip(code.co_freevars, cells, strict=True))
 
     @property
-    def module(self) -> str:
-        """Name of the function's module without its packages."""
-        return str(self.function.__module__).rpartition(".")[2]
-
-    @property
     def name(self) -> str:
         """Name of the function."""
         return self.function.__name__

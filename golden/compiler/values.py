@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vlane.golden.compiler.types import BOOL, INT, RANGE, UINT, Array, Record, Type
+from vlane.golden.compiler.types import BOOL, INT, UINT, Type
 
 __all__ = [
     "ADD",
@@ -100,23 +100,10 @@ class Value:
         """Return the code of a member."""
         return f"{self.within(PRIMARY)}{'->' if self.pointer else '.'}{name}"
 
-    def to(self, kind: Type) -> str:
-        """Return the code, converted to a type that ``joined`` allows."""
-        if kind is INT and self.type is BOOL and self.number is not None:
-            return str(int(self.number))
-        if isinstance(kind, Record):
-            return self.reference
-        return self.text
-
     @property
     def is_number(self) -> bool:
         """Whether the value is an integer or a truth value."""
         return self.type in {INT, UINT, BOOL}
-
-    @property
-    def is_place(self) -> bool:
-        """Whether the value is a part of memory rather than a number."""
-        return not self.is_number and self.type is not RANGE and not isinstance(self.type, Array)
 
 
 def literal(number: int, kind: Type | None = None) -> Value:

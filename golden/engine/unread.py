@@ -13,6 +13,6 @@ __all__ = ["unread"]
 def unread(count: int) -> NDArray[np.int64]:
     """Return counters that a kernel raises and never reads: compiled code does not count.
 
-    A kernel that reads one is refused when it is translated.
+    The translator refuses a kernel that reads such a counter.
     """
     return np.zeros(count, np.int64)
